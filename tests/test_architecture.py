@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent / "chat_loop"
+TESTS = Path(__file__).parent
+ROOT = TESTS.parent / "chat_loop"
 
 LAYERS = (
     ("values", "events", "errors", "redact", "text"),
@@ -103,6 +104,39 @@ SEAMS = {
 """Why something is imported inside a function -> what."""
 LATE = 59
 """The number of imports inside functions."""
+
+
+TESTED_ELSEWHERE = {
+    "__main__.py": "program",
+    "app.py": "program",
+    "cli.py": "program",
+    "interactive.py": "program/test_start.py",
+    "errors.py": "program/test_hints.py",
+    "events.py": "display/test_manager.py",
+    "values.py": "context/test_messages.py",
+    "commands/chat.py": "test_loop.py",
+    "conversation/options.py": "commands/test_settings_kept.py",
+    "display/clipboard.py": "commands/test_transfer_copy.py",
+    "display/listings.py": "commands/test_session_lists.py",
+    "display/plain.py": "test_headless.py",
+    "display/preview.py": "browser/test_list.py",
+    "display/reply.py": "display/test_manager.py",
+    "display/markdown/code.py": "display/markdown/test_stream.py",
+    "display/markdown/flow.py": "display/markdown/test_stream.py",
+    "display/markdown/table.py": "display/markdown/test_stream.py",
+    "display/markdown/theme.py": "commands/test_view_theme.py",
+    "export/documents.py": "export/test_exporting.py",
+    "export/markup.py": "export/test_exporting.py",
+    "input/layout.py": "input/test_composer.py",
+    "input/start.py": "terminal",
+    "providers/scripted.py": "subcommands/test_tour.py",
+    "sessions/images.py": "conversation/test_attachments.py",
+    "sessions/records.py": "sessions/test_parser.py",
+    "subcommands/mcp.py": "program/test_mcp.py",
+    "subcommands/models.py": "test_headless.py",
+    "subcommands/plugins.py": "test_plugins.py",
+}
+"""A module without a test file of its own -> the file or folder of `tests/` that tests it."""
 
 
 def modules() -> Iterator[tuple[str, Path, ast.Module]]:
@@ -309,3 +343,40 @@ def test_the_architecture_page_names_the_parts_and_modules_that_exist() -> None:
         if isinstance(member, ast.FunctionDef | ast.AsyncFunctionDef)
     }
     assert set(re.findall(r"`([A-Z][a-z]\w+\.[a-z_]+)`", page)) <= members
+
+
+def module_of(name: str, folder: Path) -> str:
+    """Return the module of a folder after which `test_MODULE.py` or `test_MODULE_TOPIC.py` is
+    named, or nothing.
+    """
+    stems = [path.stem for path in folder.iterdir() if path.suffix == ".py" or path.is_dir()]
+    topic = name.removeprefix("test_").removesuffix(".py")
+    fitting = [stem for stem in stems if topic == stem or topic.startswith(f"{stem}_")]
+    return max(fitting, key=len, default="")
+
+
+def test_each_module_has_tests_that_are_named_after_it() -> None:
+    tested, nameless = set(), []
+    for path in TESTS.rglob("test_*.py"):
+        folder = path.parent.relative_to(TESTS)
+        if not (ROOT / folder).is_dir():
+            continue
+        if module := module_of(path.name, ROOT / folder):
+            tested.add(str(folder / f"{module}.py"))
+        elif folder.parts:
+            nameless.append(str(folder / path.name))
+    assert nameless == []
+    own = {name for name, _, _ in modules() if not name.endswith("__init__.py")}
+    assert own - tested == set(TESTED_ELSEWHERE)
+    assert [place for place in TESTED_ELSEWHERE.values() if not (TESTS / place).exists()] == []
+
+
+def test_no_test_file_is_imported() -> None:
+    """Helpers belong to `tests/support/`."""
+    wrong = [
+        f"{path.relative_to(TESTS)}: {target}"
+        for path in TESTS.rglob("*.py")
+        for target in imported(ast.parse(path.read_text()))
+        if target.startswith("tests.") and ".test_" in target
+    ]
+    assert wrong == []

@@ -10,15 +10,14 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from chat_loop.context.budget import Limits
-from chat_loop.conversation.options import Options
 from chat_loop.events import Warned
 from chat_loop.memory import INTRO, MemoryLocation, ProjectMemory
 from chat_loop.values import Message, Request, Usage, Window
-from tests.support import fork_server
+from tests.support.memory_program import environment, run
+from tests.support.quiet_options import QUIET
 from tests.support.screens import Screen
 from tests.support.scripted_chat import SUMMARY, Says, Talk, said
 
-QUIET = replace(Options(), acknowledge=False, on_exit="later", attach_from_archive=False)
 BLOCK = f"Be kind.\n\n{INTRO}\n- "
 
 
@@ -331,21 +330,6 @@ def test_a_fresh_session_reads_the_memory_again(tmp_path: Path) -> None:
 
 
 # The program.
-
-
-def environment(folder: Path) -> dict[str, str]:
-    return {
-        "CHAT_LOOP_HOME": str(folder / "data"),
-        "HOME": str(folder),
-        "PATH": "/usr/bin:/bin",
-        "LANG": "C.UTF-8",
-        "PYTHONPATH": str(Path(__file__).parents[2]),
-    }
-
-
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    command = ["--model", "scripted:echo", *arguments]
-    return fork_server.run(command, environment(folder), cwd=place(folder).directory)
 
 
 def test_one_question_has_the_memory_too(tmp_path: Path) -> None:

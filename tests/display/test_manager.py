@@ -7,12 +7,8 @@ import unicodedata
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from chat_loop.display.manager import DisplayManager
-from chat_loop.display.reply import ReplyText
-from chat_loop.display.text import cells, cut_to, one_line, printable
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import (
     Event,
@@ -33,12 +29,10 @@ from chat_loop.events import (
 from chat_loop.values import Usage
 from tests.support.screens import Terminal
 from tests.support.scripted_chat import START
-from tests.support.strategies import texts
 
 USAGE = Usage(input=123, output=222)
 HOSTILE = "\x1b]0;owned\x07\x1b]52;c;cm0=\x07\x9b31m[red]x[/]\u202e:smile:\x1b[2J\r\x7f\x00"
 SHOWN = "␛]0;owned␇␛]52;c;cm0=␇<U+009B>31m[red]x[/]<U+202E>:smile:␛[2J␍␡␀"
-STRINGS = st.one_of(texts, st.text(st.sampled_from("a\r\n\t\x1b\x9b\u2028é")))
 
 
 @pytest.fixture(autouse=True)
@@ -67,41 +61,6 @@ def obeyed(text: str) -> set[str]:
         for sign in text
         if unicodedata.bidirectional(sign) in ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI")
     }
-
-
-@given(STRINGS)
-def test_nothing_that_a_terminal_obeys_passes(text: str) -> None:
-    assert obeyed(printable(text)) == set()
-    assert obeyed(one_line(text)) == set()
-    assert "\n" not in one_line(text)
-
-
-@given(st.lists(STRINGS, max_size=6))
-def test_a_stream_is_shown_as_the_whole_would_be(pieces: list[str]) -> None:
-    written: list[str] = []
-    reply = ReplyText(written.append)
-    for piece in pieces:
-        reply.feed(piece)
-    reply.finish()
-    pieces[:1] = [piece.lstrip("\n") for piece in pieces[:1]]
-    assert "".join(written) == printable("".join(pieces))
-
-
-@given(STRINGS)
-def test_what_is_printable_stays_as_it_is(text: str) -> None:
-    assert printable(printable(text)) == printable(text)
-    assert printable("Ünï 漢字 🙂 <b> \\ [red]\n\t") == "Ünï 漢字 🙂 <b> \\ [red]\n\t"
-
-
-@given(STRINGS, st.integers(1, 30))
-def test_one_line_is_never_longer_than_asked(text: str, length: int) -> None:
-    assert len(one_line(text, length)) <= length
-
-
-def test_every_kind_of_control_character_is_shown() -> None:
-    assert printable(
-        "\x00\x07\x1b\x7f\x80\x9b\u200e\u2028\u202e\u2066\ufeff\ud800\U000e0041\r\n\r"
-    ) == ("␀␇␛␡<U+0080><U+009B><U+200E><U+2028><U+202E><U+2066><U+FEFF><U+D800><U+E0041>\n␍")
 
 
 @pytest.mark.parametrize("out", [io.StringIO, Terminal])
@@ -320,16 +279,6 @@ def test_a_summary_that_ends_on_a_terminal_leaves_one_line() -> None:
         SummaryEnded(source="model"),
     ]
     assert shown(events, Terminal()) == "📝 Generating session summary... ✓\n"
-
-
-@given(st.text().map(one_line), st.integers(-3, 60))
-def test_what_is_cut_fits_and_is_the_longest_that_does(text: str, columns: int) -> None:
-    cut = cut_to(text, columns)
-    assert cells(cut) <= max(columns, 0)
-    if cut != text and columns > 0:
-        assert text.startswith(cut.removesuffix("…"))
-        assert cells(text) > columns
-    assert cut_to(text, cells(text)) == text
 
 
 def test_clearing_the_screen_is_for_terminals() -> None:

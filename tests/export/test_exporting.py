@@ -1,6 +1,6 @@
 """Exports: three documents byte for byte, what comes back from them, and that secrets stay at home.
 
-The documents in `tests/export/golden/` are written anew by `python -m tests.export.test_exporting`.
+The documents in `tests/golden/exports/` are written anew by `python -m tests.export.test_exporting`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tests.support.hostile_chain import FIRST, SECRET, SESSIONS, START, loaded
 from tests.support.imported_chain import Imported, imported
 from tests.support.limits import cpu_limit
 
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = Path(__file__).parents[1] / "golden" / "exports"
 FORMS: tuple[ExportFormat, ...] = get_args(ExportFormat)
 KINDS = tuple(dict.fromkeys(kind.entry for kind in marker.KINDS.values()))
 

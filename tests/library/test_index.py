@@ -8,178 +8,26 @@ import os
 import random
 import sqlite3
 import stat
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from chat_loop.errors import IndexUnavailable, SessionError
 from chat_loop.library import index as index_module
-from chat_loop.library import refresh as refresh_module
 from chat_loop.library.index import FILE, VERSION, Index, discard
 from chat_loop.library.library import Library
-from chat_loop.library.refresh import refresh
-from chat_loop.sessions.partial import newest_first
-from chat_loop.sessions.records import Query
-from tests.support.index_tables import contents, fill, held, up_to_date
-from tests.support.session_folders import Made, files, session, write
+from tests.support.index_tables import fill, held, rows_of, rows_without_index, up_to_date
+from tests.support.session_folders import session, write
 
 ANEW = "The index was damaged: a new one is made from the sessions."
 
 
 def library(folder: Path) -> Library:
     return Library(folder)
-
-
-def listed(folder: Path) -> object:
-    """What a library without an index says."""
-    with tempfile.TemporaryDirectory() as name:
-        for path in folder.glob("*.md"):
-            status = path.lstat()
-            (copy := Path(name, path.name)).write_bytes(path.read_bytes())
-            os.utime(copy, ns=(status.st_atime_ns, status.st_mtime_ns))
-        Path(name, FILE).mkdir()
-        return [
-            (row.id, row.name, row.state, row.queries, row.folded, row.tags)
-            for row in library(Path(name)).rows()[0]
-        ]
-
-
-def rows_of(shelf: Library) -> object:
-    return [
-        (row.id, row.name, row.state, row.queries, row.folded, row.tags) for row in shelf.rows()[0]
-    ]
-
-
-# As from nothing.
-
-changes = st.lists(
-    st.one_of(
-        st.sampled_from([f"s{number}" for number in range(4)]).flatmap(files),
-        st.tuples(st.just("gone"), st.sampled_from([f"s{number}" for number in range(4)])),
-        st.just("refresh"),
-    ),
-    max_size=12,
-)
-
-
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(changes=changes)
-def test_any_changes_give_the_same_tables_as_building_anew(changes: list[Any]) -> None:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for number, change in enumerate(changes):
-            if isinstance(change, Made):
-                write(folder, change.data, change.changed * 100 + number, change.identity)
-            elif change == "refresh":
-                up_to_date(folder).close()
-            else:
-                (folder / f"{change[1]}.md").unlink(missing_ok=True)
-        grown = up_to_date(folder)
-        found = contents(grown)
-        grown.close()
-        (folder / FILE).unlink()
-        fresh = up_to_date(folder)
-        assert found == contents(fresh)
-        fresh.close()
-
-
-def test_of_a_very_long_file_the_beginning_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = write(tmp_path, session("long", 40), 1)
-    monkeypatch.setattr(refresh_module, "MAX_FILE", path.stat().st_size // 2)
-    with closing(up_to_date(tmp_path)) as index:
-        [(count,)] = index.ask("SELECT count(*) FROM exchanges")
-        assert 10 < count < 30
-        assert index.rows(["long"])["long"].queries == 40
-        assert not any(index.stale(newest_first(tmp_path)))
-
-
-def test_a_file_that_was_renamed_copied_or_changed_by_hand(tmp_path: Path) -> None:
-    fill(tmp_path, 4)
-    shelf = library(tmp_path)
-    shelf.rows()
-    (tmp_path / "s03.md").rename(tmp_path / "renamed.md")
-    (tmp_path / "copy.md").write_bytes((tmp_path / "s01.md").read_bytes())
-    path = tmp_path / "s02.md"
-    path.write_text(path.read_text().replace("Reply 1", "Changed 1"))
-    assert rows_of(shelf) == listed(tmp_path)
-    found = shelf.ask(
-        lambda index: index.ask(
-            "SELECT texts ->> '$[1][1]' FROM exchanges WHERE texts LIKE '%Changed%'"
-        )
-    )
-    assert found == [("Changed 1 of s02.",)]
-    shelf.close()
-
-
-def test_the_newest_session_changes_while_another_one_comes(tmp_path: Path) -> None:
-    write(tmp_path, session("first", 1), 1)
-    shelf = library(tmp_path)
-    shelf.rows()
-    write(tmp_path, session("first", 2), 2)
-    write(tmp_path, session("second", 1), 3)
-    assert rows_of(shelf) == listed(tmp_path)
-    assert shelf.trouble == ""
-    shelf.close()
-
-
-def test_a_file_of_the_same_size_and_time_is_taken_for_the_same(tmp_path: Path) -> None:
-    """The price of looking at sizes and times only; `rebuild` reads everything."""
-    path = write(tmp_path, session("a", text="What is bread?"), 1)
-    shelf = library(tmp_path)
-    shelf.rows()
-    status = path.stat()
-    path.write_text(path.read_text().replace("bread", "water"))
-    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert shelf.rows()[0][0].name == "What is bread? (1)"
-    assert shelf.update_index(rebuild=True) == 1
-    assert shelf.rows()[0][0].name == "What is water? (1)"
-    shelf.close()
-
-
-def test_progress_is_told_and_a_refresh_can_be_stopped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(refresh_module, "BATCH_FILES", 5)
-    fill(tmp_path)
-    told: list[tuple[float, int]] = []
-
-    def progress(done: float, of: int) -> None:
-        told.append((done, of))
-        if len(told) == 2:
-            raise KeyboardInterrupt
-
-    index = Index(tmp_path)
-    with pytest.raises(KeyboardInterrupt):
-        refresh(index, *index.stale(newest_first(tmp_path)), progress=progress)
-    assert (told, len(index.links())) == ([(5, 12), (10, 12)], 10)
-    index.close()
-
-
-def test_progress_is_told_within_a_long_session(tmp_path: Path) -> None:
-    made = session("long", 10)
-    long = (
-        replace(entry, text="What is water? " * 2_000) if isinstance(entry, Query) else entry
-        for entry in made.entries
-    )
-    write(tmp_path, replace(made, entries=tuple(long)), 1)
-    told: list[tuple[float, int]] = []
-    index = Index(tmp_path)
-    stale = index.stale(newest_first(tmp_path))
-    refresh(index, *stale, progress=lambda done, of: told.append((round(done, 1), of)))
-    assert told == [(number / 10, 1) for number in range(1, 11)]
-    index.close()
 
 
 # Damage.
@@ -221,7 +69,7 @@ def test_an_index_that_is_not_as_it_was_made_is_made_anew(
     tmp_path: Path, change: Callable[[Path], object], trouble: str
 ) -> None:
     fill(tmp_path)
-    expected = listed(tmp_path)
+    expected = rows_without_index(tmp_path)
     change(tmp_path / FILE)
     with closing(library(tmp_path)) as shelf:
         assert (rows_of(shelf), shelf.trouble) == (expected, trouble)
@@ -292,7 +140,7 @@ def test_an_index_that_is_locked_for_long_is_done_without(tmp_path: Path) -> Non
         shelf = library(tmp_path)
         with held(tmp_path, how):
             started = time.monotonic()
-            assert rows_of(shelf) == listed(tmp_path)
+            assert rows_of(shelf) == rows_without_index(tmp_path)
             assert time.monotonic() - started < 3
             path = tmp_path / FILE
             assert (
@@ -301,7 +149,7 @@ def test_an_index_that_is_locked_for_long_is_done_without(tmp_path: Path) -> Non
             )
             with pytest.raises(SessionError, match="another process is writing to it"):
                 shelf.ask(lambda index: index.links())
-        assert rows_of(shelf) == listed(tmp_path)
+        assert rows_of(shelf) == rows_without_index(tmp_path)
         assert shelf.trouble == ""
         shelf.close()
         write(tmp_path, session("new", 2), 98)
@@ -330,7 +178,7 @@ def test_an_index_that_was_replaced_is_opened_again(tmp_path: Path) -> None:
     other.rows()
     write(tmp_path, session("new"), 99)
     for shelf in (one, one, other, one):
-        assert rows_of(shelf) == listed(tmp_path)
+        assert rows_of(shelf) == rows_without_index(tmp_path)
     assert one.trouble == ""
     one.close()
     other.close()
@@ -344,10 +192,10 @@ def test_a_full_disk(tmp_path: Path) -> None:
     pages = index.ask("PRAGMA page_count")[0][0]
     index.ask(f"PRAGMA max_page_count={pages}")
     shelf._index = index
-    assert rows_of(shelf) == listed(tmp_path)
+    assert rows_of(shelf) == rows_without_index(tmp_path)
     assert shelf.trouble == f"The index {tmp_path / FILE} cannot be used now: the disk is full."
     shelf._index = None
-    assert rows_of(shelf) == listed(tmp_path)
+    assert rows_of(shelf) == rows_without_index(tmp_path)
     assert shelf.trouble == ""
     index.close()
     shelf.close()
@@ -397,41 +245,6 @@ def test_a_read_only_folder() -> None:
             == f"The index {folder / FILE} cannot be used now: it may not be written to."
         )
         shelf.close()
-
-
-@pytest.mark.parametrize("kind", ["link", "dangling", "folder", "pipe"])
-def test_what_is_no_regular_file_is_left_alone(tmp_path: Path, kind: str) -> None:
-    fill(tmp_path / "sessions")
-    path, target = tmp_path / "sessions" / FILE, tmp_path / "precious"
-    if kind == "link":
-        target.write_text("precious")
-    if kind in ("link", "dangling"):
-        path.symlink_to(target)
-    elif kind == "folder":
-        path.mkdir()
-    else:
-        os.mkfifo(path)
-    shelf = library(tmp_path / "sessions")
-    assert rows_of(shelf) == listed(tmp_path / "sessions")
-    assert shelf.trouble == f"The index {path} is not a regular file: it is left alone."
-    assert target.exists() == (kind == "link")
-    assert kind != "link" or target.read_text() == "precious"
-    with pytest.raises(SessionError, match="is not a regular file"):
-        shelf.update_index()
-    shelf.close()
-
-
-def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
-    outside = write(tmp_path / "outside", session("secret", text="The code is 4711"), 1)
-    fill(tmp_path / "sessions", 2)
-    (tmp_path / "sessions" / "link.md").symlink_to(outside)
-    shelf = library(tmp_path / "sessions")
-    assert ("link", "foreign", "") in [(row.id, row.state, row.name) for row in shelf.rows()[0]]
-    assert (
-        shelf.ask(lambda index: index.ask("SELECT * FROM exchanges WHERE texts LIKE '%4711%'"))
-        == []
-    )
-    shelf.close()
 
 
 def test_the_index_and_its_journal_are_private(tmp_path: Path) -> None:
@@ -492,50 +305,3 @@ def test_what_sqlite_says_is_told_apart(tmp_path: Path) -> None:
 
 
 # Together.
-
-REFRESHING = """
-import sys
-from datetime import datetime
-from pathlib import Path
-from chat_loop.library.library import Library
-for _ in range(int(sys.argv[2])):
-    library = Library(Path(sys.argv[1]))
-    try:
-        library.update_index()
-    finally:
-        library.close()
-    print(len(library.rows(fold=False)[0]), library.trouble)
-    library.close()
-"""
-
-
-def test_processes_that_refresh_at_once(tmp_path: Path) -> None:
-    """The first index is made by one of them; files come and go meanwhile."""
-    fill(tmp_path, 60)
-    workers = [
-        subprocess.Popen(
-            [sys.executable, "-c", REFRESHING, str(tmp_path), "6"],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(3)
-    ]
-    number = 0
-    while any(worker.poll() is None for worker in workers):
-        number += 1
-        write(tmp_path, session(f"x{number % 7}", 1 + number % 4), 100 + number)
-    for worker in workers:
-        said, _ = worker.communicate()
-        assert worker.returncode == 0
-        lines = [line.partition(" ") for line in said.split("\n")[:-1]]
-        assert {number for number, _, _ in lines} <= {str(60 + more) for more in range(8)}, said
-        # On a busy machine one may give up waiting, say so, and list from the files.
-        assert all(not trouble or "another process" in trouble for _, _, trouble in lines), said
-    shelf = library(tmp_path)
-    assert rows_of(shelf) == listed(tmp_path)
-    shelf.close()
-    with closing(up_to_date(tmp_path)) as index:
-        found = contents(index)
-    (tmp_path / FILE).unlink()
-    with closing(up_to_date(tmp_path)) as index:
-        assert found == contents(index)

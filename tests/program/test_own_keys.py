@@ -7,27 +7,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback, failing, talk
-from tests.support import fork_server
-from tests.support.sibling_chats import AT_LENGTH, COMPACT, chat, configure
-from tests.support.whole_runs import environment
-
-KEY = "zq-Private-Key-77Xy88Zw-own"
-MODEL = "openai:gpt-4.1"
-
-
-def run(home: Path, server: Loopback, *lines: str, key: str = KEY) -> str:
-    configure(home, server, MODEL)
-    return chat(
-        home, MODEL, {"OPENAI_API_KEY": key, "OPENAI_BASE_URL": f"{server.url}/v1"}, list(lines)
-    )
-
-
-def command(home: Path, *arguments: str) -> str:
-    """What `chat-loop sessions …` prints."""
-    done = fork_server.run(
-        ["sessions", *arguments], environment(home, OPENAI_API_KEY=KEY), cwd=home
-    )
-    return (done.stdout + done.stderr).decode()
+from tests.support.own_keys import KEY, command, run
+from tests.support.sibling_chats import AT_LENGTH, COMPACT
 
 
 def test_a_key_that_was_said_is_in_the_transcript_alone(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ from chat_loop.input.history import PrivateHistory
 from chat_loop.providers.refusals import MAX_MESSAGE
 from chat_loop.redact import keys_from
 from chat_loop.sessions.parser import parse
-from tests.program.test_own_keys import KEY, command, run
 from tests.support import fork_server
 from tests.support.made_secrets import CARDS, PLACES, TOKENS
+from tests.support.own_keys import KEY, command, run
 from tests.support.sibling_chats import AT_LENGTH, COMPACT
 from tests.support.whole_runs import environment
 

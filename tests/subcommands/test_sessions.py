@@ -21,7 +21,6 @@ from chat_loop.sessions.records import Seal
 from tests.support.headless import run
 from tests.support.pty_chat import PtyChat
 from tests.support.saved_sessions import (
-    ALL,
     FIRST,
     LATER,
     LISTED,
@@ -34,14 +33,9 @@ from tests.support.saved_sessions import (
     simple,
     used,
 )
+from tests.support.sessions_command import failure
 
 PAGE = Path(__file__).parents[2] / "docs" / "sessions.md"
-
-
-@pytest.fixture(name="home")
-def _home(tmp_path: Path) -> Path:
-    put(tmp_path / "sessions", *ALL)
-    return tmp_path
 
 
 def printed(home: Path, *arguments: str, code: int = 0) -> str:
@@ -55,13 +49,6 @@ def values(home: Path, *arguments: str, code: int = 0) -> Any:
     result = run(home, "sessions", *arguments, "--json")
     assert (result.returncode, result.stderr.decode()) == (code, "")
     return json.loads(result.stdout)
-
-
-def failure(home: Path, *arguments: str, code: int = 1) -> str:
-    """What is said on standard error when it fails; nothing may be printed."""
-    result = run(home, "sessions", *arguments)
-    assert (result.returncode, result.stdout.decode()) == (code, "")
-    return result.stderr.decode()
 
 
 def listed(home: Path, *arguments: str, code: int = 0) -> list[dict[str, Any]]:

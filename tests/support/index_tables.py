@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from chat_loop.library.index import FILE, Index
+from chat_loop.library.library import Library
 from chat_loop.library.refresh import refresh
 from chat_loop.sessions.partial import newest_first
 from chat_loop.sessions.records import Seal, Summary
@@ -32,6 +35,25 @@ def fill(folder: Path, count: int = 12) -> None:
             session(f"s{number:02}", 1 + number % 3, parent=parent, tags=("work",), seal=SEALED),
             number,
         )
+
+
+def rows_of(library: Library) -> list[tuple[object, ...]]:
+    """Return the rows of a library, without what depends on the file system."""
+    return [
+        (row.id, row.name, row.state, row.queries, row.folded, row.tags)
+        for row in library.rows()[0]
+    ]
+
+
+def rows_without_index(folder: Path) -> list[tuple[object, ...]]:
+    """Return the rows of a copy of a folder in which there can be no index."""
+    with tempfile.TemporaryDirectory() as name:
+        for path in folder.glob("*.md"):
+            status = path.lstat()
+            (copy := Path(name, path.name)).write_bytes(path.read_bytes())
+            os.utime(copy, ns=(status.st_atime_ns, status.st_mtime_ns))
+        Path(name, FILE).mkdir()
+        return rows_of(Library(Path(name)))
 
 
 def contents(index: Index) -> dict[str, set[tuple[Any, ...]]]:

@@ -14,7 +14,7 @@ from markdown_it.token import Token
 
 from tests.support.rendered import SGR, cut, sent
 
-SPEC = Path(__file__).parents[1] / "golden" / "commonmark" / "spec.txt"
+SPEC = Path(__file__).parents[2] / "golden" / "commonmark" / "spec.txt"
 EXCEPTIONS = {
     "link definitions are text: a link that was printed cannot change when one arrives": (
         re.compile(r"^[ >\-]*\[(?:\\.|[^\]\\])+(?:\]|\n.*\]):", re.MULTILINE)

@@ -10,8 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from chat_loop.sessions import marker, summary_block
-from chat_loop.sessions.escape import StreamEncoder, decode, decode_line, encode, encode_line
 from chat_loop.sessions.live import append_seal
 from chat_loop.sessions.parser import Parsed, parse
 from chat_loop.sessions.records import (
@@ -29,7 +27,7 @@ from chat_loop.sessions.writer import open_fence, render, tail
 from chat_loop.values import Usage, compact_number
 from tests.support.hostile_chain import SESSIONS
 from tests.support.limits import cpu_limit
-from tests.support.strategies import ATOMS, sessions, summaries, texts
+from tests.support.strategies import ATOMS, sessions
 
 FORMATS = Path(__file__).parents[1] / "golden" / "transcripts"
 """Transcripts of every minor version of the format, each with the same sessions."""
@@ -142,63 +140,6 @@ def test_law_render_of_parse_is_identity_for_golden_files(path: Path) -> None:
     assert parsed.damage == ()
     assert parsed.session is not None
     assert render(parsed.session) == data
-
-
-values = st.dictionaries(
-    st.from_regex(r"[a-z_]{1,32}", fullmatch=True),
-    st.from_regex(r"[A-Za-z0-9_.:+/-]{1,128}", fullmatch=True),
-    max_size=64,
-)
-
-
-@given(st.from_regex(r"[a-z-]{1,32}", fullmatch=True), values)
-def test_what_a_marker_takes_it_gives_back(kind: str, given: dict[str, str]) -> None:
-    """As many values as any record will ever have: an older program reads what a newer one
-    writes.
-    """
-    assert marker.read(marker.write(kind, given).encode()) == marker.Marker(kind, given)
-
-
-@given(
-    st.one_of(
-        texts, st.sampled_from(["claude-3-5-sonnet@20240620", "toolu 01", "a\n-->", "x" * 999])
-    )
-)
-def test_a_marker_takes_no_other_value_and_any_name_becomes_one(name: str) -> None:
-    made = marker.safe_value(name)
-    assert marker.safe_value(made) == made
-    assert marker.read(marker.write("call", {"id": made}).encode()) == marker.Marker(
-        "call", {"id": made} if made else {}
-    )
-    if made != name:
-        with pytest.raises(ValueError, match="no marker"):
-            marker.write("call", {"id": name})
-
-
-@settings(max_examples=150, deadline=None)
-@given(texts)
-def test_escaping_is_a_bijection_and_hides_every_marker(text: str) -> None:
-    encoded = encode(text)
-    assert decode(encoded) == text
-    assert not any(line.lstrip(" \t").startswith("<!--") for line in encoded.split("\n"))
-    assert decode_line(encode_line(text)) == text
-    assert "\n" not in encode_line(text)
-    encoded.encode()
-
-
-@settings(max_examples=150, deadline=None)
-@given(st.lists(texts, max_size=6))
-def test_escaping_a_stream_equals_escaping_the_whole(pieces: list[str]) -> None:
-    encoder = StreamEncoder()
-    assert "".join(encoder.feed(piece) for piece in pieces) + encoder.feed("", last=True) == encode(
-        "".join(pieces)
-    )
-
-
-@settings(max_examples=200, deadline=None)
-@given(summaries)
-def test_law_of_the_summary_block(summary: Summary) -> None:
-    assert summary_block.parse(summary_block.render(summary)) == summary
 
 
 def test_truncation_at_every_byte_keeps_all_complete_records() -> None:

@@ -21,7 +21,7 @@ from chat_loop.values import ToolCall, Usage
 from tests.support.headless import ECHO, run, said, saved
 from tests.support.pty_chat import PtyChat
 
-DOCUMENT = (Path(__file__).parents[2] / "docs" / "headless.md").read_text(encoding="utf-8")
+DOCUMENT = (Path(__file__).parents[1] / "docs" / "headless.md").read_text(encoding="utf-8")
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "TZ": "UTC"}
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and modes of POSIX")
@@ -141,7 +141,7 @@ def test_nothing_is_left_on_the_disk(tmp_path: Path) -> None:
     run(home, *ECHO, "-p", "kept")
     (home / "config.yaml").write_text("models: {echo: {images: true}}\n")
     picture = tmp_path / "dot.png"
-    picture.write_bytes((Path(__file__).parents[2] / "docs" / "export-dark.png").read_bytes())
+    picture.write_bytes((Path(__file__).parents[1] / "docs" / "export-dark.png").read_bytes())
     before = everything(home)
     assert run(home, *ECHO, "--no-save", "-p", f"look at @{picture}").returncode == 0
     assert run(home, *ECHO, "--no-save", "-p", "x", stdin=b"word " * 100_000).returncode == 0

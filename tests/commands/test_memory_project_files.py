@@ -12,12 +12,12 @@ from msgspec.structs import replace
 
 from chat_loop.memory import INTRO, MemoryLocation, ProjectMemory
 from chat_loop.sessions.manager import SessionManager
-from tests.commands.test_memory import QUIET, environment, run
+from tests.support.memory_program import environment, run
 from tests.support.pty_chat import PtyChat
+from tests.support.quiet_options import QUIET
 from tests.support.screens import Line, Screen
 from tests.support.scripted_chat import Talk
 
-OPTIONS = replace(QUIET, acknowledge=False)
 AGENTS = "# Rules\r\n\r\nUse tabs. \x1b[31m<!-- hidden -->\r\n"
 BLOCK = "Instructions of the project, from ./AGENTS.md:\n\n# Rules\n\nUse tabs. ⟦U+001B⟧[31m<!-- hidden -->"
 
@@ -49,7 +49,7 @@ def screen_of(folder: Path, lines: list[str], *answers: str, number: int = 0) ->
         lines,
         *steps,
         answers=list(answers),
-        options=OPTIONS,
+        options=QUIET,
         memory=place(folder),
     )
 
@@ -84,7 +84,7 @@ def test_a_new_session_asks_about_a_file_that_changed_during_the_chat(tmp_path: 
         "Hello.",
         "Hello.",
         answers=["y", "y"],
-        options=OPTIONS,
+        options=QUIET,
         memory=place(tmp_path),
     )
     first, second = (request.system for request in screen.talk.model.requests)

@@ -1,0 +1,746 @@
+"""Tools from the model's call to the transcript: the agent's loop and the records of a turn."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.support.loopback import Failure, Loopback, failing
+from benchmarks.support.loopback import Reply as Sent
+from benchmarks.support.loopback_wires import unmarked
+from chat_loop.agent.agent import MAX_STEPS, Agent
+from chat_loop.agent.ask import CallLimits
+from chat_loop.agent.tools import MAX_RESULT, STEP_LIMIT_RESULT, Tool, argument_error
+from chat_loop.display.manager import DisplayManager
+from chat_loop.errors import Overloaded, ProviderError, SessionError, StreamBroken
+from chat_loop.events import (
+    Event,
+    Finished,
+    ReplyEnded,
+    Retrying,
+    TextDelta,
+    ToolCalled,
+    ToolReturned,
+)
+from chat_loop.providers import Provider
+from chat_loop.sessions.records import Query, Reply, Use
+from chat_loop.values import (
+    ALLOWED,
+    Message,
+    Request,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    Usage,
+    Window,
+)
+from tests.support.agent_turns import START, Clock, Turns, agent_of
+from tests.support.providers import anthropic_at, clear_environment, openai_at
+from tests.support.scripted import ScriptedProvider, Step
+
+HELLO = (Message("user", "Hello"),)
+SCHEMA = {
+    "type": "object",
+    "properties": {"query": {"type": "string"}, "limit": {"type": "integer"}},
+    "required": ["query"],
+    "additionalProperties": False,
+}
+
+
+def tool(run: Callable[[Mapping[str, object]], Awaitable[str]], name: str = "search") -> Tool:
+    return Tool(ToolSpec(name, f"It is {name}.", SCHEMA), run)
+
+
+async def echo(given: Mapping[str, object]) -> str:
+    return f"Found {given['query']}."
+
+
+def calling(*arguments: str, text: str = "", name: str = "search") -> Message:
+    """A step of the script with a call for each of `arguments`; their ids are not the program's."""
+    calls = tuple(
+        ToolCall(f"toolu_{number}", name, given) for number, given in enumerate(arguments)
+    )
+    return Message("assistant", text, calls=calls)
+
+
+def scripted(*steps: Step, calls_tools: bool = True, window: int = 128_000) -> ScriptedProvider:
+    return ScriptedProvider(steps=steps, calls_tools=calls_tools, window=Window(window))
+
+
+def run(agent: Agent, messages: tuple[Message, ...] = HELLO, **more: Any) -> list[Event]:
+    async def collect() -> list[Event]:
+        return [event async for event in agent.run(messages, **more)]
+
+    return asyncio.run(collect())
+
+
+def returned(events: list[Event]) -> list[tuple[str, str, bool]]:
+    return [
+        (event.id, event.text, event.failed) for event in events if isinstance(event, ToolReturned)
+    ]
+
+
+def test_the_agent_runs_what_is_called_and_asks_again() -> None:
+    provider = scripted(
+        calling('{"query": "boats"}', '{"query": "bread"}', text="I look. "), "Both were found."
+    )
+    events = run(agent_of(provider, tool(echo)), max_tokens=50)
+
+    one, two = (
+        ToolCall("c1", "search", '{"query": "boats"}'),
+        ToolCall("c2", "search", '{"query": "bread"}'),
+    )
+    assert events == [
+        TextDelta("I "),
+        TextDelta("look. "),
+        ToolCalled(one),
+        ToolCalled(two),
+        Finished(stop="tool", usage=Usage(input=3, output=8)),
+        ToolReturned(id="c1", name="search", text="Found boats.", failed=False, seconds=0.0),
+        ToolReturned(id="c2", name="search", text="Found bread.", failed=False, seconds=0.0),
+        TextDelta("Both "),
+        TextDelta("were "),
+        TextDelta("found."),
+        Finished(stop="end", usage=Usage(input=15, output=3, cached=3)),
+    ]
+    specs = (ToolSpec("search", "It is search.", SCHEMA),)
+    first = Request(system="Be kind.", messages=HELLO, max_tokens=50, tools=specs)
+    used = (
+        *HELLO,
+        Message("assistant", "I look. ", calls=(one, two)),
+        Message(
+            "user", "", results=(ToolResult("c1", "Found boats."), ToolResult("c2", "Found bread."))
+        ),
+    )
+    second = Request(system="Be kind.", messages=used, max_tokens=50, tools=specs)
+    assert provider.requests == [first, second]
+
+
+def test_calls_run_at_the_same_time_and_results_come_as_they_return() -> None:
+    async def collect() -> list[Event]:
+        bread = asyncio.Event()
+
+        async def wait(given: Mapping[str, object]) -> str:
+            if given["query"] == "bread":
+                bread.set()
+            else:
+                await bread.wait()
+            return f"Found {given['query']}."
+
+        agent = agent_of(provider, tool(wait))
+        return [event async for event in agent.run(HELLO)]
+
+    provider = scripted(calling('{"query": "boats"}', '{"query": "bread"}'), "Done.")
+    assert returned(asyncio.run(collect())) == [
+        ("c2", "Found bread.", False),
+        ("c1", "Found boats.", False),
+    ]
+    assert [result.id for result in provider.requests[1].messages[-1].results] == ["c1", "c2"]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "text"),
+    [
+        ("find", "{}", "No tool named find. The tools are: search."),
+        ("", "{}", "No tool named unnamed. The tools are: search."),
+        ("\x1b[2J rm -rf", "{}", "No tool named __2J_rm_-rf. The tools are: search."),
+        ("search", '{"query": "b', "The arguments are not a JSON object. Call the tool again with valid JSON."),
+        ("search", "[]", "The arguments are not a JSON object. Call the tool again with valid JSON."),
+        ("search", "", "The argument “query” is missing. Call the tool again."),
+        ("search", '{"query": 3}', "The argument “query” must be of type string. Call the tool again."),
+        (
+            "search",
+            '{"query": "x", "deep": 1}',
+            "No argument named “deep”; there are: query, limit. Call the tool again.",
+        ),
+    ],
+)  # fmt: skip
+def test_a_call_that_cannot_be_run_is_told_to_the_model(
+    name: str, arguments: str, text: str
+) -> None:
+    provider = scripted(calling(arguments, name=name), "Sorry.")
+    events = run(agent_of(provider, tool(echo)))
+    assert returned(events) == [("c1", text, True)]
+    assert events[-1] == Finished(
+        stop="end", usage=Usage(input=provider_words(provider), output=1, cached=3)
+    )
+    assert provider.requests[1].messages[-1].results == (ToolResult("c1", text, failed=True),)
+
+
+def provider_words(provider: ScriptedProvider) -> int:
+    """What the script counts as its last request's tokens."""
+    request = provider.requests[-1]
+    return len(request.system.split()) + sum(
+        len(message.whole.split()) for message in request.messages
+    )
+
+
+def test_a_tool_that_fails_says_why_and_the_others_go_on() -> None:
+    async def pick(given: Mapping[str, object]) -> str:
+        if given["query"] == "slow":
+            await asyncio.Event().wait()
+        if given["query"] == "bad":
+            raise SessionError("There is no place 9.9.", "The last is 2.14.")
+        if given["query"] == "network":
+            raise TimeoutError(110, "Connection timed out")
+        if given["query"] == "disk":
+            raise OSError(5, "Input/output error")
+        return ""
+
+    queries = ("slow", "bad", "empty", "disk", "network")
+    provider = scripted(calling(*(f'{{"query": "{query}"}}' for query in queries)), "Sorry.")
+    events = run(agent_of(provider, tool(pick), seconds=0.01))
+    assert sorted(returned(events)) == [
+        ("c1", "search took longer than 0 seconds and was given up.", True),
+        ("c2", "There is no place 9.9. The last is 2.14.", True),
+        ("c3", "(nothing)", False),
+        ("c4", "search failed: input/output error.", True),
+        ("c5", "search failed: connection timed out.", True),
+    ]
+
+
+@pytest.mark.parametrize(("window", "most"), [(128_000, MAX_RESULT), (8_192, 8_192)])
+def test_a_long_result_is_cut(window: int, most: int) -> None:
+    async def much(given: Mapping[str, object]) -> str:
+        return "x" * 60_000
+
+    [(_, text, failed)] = returned(
+        run(agent_of(scripted(calling('{"query": ""}'), "", window=window), tool(much)))
+    )
+    note = f"\n[… {60_000 - most:,} of 60,000 characters left out: ask for less at once …]\n"
+    assert text.replace(note, "") == "x" * most
+    assert not failed
+
+
+def test_the_last_calls_of_twelve_steps_are_not_run_and_the_model_has_to_answer() -> None:
+    provider = scripted(*[calling('{"query": "more"}')] * MAX_STEPS, "That is all.")
+    events = run(agent_of(provider, tool(echo)))
+    results = returned(events)
+    assert [identity for identity, _, _ in results] == [f"c{number}" for number in range(1, 13)]
+    assert [text for _, text, _ in results] == ["Found more."] * 11 + [STEP_LIMIT_RESULT]
+    assert [failed for _, _, failed in results] == [False] * 11 + [True]
+    assert [len(request.tools) for request in provider.requests] == [1] * 12 + [0]
+    assert isinstance(events[-1], Finished)
+    assert events[-1].stop == "end"
+
+
+def test_a_model_that_calls_where_no_tools_are_offered_is_not_obeyed() -> None:
+    provider = scripted(*[calling('{"query": "more"}')] * (MAX_STEPS + 1))
+    events = run(agent_of(provider, tool(echo)))
+    assert len(returned(events)) == MAX_STEPS
+    assert isinstance(events[-1], Finished)
+    assert events[-1].stop == "end"
+
+
+@pytest.mark.parametrize(
+    ("tools", "calls_tools", "offer"),
+    [((), True, True), ((tool(echo),), False, True), ((tool(echo),), True, False)],
+)
+def test_when_tools_are_not_offered(
+    tools: tuple[Tool, ...], calls_tools: bool, offer: bool
+) -> None:
+    provider = scripted(calling('{"query": "x"}', text="Well."), calls_tools=calls_tools)
+    agent = agent_of(provider, *tools)
+    assert run(agent, offer_tools=offer) == [
+        TextDelta("Well."),
+        Finished(stop="end", usage=Usage(input=3, output=4)),
+    ]
+    assert provider.requests == [Request(system="Be kind.", messages=HELLO)]
+    assert agent.calls_tools == (bool(tools) and calls_tools)
+
+
+class Broken:
+    """A provider whose stream breaks after a call; then it answers."""
+
+    name, model, window, first_event_seconds, calls_tools = (
+        "broken",
+        "test",
+        Window(1000),
+        60.0,
+        True,
+    )
+    takes_images = False
+
+    def __init__(self, before: Event) -> None:
+        self.before = before
+        self.asked = 0
+
+    def warm(self) -> None:
+        """There is nothing to load."""
+
+    async def close(self) -> None:
+        """There is nothing to give back."""
+
+    async def stream(self, request: Request) -> AsyncIterator[Event]:
+        self.asked += 1
+        yield self.before
+        raise StreamBroken("It broke.")
+
+
+def test_nothing_is_tried_again_after_a_call() -> None:
+    provider = Broken(ToolCalled(ToolCall("x", "search", "{}")))
+    limits = CallLimits(attempts=3)
+    agent = Agent(
+        name="Sally", system_prompt="", provider=provider, tools=(tool(echo),), limits=limits
+    )
+    with pytest.raises(StreamBroken):
+        run(agent)
+    assert provider.asked == 1
+
+
+def test_each_step_may_be_tried_again() -> None:
+    async def no_pause(seconds: float) -> None:
+        """Time is not of the essence."""
+
+    provider = scripted(
+        Overloaded("Busy."), calling('{"query": "x"}'), Overloaded("Busy."), "Done."
+    )
+    limits = CallLimits(attempts=2, sleep=no_pause, jitter=lambda: 1.0)
+    agent = Agent(
+        name="Sally", system_prompt="", provider=provider, tools=(tool(echo),), limits=limits
+    )
+    events = run(agent)
+    again = Retrying(reason="Busy.", seconds=1.0, attempt=2, attempts=2)
+    assert [event for event in events if isinstance(event, Retrying)] == [again, again]
+    assert len(returned(events)) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "schema", "wrong"),
+    [
+        ({"a": 1}, {}, ""),
+        ({"a": True}, {"properties": {"a": {"type": "integer"}}}, "The argument “a” must be of type integer."),
+        ({"a": 2.0}, {"properties": {"a": {"type": "integer"}}}, "The argument “a” must be of type integer."),
+        ({"a": 2}, {"properties": {"a": {"type": "number"}}}, ""),
+        ({"a": 1}, {"properties": {"a": {"type": "boolean"}}}, "The argument “a” must be of type boolean."),
+        ({"a": []}, {"properties": {"a": {"type": "string"}}}, "The argument “a” must be of type string."),
+        ({"a": None}, {"properties": {"a": {"type": ["string", "null"]}}}, ""),
+        ({"a": "z"}, {"properties": {"a": {"enum": ["x", "y"]}}}, ""),
+        ({"a": 1}, {"properties": {}, "additionalProperties": False}, "No argument named “a”; there are: ."),
+        ({}, {"required": ["a"]}, "The argument “a” is missing."),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_arguments(
+    given: dict[str, object], schema: dict[str, object], wrong: str
+) -> None:
+    assert argument_error(given, schema) == wrong
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Loopback]:
+    clear_environment(monkeypatch, tmp_path)
+    with Loopback() as loopback:
+        yield loopback
+
+
+TRANSCRIPT = """
+---
+
+<!-- chat:query n=1 at=2026-11-21T22:30:15+01:00 -->
+## Query 1 (22:30:15)
+**You:** What of boats and bread?
+<!-- chat:end n=1 -->
+
+<!-- chat:reply n=1 at=2026-11-21T22:30:15+01:00 -->
+**Sally:** I look.
+<!-- chat:end n=1 stop=tool time=0.0 in=30 out=20 cached=10 -->
+
+*Time: 0.0s | Tokens: 50 (in: 30, out: 20, cached: 10)*
+
+<!-- chat:call n=1 id=c1 name=search at=2026-11-21T22:30:15+01:00 -->
+<details><summary>Tool: search</summary>
+
+{"query": "böats"}
+
+</details>
+<!-- chat:end n=1 -->
+
+<!-- chat:call n=1 id=c2 name=search at=2026-11-21T22:30:15+01:00 -->
+<details><summary>Tool: search</summary>
+
+{"query":
+
+</details>
+<!-- chat:end n=1 -->
+
+<!-- chat:result n=1 id=c1 at=2026-11-21T22:30:18+01:00 -->
+<details><summary>Its result</summary>
+
+Found böats.
+
+</details>
+<!-- chat:end n=1 time=3.0 -->
+
+<!-- chat:result n=1 id=c2 failed=yes at=2026-11-21T22:30:18+01:00 -->
+<details><summary>It failed</summary>
+
+The arguments are not a JSON object. Call the tool again with valid JSON.
+
+</details>
+<!-- chat:end n=1 time=0.0 -->
+
+<!-- chat:reply n=1 at=2026-11-21T22:30:18+01:00 -->
+**Sally:**
+
+
+<!-- chat:end n=1 stop=tool time=3.0 in=7 out=3 estimated=yes -->
+
+*Time: 3.0s | Tokens: ~10 (in: 7, out: 3)*
+
+<!-- chat:call n=1 id=c3 name=search at=2026-11-21T22:30:18+01:00 -->
+<details><summary>Tool: search</summary>
+
+{"query": "bread"}
+
+</details>
+<!-- chat:end n=1 -->
+
+<!-- chat:result n=1 id=c3 at=2026-11-21T22:30:21+01:00 -->
+<details><summary>Its result</summary>
+
+Found bread.
+
+</details>
+<!-- chat:end n=1 time=3.0 -->
+
+<!-- chat:reply n=1 at=2026-11-21T22:30:21+01:00 -->
+**Sally:** Boats and bread.
+<!-- chat:end n=1 stop=end time=3.0 in=60 out=5 -->
+
+*Time: 3.0s | Tokens: 65 (in: 60, out: 5)*
+"""
+
+
+@pytest.mark.parametrize("make", [anthropic_at, openai_at])
+def test_a_turn_with_tools_over_a_real_wire_whole(
+    server: Loopback, tmp_path: Path, make: Callable[[str], Provider]
+) -> None:
+    clock = Clock()
+
+    async def slow(given: Mapping[str, object]) -> str:
+        clock.seconds += 3
+        return await echo(given)
+
+    boats, broken = (
+        ToolCall("x", "search", '{"query": "böats"}'),
+        ToolCall("y", "search", '{"query":'),
+    )
+    bread = ToolCall("z", "search", '{"query": "bread"}')
+    server.enqueue(
+        Sent(
+            chunks=("I ", "look."),
+            calls=(boats, broken),
+            usage=Usage(input=30, output=20, cached=10),
+        ),
+        Sent(calls=(bread,), usage=None),
+        Sent(chunks=("Boats ", "and bread."), usage=Usage(input=60, output=5)),
+        Sent(chunks=("Yes.",), usage=Usage(input=90, output=2)),
+    )
+    turns = Turns(tmp_path / "sessions", make(server.url), tool(slow), clock=clock)
+    reply, _ = turns.say("What of boats and bread?", "Sure?")
+    assert turns.text[: len(TRANSCRIPT)] == TRANSCRIPT
+    whole = Usage(input=97, output=28, cached=10, estimated=True)
+    assert reply == Reply(
+        number=1, at=START, text="I look.\n\nBoats and bread.", stop="end", seconds=6.0, usage=whole
+    )
+    [exchange, _] = turns.live.session.exchanges
+    assert exchange.reply == reply
+    assert [(use.call.id, use.result.text if use.result else None) for use in exchange.uses] == [
+        ("c1", "Found böats."),
+        ("c2", "The arguments are not a JSON object. Call the tool again with valid JSON."),
+        ("c3", "Found bread."),
+    ]
+    assert turns.ended == [
+        ReplyEnded(number=1, stop="end", usage=whole, seconds=6.0),
+        ReplyEnded(number=2, stop="end", usage=Usage(input=90, output=2), seconds=0.0),
+    ]
+    _, _, third, fourth = [unmarked(request.body["messages"]) for request in server.requests]
+    assert fourth[: len(third)] == third, "what was sent once is sent again as it was"
+    assert fourth[len(third) :] == [
+        {"role": "assistant", "content": "Boats and bread."},
+        {"role": "user", "content": "Sure?"},
+    ]
+
+
+def test_a_server_that_refuses_tools_answers_without_them(tmp_path: Path, server: Loopback) -> None:
+    server.enqueue(
+        failing(400, "invalid_request_error", "qwen3 does not support tools"), Sent(chunks=("Hi.",))
+    )
+    provider = openai_at(server.url)
+    limits = CallLimits(attempts=2)
+    agent = Agent(
+        name="Sally", system_prompt="", provider=provider, tools=(tool(echo),), limits=limits
+    )
+
+    async def ask() -> list[Event]:
+        events = [event async for event in agent.run(HELLO)]
+        await provider.close()
+        return events
+
+    again, *rest = asyncio.run(ask())
+    assert isinstance(again, Retrying)
+    assert again.seconds == 0.0
+    assert rest == [TextDelta("Hi."), Finished(stop="end", usage=Usage())]
+    assert not agent.calls_tools
+
+
+def test_the_estimate_of_a_step_counts_its_calls(tmp_path: Path, server: Loopback) -> None:
+    server.enqueue(
+        Sent(chunks=("I look.",), calls=(ToolCall("x", "search", '{"query": "a b"}'),), usage=None)
+    )
+    server.enqueue(Sent(chunks=("Done.",), usage=None))
+    turns = Turns(tmp_path / "sessions", openai_at(server.url), tool(echo))
+    turns.say("Hello")
+    first, second = (
+        entry.usage for entry in turns.live.session.entries if isinstance(entry, Reply)
+    )
+    assert first == Usage(input=7, output=6, estimated=True)
+    assert second == Usage(input=7, output=1, estimated=True)
+
+
+def test_what_a_turn_sent_is_what_the_next_one_sends(tmp_path: Path) -> None:
+    provider = scripted(
+        calling('{"query": "a"}', "{", "", text=" \n"),
+        calling('{"query": "b"}', text="Still looking.", name="what is\nthis"),
+        "Done.",
+        calling('{"query": "c"}'),
+        "Done again.",
+        "Bye.",
+    )
+    turns = Turns(tmp_path, provider, tool(echo))
+    turns.say("One", "Two", "Three")
+    sent = [request.messages for request in provider.requests]
+    assert sent[3] == (*sent[2], Message("assistant", "Done."), Message("user", "Two"))
+    assert sent[5] == (*sent[4], Message("assistant", "Done again."), Message("user", "Three"))
+    assert [call.id for message in sent[5] for call in message.calls] == [
+        "c1",
+        "c2",
+        "c3",
+        "c4",
+        "c5",
+    ]
+
+
+def test_an_acknowledgment_gets_no_tools(tmp_path: Path) -> None:
+    provider = scripted("Ready.")
+    turns = Turns(tmp_path, provider, tool(echo))
+    turns.live.add(Query(number=1, at=START, text="Hello"))
+    reply = asyncio.run(turns.answer(0))
+    assert (reply.number, reply.text) == (0, "Ready.")
+    assert provider.requests[0].tools == ()
+
+
+STOPPED = """
+<!-- chat:reply n=1 at=2026-11-21T22:30:15+01:00 -->
+**Sally:** I look.
+<!-- chat:end n=1 stop=tool time=0.0 in=3 out=8 -->
+
+*Time: 0.0s | Tokens: 11 (in: 3, out: 8)*
+
+<!-- chat:call n=1 id=c1 name=search at=2026-11-21T22:30:15+01:00 -->
+<details><summary>Tool: search</summary>
+
+{"query": "quick"}
+
+</details>
+<!-- chat:end n=1 -->
+
+<!-- chat:call n=1 id=c2 name=search at=2026-11-21T22:30:15+01:00 -->
+<details><summary>Tool: search</summary>
+
+{"query": "slow"}
+
+</details>
+<!-- chat:end n=1 -->
+
+<!-- chat:result n=1 id=c1 at=2026-11-21T22:30:15+01:00 -->
+<details><summary>Its result</summary>
+
+Found quick.
+
+</details>
+<!-- chat:end n=1 time=0.0 -->
+
+<!-- chat:result n=1 id=c2 failed=yes at=2026-11-21T22:30:17+01:00 -->
+<details><summary>It failed</summary>
+
+interrupted
+
+</details>
+<!-- chat:end n=1 -->
+
+<!-- chat:reply n=1 at=2026-11-21T22:30:17+01:00 -->
+**Sally:**
+
+
+<!-- chat:end n=1 stop=interrupted time=2.0 -->
+
+*Time: 2.0s | Interrupted*
+"""
+
+
+def test_ctrl_c_while_a_tool_runs(tmp_path: Path) -> None:
+    clock = Clock()
+    provider = scripted(calling('{"query": "quick"}', '{"query": "slow"}', text="I look."), "Fine.")
+    states: list[str] = []
+
+    async def search(given: Mapping[str, object]) -> str:
+        if given["query"] == "slow":
+            states.append(turns.text)
+            try:
+                await asyncio.Event().wait()
+            finally:
+                states.append("cancelled")
+        return await echo(given)
+
+    turns = Turns(tmp_path, provider, tool(search), clock=clock)
+
+    async def talk() -> None:
+        task = asyncio.ensure_future(turns.ask("Hello"))
+        await turns.at_result.wait()
+        clock.seconds += 2
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert turns.text[-len(STOPPED) :] == STOPPED
+        await turns.ask("And now?")
+
+    asyncio.run(talk())
+    assert states[0].endswith(STOPPED[: STOPPED.index("\n<!-- chat:result")]), (
+        "calls are on disk before they run"
+    )
+    assert states[1:] == ["cancelled"]
+    assert turns.ended[0] == ReplyEnded(
+        number=1, stop="interrupted", usage=Usage(input=3, output=8), seconds=2.0
+    )
+    assert provider.requests[1].messages == (
+        Message("user", "Hello"),
+        Message(
+            "assistant",
+            "I look.",
+            calls=(
+                ToolCall("c1", "search", '{"query": "quick"}'),
+                ToolCall("c2", "search", '{"query": "slow"}'),
+            ),
+        ),
+        Message(
+            "user",
+            "And now?",
+            results=(
+                ToolResult("c1", "Found quick."),
+                ToolResult("c2", "interrupted", failed=True),
+            ),
+        ),
+    )
+
+
+def entries_of(turns: Turns) -> list[tuple[str, ...]]:
+    """The entries of a session in short, as they stand on disk."""
+    assert turns.text
+    short: list[tuple[str, ...]] = []
+    for entry in turns.live.session.entries:
+        match entry:
+            case Reply(text=text, stop=stop):
+                short.append((text, stop))
+            case _:
+                short.append((type(entry).__name__, getattr(entry, "text", "")))
+    return short
+
+
+def test_an_error_in_a_later_step_keeps_what_came(tmp_path: Path) -> None:
+    turns = Turns(
+        tmp_path, scripted(calling('{"query": "x"}'), Overloaded("It is down.")), tool(echo)
+    )
+    with pytest.raises(Overloaded):
+        turns.say("Hello")
+    assert entries_of(turns) == [
+        ("Query", "Hello"),
+        ("", "tool"),
+        ("Call", ""),
+        ("Result", "Found x."),
+        ("", "error"),
+    ]
+    assert [ended.stop for ended in turns.ended] == ["error"]
+
+
+def test_an_error_after_a_call_over_a_real_wire(tmp_path: Path, server: Loopback) -> None:
+    call = ToolCall("x", "search", '{"query": "x"}')
+    server.enqueue(
+        Sent(chunks=("I look.",), calls=(call,), error_after=3, error=Failure("api_error", "oops"))
+    )
+    turns = Turns(tmp_path / "sessions", anthropic_at(server.url), tool(echo))
+    with pytest.raises(ProviderError):
+        turns.say("Hello")
+    assert entries_of(turns) == [("Query", "Hello"), ("I look.", "error")]
+
+
+def test_calls_of_a_step_that_does_not_end_are_kept_as_interrupted(tmp_path: Path) -> None:
+    turns = Turns(tmp_path, Broken(ToolCalled(ToolCall("x", "search", "{}"))), tool(echo))
+    with pytest.raises(StreamBroken):
+        turns.say("Hello")
+    assert entries_of(turns) == [
+        ("Query", "Hello"),
+        ("", "error"),
+        ("Call", ""),
+        ("Result", "interrupted"),
+    ]
+    [exchange] = turns.live.session.exchanges
+    assert [type(use) for use in exchange.uses] == [Use]
+    assert turns.messages[1:] == (
+        Message("assistant", "", calls=(ToolCall("c1", "search", "{}"),)),
+        Message("user", "", results=(ToolResult("c1", "interrupted", failed=True),)),
+    )
+
+
+def test_a_fault_of_a_tool_itself_is_not_hidden_and_loses_nothing(tmp_path: Path) -> None:
+    async def faulty(given: Mapping[str, object]) -> str:
+        raise ZeroDivisionError
+
+    turns = Turns(tmp_path, scripted(calling('{"query": "x"}', text="I look.")), tool(faulty))
+    with pytest.raises(ZeroDivisionError):
+        turns.say("Hello")
+    assert entries_of(turns) == [
+        ("Query", "Hello"),
+        ("I look.", "tool"),
+        ("Call", ""),
+        ("Result", "interrupted"),
+        ("", "error"),
+    ]
+
+
+def test_how_calls_are_shown() -> None:
+    out = io.StringIO()
+    display = DisplayManager(out, agent="Sally")
+    page = "first \x1b[2J line\n" * 2000
+    hostile = ToolCall("c1", "search", '{"query":\n "\x1b[2Jboats"}')
+    events: list[Event] = [
+        TextDelta("I look.\r"),
+        ToolCalled(hostile),
+        ToolCalled(ToolCall("c2", "find", "")),
+        Finished(stop="tool"),
+        ToolReturned(id="c1", name="search", text="Found.", failed=False, seconds=1.0),
+        ToolReturned(id="c2", name="find", text="No\ntool named find.", failed=True, seconds=0.0),
+        ToolReturned(id="c3", name="read", text=f"{ALLOWED}\n{page}", failed=False, seconds=0.0),
+        ToolReturned(id="c4", name="read", text="y" * 500, failed=False, seconds=0.0),
+        TextDelta("\nIt was found."),
+        Finished(stop="end"),
+        ReplyEnded(number=1, stop="end", usage=Usage(input=1, output=2), seconds=3.0),
+    ]
+    for event in events:
+        display.show(event)
+    assert out.getvalue() == (
+        "Sally: I look.␍\n"
+        '🔧 search: {"query": "␛[2Jboats"}\n'
+        "🔧 find\n"
+        "  search: Found. (1.0 s)\n"
+        "  find failed: No tool named find.\n"
+        "  read: first ␛[2J line (2,000 lines, 31.9K characters)\n"
+        f"  read: {'y' * 59}… (1 line, 500 characters)\n"
+        "Sally: It was found.\n"
+        "Time: 3.0s | Tokens: 3 (in: 1, out: 2)\n\n"
+    )

@@ -1,0 +1,237 @@
+"""Claude on Amazon Bedrock: credentials, regions, and frames of its stream."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import anthropic
+import httpx2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from benchmarks.support.loopback import Loopback, Reply
+from benchmarks.support.loopback_aws import framed
+from chat_loop.config import ProviderConfig
+from chat_loop.errors import (
+    AuthenticationFailed,
+    NoProvider,
+    ProviderError,
+    install_hint,
+)
+from chat_loop.providers.bedrock import BedrockProvider
+from chat_loop.providers.catalogue import entry_of
+from chat_loop.values import Message, Request, Window
+from tests.support.catalogue import BEDROCK, SECRET, Service
+from tests.support.providers import entry, events_of, failure_of, host
+
+TALK = Request(system="Be brief.", messages=(Message("user", "Hello"),), max_tokens=100)
+
+
+pytestmark = pytest.mark.usefixtures("services")
+
+
+def setting(service: Service, **changes: object) -> Service:
+    return replace(service, setting=replace(service.setting, **changes))
+
+
+def test_bedrock_by_its_own_key(
+    server: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "bedrock-key")
+    monkeypatch.setenv("AWS_PROFILE", "gone")
+
+    events_of(BEDROCK.at(server.url, tmp_path), TALK)
+
+    assert server.requests[0].headers["authorization"] == "Bearer bedrock-key"
+
+
+def test_bedrock_by_a_profile_with_its_region(
+    server: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in BEDROCK.variables:
+        monkeypatch.delenv(name)
+    folder = tmp_path / ".aws"
+    folder.mkdir()
+    (folder / "config").write_text("[profile work]\nregion = ap-southeast-2\n")
+    (folder / "credentials").write_text(
+        f"[work]\naws_access_key_id = AKIAWORK\naws_secret_access_key = {SECRET}\n"
+    )
+
+    events_of(setting(BEDROCK, profile="work").at(server.url, tmp_path), TALK)
+
+    sent = server.requests[0].headers["authorization"]
+    assert sent.startswith("AWS4-HMAC-SHA256 Credential=AKIAWORK/")
+    assert "/ap-southeast-2/bedrock/aws4_request" in sent
+
+
+AWS_CONFIG = "[profile {name}]\nregion = eu-central-1\n"
+
+
+def test_credentials_of_aws_that_cannot_be_had(
+    server: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in BEDROCK.variables:
+        monkeypatch.delenv(name)
+    (tmp_path / ".aws").mkdir()
+    (tmp_path / ".aws" / "config").write_text(
+        f"{AWS_CONFIG.format(name='odd')}credential_process = false\n"
+    )
+
+    error = failure_of(setting(BEDROCK, profile="odd").at(server.url, tmp_path))
+
+    assert type(error) is AuthenticationFailed
+    assert error.message.startswith(
+        "The credentials for AWS cannot be read: Error when retrieving credentials from"
+    )
+
+
+@pytest.mark.parametrize(
+    "left", [AWS_CONFIG.format(name="going"), ""], ids=["no credentials", "no profile"]
+)
+def test_credentials_of_aws_that_go_away(
+    server: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, left: str
+) -> None:
+    """They were there when the program started; the SDK looks again when it signs."""
+    for name in BEDROCK.variables:
+        monkeypatch.delenv(name)
+    folder = tmp_path / ".aws"
+    folder.mkdir()
+    (folder / "config").write_text(AWS_CONFIG.format(name="going"))
+    (folder / "credentials").write_text(
+        f"[going]\naws_access_key_id = A\naws_secret_access_key = {SECRET}\n"
+    )
+    provider = setting(BEDROCK, profile="going", region=f"x-{len(left)}").at(server.url, tmp_path)
+    provider.warm()
+    (folder / "credentials").unlink()
+    (folder / "config").write_text(left)
+
+    error = failure_of(provider)
+
+    assert type(error) is AuthenticationFailed
+    assert error.message.startswith("The credentials cannot be read: ")
+    assert "AWS_PROFILE" in error.hint
+    assert server.requests == []
+
+
+def test_bedrock_says_what_is_missing(
+    server: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    profile = failure_of(setting(BEDROCK, profile="nobody").at(server.url, tmp_path))
+    monkeypatch.delenv("AWS_REGION")
+    region = failure_of(BEDROCK.at(server.url, tmp_path))
+    monkeypatch.setattr("chat_loop.providers.bedrock.find_spec", lambda name: None)
+    package = failure_of(BEDROCK.at(server.url, tmp_path))
+
+    assert type(profile) is AuthenticationFailed
+    assert (
+        profile.message
+        == "The credentials for AWS cannot be read: The config profile (nobody) could not be found"
+    )
+    assert type(region) is NoProvider
+    assert region.message == "Amazon Bedrock has no region: AWS_REGION is not set."
+    assert region.hint == "Set AWS_REGION or providers.bedrock.region, such as us-east-1."
+    assert type(package) is NoProvider
+    assert package.message == "The package boto3 is missing, which signs requests to AWS."
+    assert package.hint == install_hint("bedrock")
+    assert server.requests == []
+
+
+def test_the_region_of_the_config_decides_where_requests_go(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    west = entry_of("bedrock", {"bedrock": ProviderConfig(region="us-west-2")})
+    provider = BedrockProvider("us.anthropic.claude-opus-4-6-v1", west, window=Window(1))
+    provider.warm()
+
+    assert provider._service.host == "bedrock-runtime.us-west-2.amazonaws.com"
+
+
+FRAME = framed({":event-type": "chunk", ":message-type": "event"}, b'{"bytes": "e30="}')
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"data: {}\n\n",
+        FRAME[:-1] + b"x",
+        b"\xff" * 40,
+        framed({":event-type": "chunk", ":message-type": "event"}, b"{"),
+        framed({":event-type": "chunk", ":message-type": "event"}, b"[1]"),
+        framed({":event-type": "chunk", ":message-type": "event"}, b'{"bytes": 5}'),
+        framed({":event-type": "chunk", ":message-type": "event"}, b'{"bytes": "/////w=="}'),
+        framed({":event-type": "chunk"}, b"{}"),
+        framed({}, b""),
+        framed({":exception-type": "unheardOf", ":message-type": "exception"}, b"nonsense"),
+        framed({":message-type": "error"}, b""),
+        FRAME[:20],
+        b"",
+    ],
+    ids=lambda body: repr(body[:30]),
+)
+def test_frames_that_make_no_sense_are_one_clear_line(
+    server: Loopback, tmp_path: Path, body: bytes
+) -> None:
+    server.enqueue(Reply(body=body, headers={"content-type": "application/vnd.amazon.eventstream"}))
+
+    error = failure_of(BEDROCK.at(server.url, tmp_path), TALK)
+
+    assert isinstance(error, ProviderError)
+    assert host(server) in error.message
+    assert "\n" not in error.message
+
+
+HEADERS = st.dictionaries(
+    st.sampled_from([":event-type", ":message-type", ":exception-type", ":error-code", "x"]),
+    st.sampled_from(
+        ["chunk", "event", "exception", "error", "throttlingException", "initial-response", ""]
+    ),
+)
+
+
+PAYLOADS = st.one_of(
+    st.binary(max_size=40),
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(st.sampled_from(["bytes", "message", "p"]), inner)
+        ),
+        max_leaves=6,
+    ).map(lambda value: json.dumps(value).encode()),
+)
+
+
+@given(
+    st.lists(st.builds(framed, HEADERS, PAYLOADS) | st.binary(max_size=60), max_size=4),
+    st.integers(1, 50),
+)
+def test_whatever_frames_come_there_is_data_or_one_error(frames: list[bytes], size: int) -> None:
+    """The decoder takes much on trust; what it raises must not get past the provider."""
+    body = b"".join(frames)
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for start in range(0, len(body), size):
+            yield body[start : start + size]
+
+    async def read() -> list[object]:
+        provider = BedrockProvider("m", entry("bedrock"), window=Window(1))
+        client = anthropic.AsyncAnthropicBedrock(api_key="-", aws_region="us-east-1")
+        stream = anthropic.AsyncStream(
+            cast_to=object,
+            response=httpx2.Response(
+                200, content=pieces(), request=httpx2.Request("POST", "http://test.invalid")
+            ),
+            client=client,  # type: ignore[arg-type]  # as the SDK does it
+        )
+        provider._sdk_error = anthropic.AnthropicError
+        return [event async for event in provider._events(stream)]
+
+    try:
+        assert all(isinstance(event, dict) for event in asyncio.run(read()))
+    except ValueError:
+        return

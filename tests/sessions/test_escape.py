@@ -1,0 +1,29 @@
+"""Escaping of text: a bijection that hides every marker."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chat_loop.sessions.escape import StreamEncoder, decode, decode_line, encode, encode_line
+from tests.support.strategies import texts
+
+
+@settings(max_examples=150, deadline=None)
+@given(texts)
+def test_escaping_is_a_bijection_and_hides_every_marker(text: str) -> None:
+    encoded = encode(text)
+    assert decode(encoded) == text
+    assert not any(line.lstrip(" \t").startswith("<!--") for line in encoded.split("\n"))
+    assert decode_line(encode_line(text)) == text
+    assert "\n" not in encode_line(text)
+    encoded.encode()
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(texts, max_size=6))
+def test_escaping_a_stream_equals_escaping_the_whole(pieces: list[str]) -> None:
+    encoder = StreamEncoder()
+    assert "".join(encoder.feed(piece) for piece in pieces) + encoder.feed("", last=True) == encode(
+        "".join(pieces)
+    )

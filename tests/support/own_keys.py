@@ -1,0 +1,28 @@
+"""Chats and subcommands with a key of the program's own in the environment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.support.loopback import Loopback
+from tests.support import fork_server
+from tests.support.sibling_chats import chat, configure
+from tests.support.whole_runs import environment
+
+KEY = "zq-Private-Key-77Xy88Zw-own"
+MODEL = "openai:gpt-4.1"
+
+
+def run(home: Path, server: Loopback, *lines: str, key: str = KEY) -> str:
+    configure(home, server, MODEL)
+    return chat(
+        home, MODEL, {"OPENAI_API_KEY": key, "OPENAI_BASE_URL": f"{server.url}/v1"}, list(lines)
+    )
+
+
+def command(home: Path, *arguments: str) -> str:
+    """What `chat-loop sessions …` prints."""
+    done = fork_server.run(
+        ["sessions", *arguments], environment(home, OPENAI_API_KEY=KEY), cwd=home
+    )
+    return (done.stdout + done.stderr).decode()
