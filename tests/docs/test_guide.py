@@ -50,9 +50,18 @@ OF_LIBRARIES = {
 
 
 def test_the_front_page_leads_to_every_page() -> None:
-    table = text_of(TREE / "README.md").partition("## Documentation")[2].partition("\n## ")[0]
-    led = set(_LINK.findall(table))
-    assert {str(named(page)) for page in (TREE / "docs").glob("*.md")} | {"CHANGELOG.md"} == led
+    part = text_of(TREE / "README.md").partition("## Documentation")[2].partition("\n## ")[0]
+    pages = {str(named(page)) for page in (TREE / "docs").glob("*.md")} - {"docs/index.md"}
+    assert pages | {"CHANGELOG.md", "CONTRIBUTING.md"} <= {*_LINK.findall(part)}
+
+
+def test_the_table_of_contents_leads_to_every_page_in_the_order_of_the_site() -> None:
+    contents = TREE / "docs" / "index.md"
+    pages = {page.name for page in contents.parent.glob("*.md")} - {contents.name}
+    led = _LINK.findall(text_of(contents))
+    assert pages == {*led}
+    site = yaml.safe_load(text_of(TREE / "mkdocs.yml"))
+    assert led == [page for part in site["nav"][1:] for pages in part.values() for page in pages]
 
 
 def test_every_picture_is_shown_somewhere() -> None:

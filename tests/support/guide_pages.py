@@ -12,6 +12,7 @@ from chat_loop import (
 TREE = Path(__file__).parents[2]
 PAGES = [
     TREE / "README.md",
+    TREE / "CONTRIBUTING.md",
     *sorted((TREE / "docs").rglob("README.md")),
     *sorted((TREE / "docs").glob("*.md")),
 ]
