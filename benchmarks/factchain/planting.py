@@ -107,12 +107,12 @@ class Planter:
             if (
                 code not in rotating or segment + len(rotating) <= SEGMENTS
             ):  # the language comes again
-                sayings.append(self._plant("update", code, segment))
+                sayings.append(self.plant("update", code, segment))
                 room[code] -= 1
         kinds = [kind for kind in KINDS if kind != "update"]
         for code, left in room.items():
             sayings += [
-                self._plant(self._deck.deal(code, kinds), code, segment) for _ in range(left)
+                self.plant(self._deck.deal(code, kinds), code, segment) for _ in range(left)
             ]
         codes = sorted(room)
         for code in self._random.choices(codes, k=TWINS):
@@ -141,13 +141,19 @@ class Planter:
                 due.append(waiting)
         return due
 
-    def _plant(self, kind: str, code: str, segment: int) -> Saying:
-        speaker: Speaker = "user" if self._random.random() < BY_USER else "model"
+    def plant(self, kind: str, code: str, segment: int, speaker: Speaker | None = None) -> Saying:
+        """Plant one fact; without a `speaker`, chance decides who says it."""
+        if speaker is None:
+            speaker = "user" if self._random.random() < BY_USER else "model"
         shape, filling, sentence = self._fresh(kind, code, speaker)
         fact = self._add(shape, filling, sentence, code, segment)
         if kind == "update":
             self._waiting.append(_Waiting(fact, shape, filling))
         return self._saying(fact)
+
+    def replace_oldest(self, segment: int) -> Saying:
+        """Say the successor of the value that has waited longest for one."""
+        return self._successor(self._waiting.pop(0), segment)
 
     def _successor(self, waiting: _Waiting, segment: int) -> Saying:
         """Say the new value; the old fact learns what replaced it."""

@@ -1,0 +1,90 @@
+"""Measure which of 50 facts a small real model still knows: `python -m benchmarks.embedded`.
+
+Each answer of the model is a file in the folder of `--progress`. A run that was interrupted
+continues where it was when it is started with the same folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import shutil
+import tempfile
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+
+from benchmarks.embedded.contexts import Count
+from benchmarks.embedded.model import Greedy, Recorded
+from benchmarks.embedded.run import Outcome, measure, tell
+from benchmarks.embedded.script import SEED, write_script
+from benchmarks.support.results import parser, write
+from chat_loop.config import find_paths
+from chat_loop.errors import ChatLoopError
+from chat_loop.providers import Provider
+from chat_loop.providers.models import store
+from chat_loop.tokens import TokenCounter
+from chat_loop.values import Window
+
+TRANSCRIPTS = Path(__file__).parents[1] / "results" / "embedded"
+WINDOW = 4_096
+THREADS = 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Play, ask, and write the results and the transcript."""
+    options_parser = parser("embedded", __doc__)
+    options_parser.add_argument(
+        "--model", default=store.QWEN_1_5B.name, help="an installed embedded model"
+    )
+    options_parser.add_argument(
+        "--progress", type=Path, metavar="FOLDER", help="where the model's answers are kept"
+    )
+    options = options_parser.parse_args(arguments)
+    counter = TokenCounter()
+    counter.load()
+    with contextlib.ExitStack() as stack:
+        progress = options.progress or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        progress.mkdir(parents=True, exist_ok=True)
+        written = options.json.absolute() if options.json else None
+        try:
+            model = store.find(options.model)
+            path = store.resolve(find_paths().models, model.name)
+            provider = Greedy(path, model.name, Window(WINDOW), threads=THREADS)
+            # the folder's name stands in what is sent: it must be the same in every run
+            with contextlib.chdir(progress):
+                recorded = Recorded(provider, Path("answers"))
+                count = lru_cache(None)(counter.count)
+                found = asyncio.run(_run(recorded, count))
+        except ChatLoopError as error:
+            tell(f"{error.message} {error.hint}")
+            return 2
+        for name, numbers in found.contexts.items():
+            print(f"{name:28} {json.dumps(numbers)}")
+        if written is not None:
+            about = {
+                "name": model.name,
+                "title": model.title,
+                "sha256": model.sha256,
+                "window": WINDOW,
+                "temperature": 0,
+                "seed": SEED,
+            }
+            write(written, "embedded", {"model": about, **msgspec.to_builtins(found)})
+            shutil.rmtree(TRANSCRIPTS, ignore_errors=True)
+            shutil.copytree(progress / "talk", TRANSCRIPTS)
+    return 0
+
+
+async def _run(provider: Provider, count: Count) -> Outcome:
+    try:
+        return await measure(provider, Path("talk"), count, write_script(SEED))
+    finally:
+        await provider.close()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
