@@ -75,7 +75,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             }
             write(written, "embedded", {"model": about, **msgspec.to_builtins(found)})
             shutil.rmtree(TRANSCRIPTS, ignore_errors=True)
-            shutil.copytree(progress / "talk", TRANSCRIPTS)
+            # without the index and the locks of the folder
+            shutil.copytree(progress / "talk", TRANSCRIPTS, ignore=shutil.ignore_patterns(".*"))
     return 0
 
 
