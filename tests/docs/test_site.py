@@ -37,6 +37,9 @@ def test_the_site_is_built_without_a_warning_and_needs_no_network(tmp_path: Path
     assert pages <= {page.stem for page in site.glob("*.html")}
     assert (site / "benchmarks/factchain/curve.svg").is_file()
 
+    assert "/compact [FOCUS]" in (commands := text_of(site / "commands.html"))
+    assert "\\|" not in commands
+
     files = [*site.rglob("*.html"), *site.rglob("*.css")]
     assert [file.name for file in files if LOADED.search(file.read_text("utf-8"))] == []
 

@@ -1,5 +1,7 @@
-"""A hook of mkdocs: pages link to files of the repository that are outside of docs/. The site gets
-the pictures among them; of other links, the path is what remains.
+"""For mkdocs: what the pages need beyond a reader of GitHub's markdown.
+
+Pages link to files of the repository that are outside of docs/. The site gets the pictures among
+them; other links become the path of the file.
 """
 
 from __future__ import annotations
@@ -9,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 OUTSIDE = re.compile(r"(!?)\[([^\]\n]*)\]\(((?:\.\./)+)([^)\s]+)\)")
+CODE = re.compile(r"`[^`\n]+`")
 
 
 def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Any) -> str:
-    """Return the text of a page without links that lead out of docs/."""
+    """Return the text of a page for Python-Markdown, without links that lead out of docs/."""
     from mkdocs.structure.files import File
 
     def inside(link: re.Match[str]) -> str:
@@ -24,4 +27,6 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Any) -> st
             files.append(File.generated(config, path, abs_src_path=str(source)))
         return f"![{text}]({up.removeprefix('../')}{path})"
 
-    return OUTSIDE.sub(inside, markdown)
+    # GitHub wants a bar in the code of a table escaped, Python-Markdown would show the backslash
+    unescaped = CODE.sub(lambda code: code[0].replace("\\|", "|"), markdown)
+    return OUTSIDE.sub(inside, unescaped)
