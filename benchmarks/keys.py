@@ -1,10 +1,9 @@
-"""Longest echo of a key while the embedded model loads and writes: `python -m benchmarks.keys
-MODEL.gguf [ROUNDS] [--json FILE]`.
+"""The echo of keys while an embedded model loads and writes.
 
 A real process in a pseudo-terminal. Keys are pressed one after the other from the first prompt on,
 each as soon as the one before it shows, until the model is loaded and a while longer; then while it
 writes a reply, where keys do not show, it is interrupted and the time until the next prompt is
-taken. The figures depend on the machine: nothing is asserted.
+taken.
 """
 
 from __future__ import annotations
@@ -15,29 +14,30 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from statistics import median
 
-from benchmarks.support.results import Results, parser
+from benchmarks.support.results import NotMeasured, Results, Settings
 from benchmarks.support.terminal import Terminal, environment
 
 KEYS = "abcdefghijklmnopqrstuvwxyz"
 SECONDS = 6.0
 """Keys are pressed so long; the smaller models of the catalogue are loaded by then."""
 PAUSE_SECONDS = 0.02
+ROUNDS = 3
+ECHO_GOAL = 20.0
 CONTROL = "scripted:echo"
 """No model is loaded: what the machine itself costs."""
 QUESTION = "Tell a very long story about a baker."
 
 
 def echoes(terminal: Terminal, seconds: float) -> list[float]:
-    """Press keys for so long, and take each back; return the seconds until each showed."""
+    """Press keys for so long, and take each back; return the milliseconds until each showed."""
     found: list[float] = []
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:
         key = KEYS[len(found) % len(KEYS)]
         before = len(terminal.output)
         pressed = terminal.press(key)
-        found.append(terminal.wait_for(key, before) - pressed)
+        found.append(1000 * (terminal.wait_for(key, before) - pressed))
         terminal.press("\x7f")
         terminal.rest(PAUSE_SECONDS)
     return found
@@ -59,44 +59,26 @@ def measured(reference: str) -> tuple[list[float], float, float]:
             before = len(terminal.output)
             pressed = time.perf_counter()
             os.kill(terminal.pid, signal.SIGINT)  # it has no shell that would make one of a key
-            stopped = terminal.wait_for("You:", before) - pressed
+            stopped = 1000 * (terminal.wait_for("You:", before) - pressed)
             return while_loading, stopped, memory
 
 
-def main() -> int:
-    """Measure and print."""
-    options = parser("keys", __doc__)
-    options.add_argument("model", metavar="MODEL.gguf")
-    options.add_argument("rounds", type=int, nargs="?", default=3, metavar="ROUNDS")
-    given = options.parse_args()
-    kept = Results("keys")
-    results: dict[str, list[tuple[list[float], float, float]]] = {
+def run(results: Results, settings: Settings) -> None:
+    """Measure and judge. Raises NotMeasured without a model."""
+    if settings.model is None or not settings.model.exists():
+        raise NotMeasured("It needs --model FILE.gguf.")
+    found: dict[str, list[tuple[list[float], float, float]]] = {
         CONTROL: [],
-        f"local:{given.model}": [],
+        f"local:{settings.model}": [],
     }
-    for _ in range(given.rounds):  # one after the other, so that both see the same machine
-        for reference, found in results.items():
-            found.append(measured(reference))
-    for reference, found in results.items():
-        keys = sorted(seconds for echoed, _, _ in found for seconds in echoed)
+    for _ in range(settings.rounds or ROUNDS):  # in turn, so that both see the same machine
+        for reference, rows in found.items():
+            rows.append(measured(reference))
+    for reference, rows in found.items():
         name = reference.rpartition("/")[2]
-        kept.add(f"key -> echo, {name}", keys, "s")
-        kept.add(f"SIGINT -> prompt, {name}", [seconds for _, seconds, _ in found], "s")
-        kept.add(f"memory at the prompt, {name}", [memory for _, _, memory in found], "MiB")
-        longest = " ".join(f"{1000 * max(echoed):.0f}" for echoed, _, _ in found)
-        stopped = " ".join(f"{1000 * seconds:.0f}" for _, seconds, _ in found)
-        print(f"{name}: {given.rounds} starts, {len(keys)} keys")
-        print(
-            f"  echo: median {1000 * median(keys):.0f} ms, 99 % "
-            f"{1000 * keys[int(len(keys) * 0.99)]:.0f} ms, longest"
-        )
-        print(f"  of each start {longest} ms; interrupted → prompt {stopped} ms")
-        print(
-            "  memory of the process at the prompt "
-            f"{median(memory for _, _, memory in found):.0f} MiB"
-        )
-    return kept.finish(given.json)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+        keys = [each for echoed, _, _ in rows for each in echoed]
+        goal = None if reference == CONTROL else ECHO_GOAL
+        results.add(f"key to echo, {name}", keys, "ms", at_most=goal)
+        results.add(f"longest of a start, {name}", [max(echoed) for echoed, _, _ in rows], "ms")
+        results.add(f"SIGINT to prompt, {name}", [stopped for _, stopped, _ in rows], "ms")
+        results.add(f"memory at the prompt, {name}", [memory for _, _, memory in rows], "MiB")

@@ -1,5 +1,4 @@
-"""What large sessions cost: `python -m benchmarks.large [--megabytes N …] [--only WORD]
-[--json FILE]`; exit code 1 on a miss.
+"""Large sessions: what each act costs.
 
 Each act is a process of the program, from its start to its end, on a folder that holds one session.
 Its cost is the processor time of the process and of its children, and its largest resident memory.
@@ -17,16 +16,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from fnmatch import fnmatch
 from itertools import pairwise
 from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from benchmarks.library import AT, long_session
 from benchmarks.support.loopback import Loopback
-from benchmarks.support.results import Results, parser
+from benchmarks.support.results import Results, Settings
+from benchmarks.support.sessions import AT, long_session
 from benchmarks.support.terminal import Terminal, environment
 from chat_loop.sessions.records import Header, Query, Reply, Session
 from chat_loop.sessions.writer import render
@@ -89,10 +87,10 @@ def _one_reply(identity: str, text: str) -> Session:
     return Session(header=Header(id=identity, created=AT, agent="Assistant"), entries=entries)
 
 
-def sessions(megabytes: Sequence[int]) -> list[Session]:
+def sessions() -> list[Session]:
     """Return the sessions to measure; the unsealed ones end in `_open`."""
     made = []
-    for size in megabytes:
+    for size in MEGABYTES:
         sealed = long_session(f"mb_{size}", size * 1_000_000 // (REPLY + 300), REPLY)
         made += [
             sealed,
@@ -101,16 +99,20 @@ def sessions(megabytes: Sequence[int]) -> list[Session]:
     return [*made, long_session("queries", QUERIES, 100), log_session(), line_session()]
 
 
-def run(argv: Sequence[str], env: dict[str, str], folder: Path, entered: str = "") -> Cost:
+def cost_of(argv: Sequence[str], env: dict[str, str], folder: Path, entered: str = "") -> Cost:
     """Run a program to its end. Raises RuntimeError when it fails."""
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as said:
         given.write(entered.encode())
         given.seek(0)
         peak, before = 0.0, seconds_of_children()
         process = subprocess.Popen(argv, env=env, cwd=folder, stdin=given, stdout=said, stderr=said)
-        while process.poll() is None:  # `ru_maxrss` would include this process, before its exec
-            peak = max(peak, peak_of(process.pid))
-            time.sleep(0.005)
+        try:
+            while process.poll() is None:  # `ru_maxrss` would include this process, before its exec
+                peak = max(peak, peak_of(process.pid))
+                time.sleep(0.005)
+        finally:
+            process.kill()
+            process.wait()
         seconds = seconds_of_children() - before
         if process.returncode:
             said.seek(0)
@@ -148,7 +150,7 @@ def resumed(argv: Sequence[str], env: dict[str, str], folder: Path) -> Cost:
     return Cost(seconds_of_children() - before, peak)
 
 
-def measure(session: Session, only: str) -> dict[str, Cost]:
+def measure(session: Session) -> dict[str, Cost]:
     """Return what each act costs on a folder with this session."""
     costs: dict[str, Cost] = {}
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name, Loopback() as server:
@@ -162,61 +164,41 @@ def measure(session: Session, only: str) -> dict[str, Cost]:
         program = [sys.executable, "-m", "chat_loop"]
         model = ["--base-url", f"{server.url}/v1", "--model", "compatible:test-model"]
 
-        def add(act: str, cost: Cost) -> None:
-            costs[act] = cost
-            text = f"{cost.seconds:8.2f} s of CPU {cost.mebibytes:8.0f} MiB"
-            print(f"{session.header.id:12} {act:14}{text}", flush=True)
-
         for act, words in ACTS.items():
-            if only in act:
-                filled = [word.format(id=session.header.id, folder=folder) for word in words]
-                options = model if act == "resume -p" else []
-                add(act, run([*program, *options, *filled], env, folder))
+            filled = [word.format(id=session.header.id, folder=folder) for word in words]
+            options = model if act == "resume -p" else []
+            costs[act] = cost_of([*program, *options, *filled], env, folder)
         chat = [*program, *model, "--resume", session.header.id]
         for act, line in LINES.items():
-            if only in act:
-                add(act, run(chat, env, folder, f"{line}\nexit\n"))
-        if only in "resume":
-            add("resume", resumed(chat, env, folder))
+            costs[act] = cost_of(chat, env, folder, f"{line}\nexit\n")
+        costs["resume"] = resumed(chat, env, folder)
     return costs
 
 
-def judge(
-    results: Results, costs: Mapping[str, Mapping[str, Cost]], megabytes: Sequence[int]
-) -> None:
+def judge(results: Results, costs: Mapping[str, Mapping[str, Cost]]) -> None:
     """Judge how the costs grow from each size to the next; `costs` are by session and act."""
-    first, *larger = sorted(megabytes)
+    first, *larger = sorted(MEGABYTES)
     for kind in ("", "_open"):
-        base = costs.get(f"mb_{first}{kind}", {})
+        base = costs[f"mb_{first}{kind}"]
         for before, size in pairwise(larger):
-            small, large = costs.get(f"mb_{before}{kind}", {}), costs.get(f"mb_{size}{kind}", {})
-            for act in small.keys() & large.keys():
+            small, large = costs[f"mb_{before}{kind}"], costs[f"mb_{size}{kind}"]
+            for act in small:
                 seconds = max(LEAST_SECONDS, small[act].seconds - base[act].seconds)
                 memory = max(LEAST_MEBIBYTES, small[act].mebibytes - base[act].mebibytes)
                 name, growth = f"{act}, {before} to {size} MB{kind}", GROWTH * size / before
                 grown = (large[act].seconds - base[act].seconds) / seconds
-                results.judge(name, grown, growth)
+                results.add(f"{name}, growth", [grown], "×", at_most=growth)
                 grown = (large[act].mebibytes - base[act].mebibytes) / memory
-                results.judge(f"{name}, memory", grown, growth)
+                results.add(f"{name}, growth of memory", [grown], "×", at_most=growth)
 
 
-def main() -> int:
-    """Measure, print, judge."""
-    options = parser("large", __doc__)
-    options.add_argument("--megabytes", type=int, nargs="*", default=MEGABYTES, metavar="N")
-    options.add_argument("--only", default="", metavar="WORD", help="only such acts")
-    options.add_argument("--session", default="*", metavar="PATTERN", help="only such sessions")
-    given = options.parse_args()
-    results, costs = Results("large"), {}
-    for session in sessions(given.megabytes):
-        if fnmatch(session.header.id, given.session):
-            costs[session.header.id] = measure(session, given.only)
-            for act, cost in costs[session.header.id].items():
-                results.add(f"{session.header.id}: {act}", [cost.seconds], "s")
-                results.add(f"{session.header.id}: {act}, memory", [cost.mebibytes], "MiB")
-    judge(results, costs, given.megabytes)
-    return results.finish(given.json)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+def run(results: Results, settings: Settings) -> None:
+    """Measure and judge; each act once."""
+    costs = {}
+    for session in sessions():
+        identity = session.header.id
+        costs[identity] = measure(session)
+        for act, cost in costs[identity].items():
+            results.add(f"{identity}: {act}", [cost.seconds], "s")
+            results.add(f"{identity}: {act}, memory", [cost.mebibytes], "MiB")
+    judge(results, costs)

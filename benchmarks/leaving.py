@@ -1,37 +1,26 @@
-"""What a person waits for at `exit` and `resume`: `python -m benchmarks.leaving [--embedded
-MODEL.gguf] [--before PYTHON] [--peer codex] [--peer pi] [--rounds N] [--json FILE]`; exit code 1
-when a goal is missed.
+"""Exit and resume, with a slow model.
 
 The real program in a pseudo-terminal talks to a server in a thread of this process, which answers at
 once, but takes 10 s for each summary and each acknowledgment. The times are from Enter to the end of
 the process, to the restored context, and to the end of the acknowledgment, and from the start of a
 program that resumes to the restored context and to the echo of a key that is pressed then. One exit
-comes after a minute in which nobody types, so that a run takes some minutes.
-
-An embedded model is run for real. `--before` is the Python of another environment, with an earlier
-version of this program. Peers are the installed programs with settings of their own, which talk to
-the same server: codex in the wire of OpenAI's Responses and without its daemon, which would outlive
-the run, and pi in that of Chat Completions. They make no summary at their ends.
+comes after a minute in which nobody types. With --model, an embedded model is run for real.
 """
 
 from __future__ import annotations
 
-import json
-import shutil
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from statistics import median
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from benchmarks.support.loopback import Loopback, Reply, talk
 from benchmarks.support.loopback_wires import Received
-from benchmarks.support.results import Results, parser
+from benchmarks.support.results import Results, Settings
 from benchmarks.support.terminal import Terminal, environment
 
 SLOW_SECONDS = 10.0
@@ -65,13 +54,8 @@ class Program(Struct, frozen=True, kw_only=True):
     """
     answered: str = "Time:"
     restored: str = "Restoring context"
-    leave: str = "exit"
-    resume: tuple[str, ...] = ("--continue",)
-    resume_entry: str = "resume last"
-    """Resumes from within; empty where there is no such entry."""
     summarizes: bool = True
     """It makes a summary at its end, or prepares one in a pause."""
-    is_judged: bool = True
 
 
 def chat_loop(name: str, *options: str, **more: object) -> Program:
@@ -91,62 +75,9 @@ OURS = (
         *("--model", "anthropic:test-model"),
         environment={"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": "{url}"},
     ),
-    chat_loop("compatible", "--base-url", "{url}/v1", "--model", "compatible:test-model"),
 )
 EMBEDDED_SETTINGS = "providers: {local: {max_tokens: 24}}\n"
 """A small model goes on until it is stopped."""
-CODEX_SETTINGS = """\
-model = "test-model"
-model_provider = "loopback"
-check_for_update_on_startup = false
-[model_providers.loopback]
-name = "loopback"
-base_url = "{url}/v1"
-env_key = "LOOPBACK_KEY"
-wire_api = "responses"
-[projects."{work}"]
-trust_level = "trusted"
-[features]
-daemon_auto_start = false
-"""
-PI_MODELS = {
-    "providers": {
-        "loopback": {
-            "baseUrl": "{url}/v1",
-            "api": "openai-completions",
-            "apiKey": "k",
-            "models": [{"id": "test-model"}],
-        }
-    }
-}
-PEERS = {
-    "codex": Program(
-        name="codex",
-        command=("codex",),
-        environment={"LOOPBACK_KEY": "k"},
-        files={".codex/config.toml": CODEX_SETTINGS},
-        ready="OpenAI Codex",
-        answered="Worked",
-        restored="Worked",
-        leave="/quit",
-        resume=("resume", "--last"),
-        resume_entry="",
-        summarizes=False,
-        is_judged=False,
-    ),
-    "pi": Program(
-        name="pi",
-        command=("pi", "--offline", "--model", "loopback/test-model"),
-        files={".pi/agent/models.json": json.dumps(PI_MODELS)},
-        ready="test-model",
-        answered="said:",
-        restored="said:",
-        leave="/quit",
-        resume_entry="",
-        summarizes=False,
-        is_judged=False,
-    ),
-}
 
 
 class Server(Loopback):
@@ -198,7 +129,7 @@ class Chat(Terminal):
 
     def leave(self) -> float:
         """Leave; return the seconds until the process had ended."""
-        return -self.enter(self.program.leave)[1] + self.exit_time()
+        return -self.enter("exit")[1] + self.exit_time()
 
 
 class Measurement:
@@ -229,11 +160,10 @@ class Measurement:
                 self._add(f"exit, {size}{', after a pause' if idle else ''}", chat.leave())
             if idle:
                 return
-            if self.program.resume_entry:
-                with start() as chat:
-                    chat.wait_until_ready()
-                    self._resume(chat, server, size)
-            with start(*self.program.resume) as chat:
+            with start() as chat:
+                chat.wait_until_ready()
+                self._resume(chat, server, size)
+            with start("--continue") as chat:
                 self._come_back(chat, size)
 
     def _ask(self, chat: Chat, sizes: Sequence[int], pause: float) -> None:
@@ -246,7 +176,7 @@ class Measurement:
         """Resume from within, and leave without a new message. What has no summary yet, or is
         smaller than its summary, comes back without an acknowledgment.
         """
-        before, pressed = chat.enter(self.program.resume_entry)
+        before, pressed = chat.enter("resume last")
         restored = chat.wait_for(self.program.restored, before) - pressed
         self._add(f"resume, {size} -> restored", restored)
         chat.listen(min(SETTLE_SECONDS, SLOW_SECONDS / 2))
@@ -262,92 +192,45 @@ class Measurement:
         self._add(f"start with resume, {size} -> restored", restored)
         chat.press(KEY)
         self._add(f"start with resume, {size} -> a key shows", chat.wait_for(KEY) - chat.started)
-        if self.program.resume_entry:
-            return
-        chat.rest(SETTLE_SECONDS)
-        chat.press("\x7f")
-        self._add(f"exit, {size}, nothing new", chat.leave())
 
     def _add(self, name: str, seconds: float) -> None:
         self.times.setdefault(name, []).append(seconds)
         print(f"{self.program.name}: {name}: {seconds:.2f} s", flush=True)
 
 
-def version(program: Program) -> str:
-    """Return what an installed program says of itself."""
-    command = [program.command[0], "--version"]
-    found = subprocess.run(command, capture_output=True, text=True, check=True)
-    return found.stdout.strip() or found.stderr.strip()
+def embedded(model: Path) -> Program:
+    """Return this program with an embedded model."""
+    return chat_loop(
+        f"embedded {model.stem}",
+        *("--model", f"local:{model}"),
+        files={"chat-loop/config.yaml": EMBEDDED_SETTINGS},
+        summarizes=False,
+    )
 
 
-def programs(embedded: Path | None, before: Path | None, peers: Sequence[str]) -> list[Program]:
-    """Return the programs to measure, with the version of each peer in its name."""
-    found = list(OURS)
-    if embedded is not None:
-        model = chat_loop(
-            f"embedded {embedded.stem}",
-            *("--model", f"local:{embedded.resolve()}"),
-            files={"chat-loop/config.yaml": EMBEDDED_SETTINGS},
-            summarizes=False,
-        )
-        found.append(model)
-    if before is not None:
-        for ours in [*found]:
-            command = (str(before), *ours.command[1:])
-            found.append(
-                replace(ours, name=f"before, {ours.name}", command=command, is_judged=False)
-            )
-    for peer in map(PEERS.__getitem__, peers):
-        found.append(replace(peer, name=f"{peer.name} {version(peer).split()[-1]}"))
-    return found
-
-
-def judge(measurement: Measurement, results: Results) -> None:
-    """Judge each exit of this program."""
+def add(results: Results, measurement: Measurement) -> None:
+    """Keep the times of a program, and judge each exit."""
     program = measurement.program
     for name, seconds in measurement.times.items():
+        goal = None
         if name.startswith("exit"):
             waits = program.summarizes and not name.endswith(("nothing new", "pause"))
             goal = SLOW + READY if waits else READY
-            results.judge(f"{program.name}: {name}", median(seconds), goal, " s")
+        results.add(f"{name}, {program.name}", seconds, "s", at_most=goal)
 
 
-def main() -> int:
-    """Measure, print and judge."""
-    options = parser("leaving", __doc__)
-    options.add_argument("--embedded", type=Path, metavar="MODEL.gguf")
-    options.add_argument("--before", type=Path, metavar="PYTHON")
-    options.add_argument("--peer", action="append", choices=PEERS, default=[])
-    options.add_argument("--rounds", type=int, default=ROUNDS, metavar="N")
-    given = options.parse_args()
-    for name in given.peer:
-        if shutil.which(PEERS[name].command[0]) is None:
-            options.error(f"{name} is not installed where PATH leads")
-    results = Results("leaving")
-    measurements = [*map(Measurement, programs(given.embedded, given.before, given.peer))]
-    for _ in range(given.rounds):
-        for measurement in measurements:  # one after the other, so that all see the same machine
+def run(results: Results, settings: Settings) -> None:
+    """Measure and judge."""
+    measurements = [*map(Measurement, OURS)]
+    if settings.model is None or not settings.model.exists():
+        results.skip("exit and resume with an embedded model", "It needs --model FILE.gguf.")
+    else:
+        measurements.append(Measurement(embedded(settings.model)))
+    for _ in range(settings.rounds or ROUNDS):
+        for measurement in measurements:  # in turn, so that all see the same machine
             for size in SIZES:
                 measurement.run(size)
     for measurement in measurements:
-        if measurement.program.summarizes and measurement.program.is_judged:
+        if measurement.program.summarizes:
             measurement.run("long", idle=IDLE_SECONDS)
-        for name, seconds in measurement.times.items():
-            results.add(f"{measurement.program.name}: {name}", seconds, "s")
-        if measurement.program.is_judged:
-            judge(measurement, results)
-    print_table(measurements)
-    return results.finish(given.json)
-
-
-def print_table(measurements: list[Measurement]) -> None:
-    """Print the medians, a row for each wait and a column for each program."""
-    print(f"\n{'s':44}" + "".join(f"{each.program.name:>22}" for each in measurements))
-    for name in dict.fromkeys(name for each in measurements for name in each.times):
-        found = (each.times.get(name) for each in measurements)
-        cells = (f"{median(seconds):.2f}" if seconds else "-" for seconds in found)
-        print(f"{name:44}" + "".join(f"{cell:>22}" for cell in cells))
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+        add(results, measurement)

@@ -1,70 +1,61 @@
-"""What ten thousand sessions, and very long ones, cost: `python -m benchmarks.library
-[--json FILE]`; exit code 1 on a miss.
+"""Ten thousand sessions, and very long ones: listing, searching, indexing, resuming.
 
-A listing is a process of its own; what is judged is how much longer it takes than one that only
-loads what the prompt needs. A resume is timed in this process, from the file to the child's first
-entry. Both goals are milliseconds beyond a start. The indexer works beside a thread that measures
-how long it is held up, as the thread that echoes keys would be.
+Commands are processes of the program, from their start to the first row and to their end, with pipes
+for their output; what is judged is how much longer they take than `chat-loop --version` of the same
+round. A resume is timed from the start of the program to a key that shows, beyond that of a start
+without a session. The indexer works beside a thread that measures how long it is held up, as the
+thread that echoes keys would be.
 """
 
 from __future__ import annotations
 
 import asyncio
-import random
 import subprocess
 import sys
 import tempfile
 import time
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import cycle, islice
 from pathlib import Path
-from statistics import median
 
 from msgspec.structs import replace
 
-from benchmarks.start import EDITOR_TO_EDITOR, make_sessions, start, time_of
-from benchmarks.support.results import Results, parser
+from benchmarks.start import CHAT, start
+from benchmarks.support.results import Results, Settings
+from benchmarks.support.sessions import long_session, make_sessions
 from benchmarks.support.terminal import environment
 from chat_loop.agent.agent import Agent
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.interactive import SWITCH_SECONDS
+from chat_loop.library.index import Index
 from chat_loop.library.indexer import Indexer
 from chat_loop.library.library import Library, SessionFilter
 from chat_loop.library.search import search_all
+from chat_loop.library.semantic import SPACE, SemanticIndex, available, unembedded
 from chat_loop.providers.scripted import EchoProvider
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.records import Entry, Header, Query, Reply, Seal, Session, Summary
+from chat_loop.sessions.records import Session
 from chat_loop.sessions.writer import render
-from chat_loop.values import Usage
 
 SESSIONS, EXCHANGES, MEGABYTES = 10_000, 10_000, 100
-AT = datetime(2026, 2, 1, tzinfo=UTC)
 ROUNDS = 7
 NEAR, FAR = 10, 300
-BEYOND_START = 100.0
+EMBEDDED = 64
+"""Exchanges whose vectors stand for those of all: 10,000 would take minutes."""
+LIST_GOAL = TEXT_GOAL = RESUME_GOAL = UPDATE_GOAL = 100.0
+MEANING_GOAL, CHAT_GOAL = 300.0, 50.0
+HEAVY_GOAL = 300.0
 HELD_UP_GOAL = 50.0
 MEMORY_GOAL = 150.0
 
-BARE = "import chat_loop.interactive"
-"""What is loaded when the prompt is there."""
-LISTING = """
-import sys
-import chat_loop.interactive
-from datetime import datetime
-from pathlib import Path
-from chat_loop.library.library import Library
-from chat_loop.library.library import SessionFilter
-library = Library(Path(sys.argv[1]))
-{}
-assert not library.trouble, library.trouble
-"""
-QUESTIONS = {
-    "list a page": "assert len(library.rows(20)[0]) == 20",
-    "list a page, filtered by words": "assert len(library.rows(20, wanted=SessionFilter(words='question "
-    "77'))[0]) == 20",
-    "list all": "assert len(library.rows()[0]) >= 10_000",
+VERSION = "--version"
+LISTINGS = {
+    "list 20 of 10,000": ("sessions", "list", "--limit", "20"),
+    "list 10,000": ("sessions", "list"),
 }
-JUDGED = ("list a page", "list a page, filtered by words")
+QUESTIONS = ("endofunctors", "Question 4711", "monad category", "what is a sentence in a monoid")
 MEMORY = """
 import sys
 import chat_loop.interactive, chat_loop.library.index, chat_loop.library.refresh
@@ -82,31 +73,9 @@ print((kibibytes("VmHWM") - before) / 1024)
 """
 
 
-def long_session(identity: str, exchanges: int, size: int) -> Session:
-    """A sealed session whose replies have `size` characters."""
-    chance = random.Random(4)
-    words = [
-        "".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randint(2, 10)))
-        for _ in range(5_000)
-    ]
-    lines = [" ".join(chance.choices(words, k=12)) for _ in range(5_000)]
-    entries: list[Entry] = []
-    for number in range(1, exchanges + 1):
-        at = AT + timedelta(seconds=number)
-        entries.append(
-            Query(number=number, at=at, text=f"Question {number}: {chance.choice(lines)}")
-        )
-        text = "\n".join(chance.choices(lines, k=max(1, size // 78)))
-        entries.append(Reply(number=number, at=at, text=text, usage=Usage(input=30, output=9)))
-    seal = Seal(at=AT, reason="exit", source="model", summary=Summary(topics=("Words [1]",)))
-    return Session(
-        header=Header(id=identity, created=AT, agent="Assistant"), entries=tuple(entries), seal=seal
-    )
-
-
 def held_up(indexer: Indexer) -> tuple[float, float]:
-    """Seconds until an indexer has done everything, and the longest that this thread was held up
-    meanwhile.
+    """Return the seconds until an indexer has done everything, and the longest that this thread was held
+    up meanwhile.
     """
     usual = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_SECONDS)  # as the program has it
@@ -120,47 +89,89 @@ def held_up(indexer: Indexer) -> tuple[float, float]:
     return time.perf_counter() - started, longest
 
 
-def seconds_of(code: str, folder: Path, home: Path) -> float:
-    """From process start to process end."""
-    started = time.perf_counter()
-    subprocess.run([sys.executable, "-c", code, str(folder)], check=True, env=environment(home))
-    return time.perf_counter() - started
+class Command:
+    """Milliseconds of a command of the program to its first row and to its end, by round."""
 
+    def __init__(self, *words: str) -> None:
+        self.words = words
+        self.first: list[float] = []
+        self.end: list[float] = []
 
-def beyond_start(folder: Path, home: Path) -> dict[str, float]:
-    """Milliseconds that each question takes beyond a process that asks none; medians of pairs."""
-    found: dict[str, list[float]] = {name: [] for name in QUESTIONS}
-    for turn in range(ROUNDS + 1):
-        for name, question in QUESTIONS.items():
-            bare = seconds_of(BARE, folder, home)
-            asked = seconds_of(LISTING.format(question), folder, home)
-            if turn:  # the first fills the caches
-                found[name].append((asked - bare) * 1000)
-    return {name: median(values) for name, values in found.items()}
-
-
-def searched(folder: Path) -> float:
-    """Milliseconds of a search by words over everything that was said, the index opened anew; the
-    median of some.
-    """
-    taken = []
-    for question in (
-        "question monad category",
-        "endofunctors",
-        "Question 4711",
-        "what is a sentence in a monoid",
-    ):
-        library = Library(folder)
+    def run(self, home: Path, *, keep: bool) -> None:
+        """Run it. Raises RuntimeError when it fails."""
         started = time.perf_counter()
-        found = search_all(library, question, SessionFilter(), 10)
-        taken.append((time.perf_counter() - started) * 1000)
-        library.close()
-        assert found
-    return median(taken)
+        with subprocess.Popen(
+            [CHAT[0], *self.words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment(home),
+        ) as process:
+            assert process.stdout is not None
+            row = process.stdout.readline()
+            first = time.perf_counter()
+            process.stdout.read()
+            code = process.wait()
+        end = time.perf_counter()
+        if code or not row:
+            raise RuntimeError(f"{' '.join(self.words)}: {code}")
+        if keep:
+            self.first.append(1000 * (first - started))
+            self.end.append(1000 * (end - started))
+
+
+def commands(results: Results, home: Path, rounds: int) -> None:
+    """Measure listing and searching on the command line."""
+    version = Command(VERSION)
+    listings = {name: Command(*words) for name, words in LISTINGS.items()}
+    searches = {"search 10,000, by words": Command("sessions", "search", "--text", QUESTIONS[2])}
+    if available():
+        name = "search 10,000, with meaning"
+        searches[name] = Command("sessions", "search", QUESTIONS[2])
+    else:
+        results.skip("search 10,000, with meaning", "The extra `search` is not installed.")
+    every = [version, *listings.values(), *searches.values()]
+    for number in range(rounds + 1):
+        for command in every:
+            command.run(home, keep=number > 0)  # the first fills the caches
+    results.add("chat-loop --version", version.end, "ms")
+    for name, command in listings.items():
+        for what, times in ((f"{name}, first row", command.first), (name, command.end)):
+            results.add_difference(
+                f"{what}, beyond --version", times, version.end, "ms", at_most=LIST_GOAL
+            )
+    for name, command in searches.items():
+        goal = MEANING_GOAL if name.endswith("meaning") else TEXT_GOAL
+        what = f"{name}, beyond --version"
+        results.add_difference(what, command.end, version.end, "ms", at_most=goal)
+
+
+def give_vectors(folder: Path) -> None:
+    """Give every exchange a vector: those of a few, over and over."""
+    from chat_loop.library import vectors
+
+    embedder = vectors.load()
+    with closing(Index(folder)) as index:
+        rows = unembedded(index, SESSIONS + EXCHANGES)
+        few = [embedder.exchange(*talk) for _, *talk in rows[:EMBEDDED]]
+        contents = (content for content, *_ in rows)
+        index.keep_vectors(
+            [(content, SPACE, data) for content, data in zip(contents, cycle(few), strict=False)]
+        )
+
+
+def searched(folder: Path, rounds: int, semantic: SemanticIndex | None) -> Iterator[float]:
+    """Yield the milliseconds of searches in a chat: the index is open, the model loaded."""
+    with closing(Library(folder)) as library:
+        for number, question in enumerate(islice(cycle(QUESTIONS), rounds + 1)):
+            started = time.perf_counter()
+            found = search_all(library, question, SessionFilter(), 10, semantic=semantic)
+            if number:
+                yield 1000 * (time.perf_counter() - started)
+            assert found
 
 
 def resumed(folder: Path, identity: str) -> float:
-    """Milliseconds until a child of a session has begun."""
+    """Return the milliseconds in the program until a child of a session has begun."""
     sessions = SessionManager(folder)
     agent = Agent(name="Assistant", system_prompt="", provider=EchoProvider())
     options = Options(acknowledge=False)
@@ -184,9 +195,10 @@ def resumed(folder: Path, identity: str) -> float:
 
 
 def followed(folder: Path, session: Session) -> list[float]:
-    """Milliseconds until a search can find each of ROUNDS further exchanges of a session that
-    lives.
+    """Return the milliseconds until a search can find each of some further exchanges of a session
+    that lives.
     """
+    folder.mkdir()
     live = replace(session, seal=None, entries=session.entries[: -2 * ROUNDS])
     path = folder / f"{session.header.id}.md"
     path.write_bytes(render(live))
@@ -204,88 +216,75 @@ def followed(folder: Path, session: Session) -> list[float]:
     return found
 
 
-def started(home: Path, bare: Path) -> tuple[float, float]:
-    """The full editor's time with the folder and without sessions, as ratios to `import
-    prompt_toolkit`.
-    """
-    times: dict[str, list[float]] = {"editor": [], "full": [], "empty": []}
-    for _ in range(ROUNDS):
-        times["editor"].append(time_of("import prompt_toolkit", bare))
-        for name, place in (("full", home), ("empty", bare)):
-            _, status, echo, _ = start(place)
-            times[name].append(max(status, echo))
-    editor = median(times["editor"])
-    return median(times["full"]) / editor, median(times["empty"]) / editor
+def resumes(results: Results, home: Path, bare: Path, rounds: int) -> None:
+    """Measure a resume of a session of 100 MB in a chat, beyond a plain start."""
+    folder = home / "chat-loop" / "sessions"
+    path = folder / "heavy.md"
+    plain, heavy = [], []
+    for number in range(rounds + 1):
+        times = start(bare)[2], start(home, "--resume", path.stem)[2]
+        if number:
+            plain.append(times[0])
+            heavy.append(times[1])
+        for child in {*folder.glob("*.md")} - {path}:
+            child.unlink()
+    what = f"resume of {MEGABYTES} MB, sealed, key shown beyond a start"
+    results.add_difference(what, heavy, plain, "ms", at_most=HEAVY_GOAL)
 
 
-def main() -> int:
-    """Measure, print, judge."""
-    given = parser("library", __doc__).parse_args()
-    results = Results("library")
+def run(results: Results, settings: Settings) -> None:
+    """Measure and judge."""
+    rounds = settings.rounds or ROUNDS
     with tempfile.TemporaryDirectory() as name:
         top = Path(name)
-        home, bare, heavy = top / "home", top / "bare", top / "heavy"
-        folder = home / "chat-loop" / "sessions"
+        home, bare, heavy_home = top / "home", top / "bare", top / "heavy"
+        folder, heavy = home / "chat-loop" / "sessions", heavy_home / "chat-loop" / "sessions"
         make_sessions(folder, SESSIONS)
-        for place in (bare, heavy, top / "near", top / "far"):
-            place.mkdir()
-        long = long_session("long", EXCHANGES, 400)
-        (folder / "long.md").write_bytes(render(long))
-        (heavy / "heavy.md").write_bytes(render(long_session("heavy", 1_000, MEGABYTES * 1_000)))
-        sizes = (
-            (folder / "long.md").stat().st_size / 1e6,
-            (heavy / "heavy.md").stat().st_size / 1e6,
-        )
-        print(
-            f"{SESSIONS:,} sessions; one of {EXCHANGES:,} exchanges, {sizes[0]:.0f} MB; one "
-            f"of {sizes[1]:.0f} MB"
-        )
-
+        for place in (bare, heavy):
+            place.mkdir(mode=0o700, parents=True)
         indexer = Indexer(folder)
         seconds, longest = held_up(indexer)
         indexer.close()
         index = (folder / ".index.sqlite").stat().st_size / 1e6
-        results.add("index from nothing", [seconds], "s")
-        print(f"index from nothing: {seconds:.1f} s behind the prompt, {index:.0f} MB")
-        results.judge("a key was held up by it", longest * 1000, HELD_UP_GOAL, " ms")
+        results.add("index of 10,000 from nothing", [seconds], "s")
+        results.add("size of the index", [index], "MB")
+        results.add(
+            "a key was held up by the indexer", [longest * 1000], "ms", at_most=HELD_UP_GOAL
+        )
+        if available():
+            give_vectors(folder)
+        commands(results, home, rounds)
+        results.add(
+            "search 10,000 in a chat, by words",
+            *([*searched(folder, rounds, None)], "ms"),
+            at_most=TEXT_GOAL,
+        )
+        if available():
+            results.add(
+                "search 10,000 in a chat, with meaning",
+                *([*searched(folder, rounds, SemanticIndex())], "ms"),
+                at_most=CHAT_GOAL,
+            )
 
-        for what, taken in beyond_start(folder, home).items():
-            results.add(f"{what}, beyond start", [taken], "ms")
-            if what in JUDGED:
-                results.judge(f"{what}, beyond start", taken, BEYOND_START, " ms")
-            else:
-                print(f"          {what}, beyond start: {taken:.0f} ms")
-        results.judge("search by words, index and all", searched(folder), BEYOND_START, " ms")
-
-        for place, identity in ((folder, "long"), (heavy, "heavy")):
-            samples = [resumed(place, identity) for _ in range(3)]
-            results.add(f"resume the {identity} one", samples, "ms")
-            taken = median(samples)
-            results.judge(f"resume the {identity} one", taken, BEYOND_START, " ms")
-
-        near = followed(top / "near", long_session("near", NEAR, 400))
-        far = followed(top / "far", long_session("far", FAR, 400))
-        print(f"a live session of {NEAR} exchanges read anew: {median(near):.0f} ms")
-        results.add(f"a live session of {NEAR} read anew", near, "ms")
-        results.add(f"a live session of {FAR} read anew", far, "ms")
-        results.judge(f"the same, of {FAR:,}", median(far), BEYOND_START, " ms")
+        (folder / "long.md").write_bytes(render(long_session("long", EXCHANGES, 400)))
+        (heavy / "heavy.md").write_bytes(render(long_session("heavy", 1_000, MEGABYTES * 1_000)))
+        for place, identity, what in (
+            (folder, "long", f"{EXCHANGES:,} exchanges"),
+            (heavy, "heavy", f"{MEGABYTES} MB"),
+        ):
+            samples = [resumed(place, identity) for _ in range(rounds)]
+            results.add(
+                f"resume of {what}, sealed, in the program", samples, "ms", at_most=RESUME_GOAL
+            )
+        resumes(results, heavy_home, bare, min(rounds, 5))
+        for exchanges in (NEAR, FAR):
+            times = followed(top / str(exchanges), long_session("live", exchanges, 400))
+            what = f"a new exchange of a live session of {exchanges} can be found"
+            results.add(what, times, "ms", at_most=UPDATE_GOAL)
 
         (heavy / ".index.sqlite").unlink(missing_ok=True)
-        begun = time.perf_counter()
-        memory = subprocess.run(
+        found = subprocess.run(
             [sys.executable, "-c", MEMORY, str(heavy)], capture_output=True, text=True, check=True
         )
-        print(f"index of the heavy one: {time.perf_counter() - begun:.1f} s")
-        results.judge("memory for it", float(memory.stdout), MEMORY_GOAL, " MiB")
-
-        full, empty = started(home, bare)
-        print(
-            f"start to the full editor: {full:.2f} x import prompt_toolkit, {empty:.2f} x "
-            "without sessions"
-        )
-        results.judge("full editor / import prompt_toolkit", full, EDITOR_TO_EDITOR)
-    return results.finish(given.json)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+        what = f"memory to index {MEGABYTES} MB"
+        results.add(what, [float(found.stdout)], "MiB", at_most=MEMORY_GOAL)

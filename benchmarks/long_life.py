@@ -1,12 +1,11 @@
-"""What a chat costs that lives long: `python -m benchmarks.long_life [--exchanges N] [--json FILE]`;
-exit code 1 when something grows.
+"""A chat that lives long: what grows.
 
 One process holds a conversation with a model that is a script, in a small window, so that it is
 compacted again and again; the files are real. At even distances it is counted what the process
-holds: descriptors, threads, tasks, objects that the garbage collector tracks, bytes that Python
-allocated (with `--trace`, which slows it down), resident memory, and the processor time of an
-exchange. Judged is the growth from the second fifth, when the block of the first compactions is
-full, to the last one, by their medians, since a session's entries come and go with its compactions.
+holds: descriptors, threads, tasks, objects that the garbage collector tracks, resident memory, and
+the processor time of an exchange. Judged is the growth from the second fifth, when the block of the
+first compactions is full, to the last one, by their medians, since a session's entries come and go
+with its compactions.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import re
-import sys
 import tempfile
 import threading
 import time
@@ -24,7 +22,7 @@ from statistics import median
 
 from msgspec import Struct
 
-from benchmarks.support.results import Results, parser
+from benchmarks.support.results import Results, Settings
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import CallLimits
 from chat_loop.context import exact, ledger
@@ -34,7 +32,7 @@ from chat_loop.providers.scripted import EchoProvider
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.values import Message, Request, Window
 
-EXCHANGES, STEPS = 5_000, 100
+STEPS, STEP, SHORTEST = 100, 50, 5
 WINDOW = 4_000
 WORDS = 100  # of a query
 OPTIONS = Options(acknowledge=False)
@@ -58,6 +56,11 @@ class Sample(Struct, frozen=True):
 GROWING = ("descriptors", "threads", "tasks", "objects", "kilobytes", "mebibytes", "milliseconds")
 NOISE = {"objects": 2_000, "kilobytes": 500, "mebibytes": 8, "milliseconds": 2}
 """What may come on top of the factor; the small counts have neither."""
+UNITS = dict.fromkeys(("descriptors", "threads", "tasks", "objects"), "") | {
+    "mebibytes": "MiB",
+    "milliseconds": "ms",
+}
+"""The units of what is measured here; `kilobytes` are traced by a test, since that takes long."""
 
 
 class BriefProvider(EchoProvider):
@@ -132,29 +135,19 @@ def growth(samples: list[Sample]) -> dict[str, tuple[float, float]]:
     }
 
 
-def main() -> int:
-    """Measure, print, judge."""
-    options = parser("long_life", __doc__)
-    options.add_argument("--exchanges", type=int, default=EXCHANGES, metavar="N")
-    options.add_argument(
-        "--trace", action="store_true", help="count the bytes that Python allocates"
-    )
-    given = options.parse_args()
-    results = Results("long_life")
-    if given.trace:
-        tracemalloc.start()
-    step = max(1, given.exchanges // STEPS)
+def run(results: Results, settings: Settings) -> None:
+    """Measure and judge; a round is 50 exchanges."""
+    rounds = max(SHORTEST, settings.rounds or STEPS)
     with tempfile.TemporaryDirectory() as name:
-        samples = asyncio.run(live(Path(name), given.exchanges, step))
-    for each in samples[:: max(1, len(samples) // 10)]:
-        print(each, file=sys.stderr)
-    for name in ("exchanges", "compactions", *GROWING):
-        results.add(name, [getattr(each, name) for each in samples], "")
+        samples = asyncio.run(live(Path(name), rounds * STEP, STEP))
+    for name in ("exchanges", "compactions", *(name for name in GROWING if name in UNITS)):
+        results.add(name, [getattr(each, name) for each in samples], UNITS.get(name, ""))
     for name, (before, after) in growth(samples).items():
-        factor = GROWTH if name in NOISE else 1.0
-        results.judge(f"{name} at the end", after, before * factor + NOISE.get(name, 0), "")
-    return results.finish(given.json)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+        if name in UNITS:
+            factor = GROWTH if name in NOISE else 1.0
+            results.add(
+                f"{name} at the end",
+                [after],
+                UNITS[name],
+                at_most=before * factor + NOISE.get(name, 0),
+            )

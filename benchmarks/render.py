@@ -1,12 +1,10 @@
-"""A reply rendered as it streams: `python -m benchmarks.render [ROUNDS] [--json FILE]`; exit code 1
-when a goal is missed.
+"""A reply rendered as it streams, against a bare print.
 
 Each reply goes token by token into a pseudo-terminal that somebody reads: through the display as
 markdown, and from a bare client that prints what comes, a write and a flush for each token.
-Compared are the bytes that the terminal gets and the CPU time of the thread that writes, the least
-of some rounds, which take turns. The bare client that is judged against takes its tokens out of the
-lines that a server streams, with nothing but `json`; the display is charged with the same. How much
-more than a print of tokens that are there already it takes is printed too: that is no client.
+Compared are the bytes that the terminal gets and the CPU time of the thread that writes; the ways
+take turns. The bare client takes its tokens out of the lines that a server streams, with nothing but
+`json`; the display is charged with the same.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ import tty
 from collections.abc import Callable, Sequence
 from typing import TextIO
 
-from benchmarks.support.results import Results, parser
+from benchmarks.support.results import Results, Settings
 from chat_loop.display.manager import DisplayManager
 from chat_loop.events import Event, TextDelta
 
@@ -183,50 +181,31 @@ def received(lines: Sequence[bytes]) -> float:
     return time.thread_time() - begin
 
 
-def main() -> int:
-    """Measure, print, judge."""
-    options = parser("render", __doc__)
-    options.add_argument("rounds", type=int, nargs="?", default=ROUNDS, metavar="ROUNDS")
-    given = options.parse_args()
+def run(results: Results, settings: Settings) -> None:
+    """Measure and judge."""
     loop = asyncio.new_event_loop()
     markdown = functools.partial(rendered, loop=loop)
     measured(markdown, tokens(KINDS["mixed"], 2_000))  # loads what is needed
-    results = Results("render")
-    per_token: dict[int, float] = {}
-    print(
-        f"{'µs of CPU per token':24}{'bare client':>12}{'of it print':>12}{'rendered':>10}{'/ print':>9}"
-    )
+    per_token: dict[int, list[float]] = {}
     for kind, text in KINDS.items():
         for count in SIZES if kind == "mixed" else (4_000,):
             pieces = tokens(text, count)
             lines = streamed(pieces)
-            found = [
-                (measured(printed, pieces), measured(markdown, pieces), received(lines))
-                for _ in range(given.rounds)
-            ]
-            bare, ours = min(one[0][0] for one in found), min(one[1][0] for one in found)
-            receiving = min(one[2] for one in found)
+            display, client = list[float](), list[float]()
+            sizes = list[float]()
+            for _ in range(settings.rounds or ROUNDS):
+                bare, ours = measured(printed, pieces), measured(markdown, pieces)
+                receiving = received(lines)
+                client.append((bare[0] + receiving) / count * 1e6)
+                display.append((ours[0] + receiving) / count * 1e6)
+                sizes.append(ours[1] / bare[1])
+            name = f"{kind}, {count:,} tokens"
+            results.add(f"CPU of a token, bare client, {name}", client, "µs")
+            results.add(f"CPU of a token, {name}", display, "µs")
+            results.add_ratio(f"CPU / bare client, {name}", display, client, at_most=GOAL)
+            results.add(f"bytes / bare client, {name}", sizes, "×", at_most=GOAL)
             if kind == "mixed":
-                per_token[count] = ours / count
-            client, display = bare + receiving, ours + receiving
-            columns = "".join(
-                f"{seconds / count * 1e6:{width}.2f}"
-                for seconds, width in ((client, 12), (bare, 12))
-            )
-            print(
-                f"{f'{kind}, {count:,} tokens':24}{columns}{display / count * 1e6:10.2f}{ours / bare:9.2f}"
-            )
-            named = f"{kind}, {count:,} tokens"
-            results.add(f"printed, {named}", [one[0][0] for one in found], "s")
-            results.add(f"rendered, {named}", [one[1][0] for one in found], "s")
-            results.add(f"received, {named}", [one[2] for one in found], "s")
-            results.judge(f"bytes, {kind}, {count:,}", found[0][1][1] / found[0][0][1], GOAL)
-            results.judge(f"CPU, {kind}, {count:,}", display / client, GOAL)
-    longest = per_token[SIZES[-1]] / per_token[4_000]
-    results.judge("a token of 40,000 / one of 4,000", longest, LINEAR)
+                per_token[count] = display
     loop.close()
-    return results.finish(given.json)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+    longest, usual = per_token[SIZES[-1]], per_token[4_000]
+    results.add_ratio("a token of 40,000 / one of 4,000", longest, usual, at_most=LINEAR)

@@ -75,8 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             }
             write(written, "embedded", {"model": about, **msgspec.to_builtins(found)})
             shutil.rmtree(TRANSCRIPTS, ignore_errors=True)
-            # without the index and the locks of the folder
-            shutil.copytree(progress / "talk", TRANSCRIPTS, ignore=shutil.ignore_patterns(".*"))
+            shutil.copytree(progress / "talk", TRANSCRIPTS)
     return 0
 
 

@@ -14,12 +14,14 @@ from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
+import msgspec
+
 from benchmarks.factchain.generator import generate
 from benchmarks.factchain.ours import exchanges
 from benchmarks.factchain.scoring import Context, stale, survived
 from benchmarks.factchain.talk import SEGMENTS
 from benchmarks.factchain.wording import PROFILES
-from benchmarks.support.results import environment
+from benchmarks.support.results import origin
 from chat_loop.context import ledger
 from chat_loop.sessions.records import Summary
 from chat_loop.tokens import TokenCounter
@@ -94,7 +96,10 @@ def main() -> None:
         ]
         print(f"{name:22}" + "".join(f"{f'{one:.1f} ({old:.1f})':>18}" for one, old in cells))
     if options.json:
-        data = {"settings": {"seeds": options.seeds} | environment(), "without": rows}
+        data = {
+            "settings": {"seeds": options.seeds} | msgspec.to_builtins(origin()),
+            "without": rows,
+        }
         options.json.write_text(json.dumps(data, indent=1) + "\n", "utf-8")
 
 

@@ -236,11 +236,19 @@ def work(talk: Talk, count: Count) -> dict[str, float]:
     }
 
 
-async def waits(talk: Talk, folder: Path, count: Count, window: int) -> Waits:
-    """The program as it compacts by itself, around a summariser that takes its time."""
+async def waits(
+    talk: Talk, folder: Path, count: Count, window: int, *, pauses: bool = False
+) -> Waits:
+    """The program as it compacts by itself, around a summariser that takes its time; with `pauses`,
+    each query comes when nothing is done in the background any more.
+    """
     slow = Lossy(talk.facts, talk.seed, count, SLOW_SECONDS)
     chat = Ours(folder / "waits", slow, count, window=window, automatic=True)
-    seconds = [await chat.say(turn) for turn in talk.turns()]
+    seconds = []
+    for turn in talk.turns():
+        if pauses:
+            await chat.settled()
+        seconds.append(await chat.say(turn))
     await chat.settled()
     context = chat.context
     chat.close()

@@ -1,11 +1,10 @@
-"""The results of a benchmark: printed, judged, and written as JSON that can be traced to a commit,
-a date and a machine.
+"""The result of a benchmark: samples, the median and the range of each measure, its goal, and the
+commit, date, machine and versions they belong to.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import subprocess
@@ -13,41 +12,221 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
+from statistics import median
 from typing import Any
+
+import msgspec
+from msgspec import Struct
 
 DISTRIBUTIONS = (
     *("anthropic", "chat-loop", "httpx2", "msgspec", "onnxruntime", "openai"),
     *("prompt_toolkit", "rich", "tiktoken", "xllamacpp"),
 )
-"""The packages whose versions are told, where they are installed."""
+"""The packages whose versions are recorded, where they are installed."""
+DIGITS = 6
+RESULTS = Path(__file__).resolve().parent.parent / "results"
 
 
-def environment() -> dict[str, Any]:
-    """Return where the numbers come from: the commit, the date, the machine and the versions."""
+class Machine(Struct, frozen=True):
+    """The computer of a run, and its load averages at the end of the run."""
+
+    system: str
+    processor: str
+    cores: int | None
+    load_average: list[float]
+
+
+class Origin(Struct, frozen=True):
+    """The commit, the date, the machine and the versions of a result."""
+
+    commit: str
+    date: str
+    machine: Machine
+    versions: dict[str, str]
+
+
+class Measure(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The samples of one quantity; judged by their median."""
+
+    unit: str
+    median: float
+    lowest: float
+    highest: float
+    samples: list[float]
+    at_most: float | None = None
+    at_least: float | None = None
+    met: bool | None = None
+    """None without a goal."""
+
+
+class Result(Struct, frozen=True, kw_only=True):
+    """A file of `benchmarks/results/`."""
+
+    benchmark: str
+    origin: Origin
+    seconds: float
+    measures: dict[str, Measure]
+    not_measured: dict[str, str]
+    """Reasons, by what could not be measured."""
+
+    @property
+    def missed(self) -> list[str]:
+        """The names of the measures that miss their goals."""
+        return [name for name, measure in self.measures.items() if measure.met is False]
+
+
+class NotMeasured(Exception):
+    """A benchmark needs something that is not there; the message says what."""
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """What the user of the command gives to the benchmarks."""
+
+    rounds: int | None = None
+    """How often to repeat; None for each benchmark's own number."""
+    model: Path | None = None
+    """An embedded model."""
+    locomo: Path | None = None
+    """The file of LoCoMo's dialogues."""
+    peers: tuple[str, ...] = ()
+    """The names of installed programs to measure beside chat-loop."""
+    folder: Path = Path()
+    """Where a benchmark may write more than its result."""
+
+
+class Results:
+    """The measures of one run."""
+
+    def __init__(self) -> None:
+        self.measures: dict[str, Measure] = {}
+        self.not_measured: dict[str, str] = {}
+
+    def add(
+        self,
+        name: str,
+        samples: Sequence[float],
+        unit: str,
+        *,
+        at_most: float | None = None,
+        at_least: float | None = None,
+    ) -> float:
+        """Keep, judge and print a measure; return its median."""
+        middle = median(samples)
+        met = None
+        if at_most is not None or at_least is not None:
+            met = (at_most is None or middle <= at_most) and (
+                at_least is None or middle >= at_least
+            )
+        self.measures[name] = measure = Measure(
+            unit=unit,
+            median=round(middle, DIGITS),
+            lowest=round(min(samples), DIGITS),
+            highest=round(max(samples), DIGITS),
+            samples=[round(sample, DIGITS) for sample in samples],
+            at_most=at_most,
+            at_least=at_least,
+            met=met,
+        )
+        print(f"  {name}: {described(measure)}", flush=True)
+        return middle
+
+    def add_ratio(
+        self,
+        name: str,
+        samples: Sequence[float],
+        bases: Sequence[float],
+        *,
+        at_most: float | None = None,
+    ) -> float:
+        """Keep the ratios of samples to the bases of the same rounds; return their median."""
+        ratios = [sample / base for sample, base in zip(samples, bases, strict=True)]
+        return self.add(name, ratios, "×", at_most=at_most)
+
+    def add_difference(
+        self,
+        name: str,
+        samples: Sequence[float],
+        bases: Sequence[float],
+        unit: str,
+        *,
+        at_most: float | None = None,
+    ) -> float:
+        """Keep what samples exceed the bases of the same rounds by; return the median."""
+        found = [sample - base for sample, base in zip(samples, bases, strict=True)]
+        return self.add(name, found, unit, at_most=at_most)
+
+    def skip(self, name: str, reason: str) -> None:
+        """Record that something was not measured, and why."""
+        self.not_measured[name] = reason
+        print(f"  {name}: not measured. {reason}", flush=True)
+
+
+def described(measure: Measure) -> str:
+    """Return the median with its range, and the goal with the verdict, in words."""
+    text = number(measure.median, measure.unit)
+    if len(measure.samples) > 1:
+        text += f" ({range_of(measure)})"
+    if measure.met is not None:
+        text += f", goal {goal(measure)}: {'met' if measure.met else 'MISSED'}"
+    return text
+
+
+def range_of(measure: Measure) -> str:
+    """Return the lowest and the highest sample."""
+    return f"{number(measure.lowest)} to {number(measure.highest)}"
+
+
+def goal(measure: Measure) -> str:
+    """Return the goal of a measure, such as `≤ 4 ms`."""
+    if measure.at_least is not None:
+        return f"≥ {number(measure.at_least, measure.unit)}"
+    return "" if measure.at_most is None else f"≤ {number(measure.at_most, measure.unit)}"
+
+
+def number(value: float, unit: str = "") -> str:
+    """Return a number with three significant digits, and its unit."""
+    digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2 if abs(value) >= 0.1 else 4
+    text = f"{value:,.{digits}f}"
+    text = text.rstrip("0").rstrip(".") if digits else text
+    return f"{text} {unit}".rstrip()
+
+
+def origin() -> Origin:
+    """Return the commit, the date, the machine and the versions of now."""
     versions = {"python": platform.python_version()}
     for name in DISTRIBUTIONS:
         try:
             versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return {
-        "commit": commit(),
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": {
-            "system": f"{platform.system()} {platform.release()}",
-            "processor": _processor(),
-            "cores": os.cpu_count(),
-            "load average": [round(load, 2) for load in os.getloadavg()],
-        },
-        "versions": versions,
-    }
+    machine = Machine(
+        system=f"{platform.system()} {platform.release()}",
+        processor=_processor(),
+        cores=os.cpu_count(),
+        load_average=[round(load, 2) for load in os.getloadavg()],
+    )
+    date = datetime.now(UTC).isoformat(timespec="seconds")
+    return Origin(commit=commit(), date=date, machine=machine, versions=versions)
 
 
 def commit() -> str:
     """Return the commit of the working tree, with `-dirty` when it was changed since; an empty
     string where git does not know it.
+
+    Files of results do not count: a run that takes long writes one after the other.
     """
-    command = ["git", "describe", "--always", "--dirty", "--exclude=*"]
+    found = [
+        _git("rev-parse", "--short=8", "HEAD"),
+        _git("status", "--porcelain", "--untracked-files=no", "--", *CHANGES),
+    ]
+    return f"{found[0]}-dirty" if found[0] and found[1] else found[0]
+
+
+CHANGES = (":/", ":(top,exclude)benchmarks/results", ":(top,exclude)docs/benchmarks*")
+
+
+def _git(*arguments: str) -> str:
+    command = ["git", *arguments]
     try:
         found = subprocess.run(
             command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False
@@ -66,40 +245,23 @@ def _processor() -> str:
     return next(names, platform.machine())
 
 
+def read(path: Path) -> Result | None:
+    """Return the result in a file; None without the file. Raises OSError and msgspec's errors."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Result)
+    except FileNotFoundError:
+        return None
+
+
+def keep(path: Path, result: Result) -> None:
+    """Write a result. Raises OSError."""
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(result), indent=1) + b"\n")
+
+
 def write(path: Path, benchmark: str, results: Mapping[str, Any]) -> None:
-    """Write `results` beside the environment in which they were measured. Raises OSError."""
-    content = {"benchmark": benchmark, **environment(), **results}
-    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8")
-
-
-class Results:
-    """The samples of one run, and its goals with what was reached."""
-
-    def __init__(self, benchmark: str) -> None:
-        self.benchmark = benchmark
-        self._samples: dict[str, dict[str, Any]] = {}
-        self._goals: list[dict[str, Any]] = []
-
-    def add(self, name: str, values: Sequence[float], unit: str) -> None:
-        """Keep the samples of one quantity."""
-        self._samples[name] = {"unit": unit, "samples": [round(value, 6) for value in values]}
-
-    def judge(self, name: str, value: float, goal: float, unit: str = " x") -> None:
-        """Print whether a goal is met, and keep it."""
-        met = value <= goal
-        word = "met   " if met else "MISSED"
-        print(f"  {word}  {name}: {value:.2f}{unit} (goal <= {goal:.2f}{unit})")
-        self._goals.append(
-            {"name": name, "value": round(value, 4), "goal": goal, "unit": unit.strip(), "met": met}
-        )
-
-    def finish(self, path: Path | None) -> int:
-        """Write everything to `path`, if there is one; return the exit code, 1 when a goal was
-        missed. Raises OSError.
-        """
-        if path is not None:
-            write(path, self.benchmark, {"goals": self._goals, "samples": self._samples})
-        return 0 if all(goal["met"] for goal in self._goals) else 1
+    """Write numbers of any other form, with their origin. Raises OSError."""
+    content = {"benchmark": benchmark, **msgspec.to_builtins(origin()), **results}
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n")
 
 
 def parser(module: str, description: str | None) -> argparse.ArgumentParser:

@@ -1,22 +1,20 @@
-"""The benchmark of what is waited for at exit and resume, and the wire that one of its peers needs."""
+"""The benchmark of what is waited for at exit and resume, and the wire of OpenAI's Responses."""
 
 from __future__ import annotations
-
-import json
 
 import pytest
 from openai import OpenAI
 
 from benchmarks import leaving
-from benchmarks.leaving import OURS, PEERS, Measurement
+from benchmarks.leaving import OURS, Measurement
 from benchmarks.support.loopback import Loopback
 
 
 def test_each_wait_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leaving, "SLOW_SECONDS", 1.0)
     monkeypatch.setattr(leaving, "SETTLE_SECONDS", 0.5)
-    compatible = next(program for program in OURS if program.name == "compatible")
-    measurement = Measurement(compatible)
+    openai = next(program for program in OURS if program.name == "openai")
+    measurement = Measurement(openai)
     measurement.run("long")
     assert [*measurement.times] == [
         "exit, long",
@@ -31,13 +29,6 @@ def test_each_wait_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
         times["start with resume, long -> a key shows"]
         > times["start with resume, long -> restored"]
     )
-
-
-def test_settings_of_peers_name_nothing_but_the_server() -> None:
-    for peer in PEERS.values():
-        text = json.dumps([peer.command, *peer.environment.values(), *peer.files.values()])
-        assert "{url}" in text
-        assert "http" not in text
 
 
 def test_replies_in_the_wire_of_responses() -> None:

@@ -14,6 +14,7 @@ import yaml
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from benchmarks.__main__ import parser as benchmarks
 from chat_loop import (
     loop,  # noqa: F401 - importing it registers the commands
 )
@@ -33,8 +34,10 @@ _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 
 TEMPLATES = {"explain", "name"}
 """Commands of examples that the user's own texts make."""
-OTHERS_OPTIONS = {"--check", "--project", "--loss", "--table"}
-"""Those of ruff, a benchmark and `tests.mutants`, and one of a command in the chat that follows a
+OTHERS_OPTIONS = {"--check", "--project", "--loss", "--table"} | {
+    *re.findall(r"--[a-z]+", benchmarks().format_help())
+}
+"""Those of ruff, the benchmarks and `tests.mutants`, and one of a command in the chat that follows a
 word of its own.
 """
 NO_VARIABLES = {"DETACHED_PROCESS", "GIT_PAGER", "GIT_TERMINAL_PROMPT", "INVALID_JSON"}

@@ -1,5 +1,4 @@
-"""What is found of what was said: `python -m benchmarks.recall`; exit code 1 when searching by both
-is the worse way.
+"""Search in other words than those of the conversation.
 
 Questions in other words than those of the conversations (`talks.py`), and facts that are asked
 about in their own words (`benchmarks/support/planting.py`). One half of each was used to choose passages and
@@ -8,16 +7,15 @@ weights, the other was kept out of it.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from statistics import median
 
 from msgspec.structs import replace
 
 from benchmarks.recall.engines import CANDIDATES, NAMES, Costs, Engines, recalls
-from benchmarks.recall.talks import KINDS, Talk, held_out, talks, tuning
+from benchmarks.recall.talks import Talk, held_out, talks, tuning
 from benchmarks.support.planting import FACTS, Fact, conversation
+from benchmarks.support.results import NotMeasured, Results, Settings
 from chat_loop.errors import ChatLoopError
 from chat_loop.library.refresh import texts
 from chat_loop.library.vectors import FLOOR, Embedder, load, weigh
@@ -153,92 +151,63 @@ def planted(embedder: Embedder, costs: Costs) -> Callable[[Sequence[Fact]], Rank
     return lambda facts: ranks_of(engines, [(fact.question, right(fact)) for fact in facts])
 
 
-def show(title: str, ranks: Ranks) -> None:
-    """Print one table."""
-    print(f"\n{title}, {len(ranks[NAMES[0]])} questions")
-    for name in NAMES:
-        shares = zip((1, 5, 10), recalls(ranks[name]), strict=True)
-        print(f"  {name:8}" + "".join(f"  @{at} {share:6.1%}" for at, share in shares))
-
-
-def show_floors(title: str, found: Iterable[tuple[float, Shares]]) -> None:
-    """Print one table; `*` marks the floor in use."""
-    print(f"\n{title}: hits by meaning at each floor, among the first five")
-    for floor, shares in found:
-        print(
-            f"  {floor:.2f}{'*' if floor == FLOOR else ' '} precision {shares.precision:6.1%}  "
-            f"recall {shares.recall:6.1%}  shown {shares.shown:.1f}  silent where it should be "
-            f"{shares.silent:6.1%}  sum {shares.recall + shares.silent:.2f}"
-        )
-
-
-def by_kind(ranks: Ranks, kinds: Sequence[str]) -> None:
-    """Print the recall among five for each kind of question and language."""
-    for kind in sorted(set(kinds)):
-        some = {
-            name: [rank for rank, one in zip(ranks[name], kinds, strict=True) if one == kind]
-            for name in NAMES
-        }
-        shares = "".join(f"  {name} {recalls(some[name])[FIVE]:6.1%}" for name in NAMES)
-        print(f"    @5, {kind + ',':20} {len(some[NAMES[0]]):3} asked:{shares}")
-
-
-def main() -> int:
-    """Measure, print, judge."""
+def run(results: Results, settings: Settings) -> None:
+    """Measure and judge. What is found is the same in each run: it is not repeated. Raises
+    NotMeasured without the model.
+    """
     try:
         embedder = load()
-    except ChatLoopError as error:
-        sys.stderr.write(f"{error.message} {error.hint}\n")
-        return 2
+    except (ChatLoopError, ImportError) as error:
+        raise NotMeasured(f"The sentence model cannot be loaded: {error}.") from error
     every, costs = talks(), Costs()
-    asked = sum(len(talk.questions) for talk in every)
-    print(
-        f"{len(every)} conversations, {sum(len(talk.exchanges) for talk in every):,} "
-        f"exchanges, {asked} questions"
-    )
-    print(f"Kinds: {', '.join(KINDS.values())}")
-    met: list[bool] = []
     together = all_together(every, embedder, costs)
     facts = planted(embedder, costs)
     for name, half, known in (
-        ("tuning", tuning(every), FACTS[::2]),
+        ("tuned on", tuning(every), FACTS[::2]),
         ("held out", held_out(every), FACTS[1::2]),
     ):
         own, kinds = each_in_its_own(half, embedder, costs)
-        show(f"{name}: in its own conversation", own)
-        by_kind(own, kinds)
-        show_floors(name, floors(half, embedder, costs))
-        pooled, exact = together(half), facts(known)
-        show(f"{name}: among all conversations", pooled)
-        show(f"{name}: planted facts among {PLANTED:,} exchanges, in their own words", exact)
-        if name == "held out":
-            met = [
-                not_worse("in its own conversation", own, ("text", "meaning"), CHANCE),
-                not_worse("planted facts", exact, ("text",), 0.0),
-            ]
-    cost = costs.embedding / costs.exchanges
-    print(
-        f"\nCPU: {cost * 1000:.1f} ms per exchange ({costs.vectors / costs.exchanges:.1f} vectors)",
-        end="",
-    )
-    for name, seconds in costs.asking.items():
-        print(f"; a query by {name} {median(seconds) * 1000:.1f} ms", end="")
-    print()
-    return 0 if all(met) else 1
+        exact = facts(known)
+        judged = name == "held out"
+        goal = max(recalls(own[way])[FIVE] for way in ("text", "meaning")) - CHANCE
+        add(results, f"other words, {name}", own, goal if judged else None)
+        for kind in sorted(set(kinds)):
+            some = {
+                way: [rank for rank, one in zip(own[way], kinds, strict=True) if one == kind]
+                for way in NAMES
+            }
+            add(results, f"other words, {name}, {kind}", some, only_five=True)
+        add(results, f"other words, {name}, among all conversations", together(half))
+        goal = recalls(exact["text"])[FIVE]
+        add(results, f"planted facts, {name}", exact, goal if judged else None)
+        for floor, shares in floors(half, embedder, costs):
+            if floor == FLOOR:
+                results.add(f"hits that answer, by meaning, {name}", [100 * shares.precision], "%")
+                results.add(f"nothing found where nothing is, {name}", [100 * shares.silent], "%")
+    results.add("embedding an exchange", [1000 * costs.embedding / costs.exchanges], "ms")
+    for way, seconds in costs.asking.items():
+        results.add(f"a query by {way}", [1000 * each for each in seconds], "ms")
 
 
-def not_worse(what: str, ranks: Ranks, than: Sequence[str], chance: float) -> bool:
-    """Whether both are as good among five as the best of the ways named, but for chance; prints the
-    verdict.
+def add(
+    results: Results,
+    name: str,
+    ranks: Ranks,
+    goal: float | None = None,
+    *,
+    only_five: bool = False,
+) -> None:
+    """Keep the percentages that each way finds among one, five and ten; `goal` is a share among
+    five that both ways together must reach.
     """
-    goal = max(recalls(ranks[name])[FIVE] for name in than) - chance
-    got = recalls(ranks["both"])[FIVE]
-    print(
-        f"{'met   ' if got >= goal else 'MISSED'} held out, {what}: both {got:.1%} among "
-        f"five, goal {goal:.1%}"
-    )
-    return got >= goal
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+    results.add(f"{name}: questions", [len(ranks[NAMES[0]])], "")
+    for way in NAMES:
+        for first, share in zip((1, 5, 10), recalls(ranks[way]), strict=True):
+            if first == 5 or not only_five:
+                judged = goal is not None and first == 5 and way == "both"
+                results.add(
+                    f"{name}: {way}, among {first}",
+                    [100 * share],
+                    "%",
+                    at_least=100 * goal if judged and goal is not None else None,
+                )

@@ -1,0 +1,193 @@
+"""Measure chat-loop: `python -m benchmarks` runs every benchmark, one after the other.
+
+Each writes its samples, with the commit, the date, the machine and the versions, to
+benchmarks/results/NAME.json. Then the report, docs/benchmarks.md, is written from all results that
+are there. What needs a model, a file or a program that is not there is named and left out.
+
+Exit codes: 0 every goal met, 1 a goal missed or a benchmark failed, 2 wrong usage, 130 or 143
+interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from benchmarks import report
+from benchmarks.registry import BENCHMARKS, Benchmark
+from benchmarks.run import MET, MISSED, NOT_MEASURED
+from benchmarks.support.processes import kill_descendants
+from benchmarks.support.results import RESULTS, Settings, read
+
+TOP = Path(__file__).resolve().parent.parent
+REPORT = TOP / "docs" / "benchmarks.md"
+FAILED, MISUSED = 1, 2
+PATIENCE_SECONDS = 20.0
+"""How long an interrupted benchmark may clear up."""
+
+
+class Interrupted(Exception):
+    """A signal came."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.exit_code = 128 + number
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    found = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = found.add_argument
+    add("--list", action="store_true", help="list the benchmarks and how long each takes")
+    add("--only", type=_names, default=(*BENCHMARKS,), metavar="NAME,…", help="run only these")
+    add("--skip", type=_names, default=(), metavar="NAME,…", help="run all but these")
+    add("--rounds", type=_count, metavar="N", help="repeat each measurement N times")
+    add("--model", type=Path, metavar="FILE.gguf", help="also measure with this embedded model")
+    add("--locomo", type=Path, metavar="FILE", help="data/locomo10.json of snap-research/locomo")
+    add(
+        *("--peer", "--peers"),
+        type=_peers,
+        default=(),
+        metavar="NAME,…",
+        help="also measure these installed programs: " + ", ".join(report.PEERS),
+    )
+    add("--report", action="store_true", help="only write the report from the results")
+    add("--folder", type=Path, help="write the results and the report there")
+    return found
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return _chosen(text, BENCHMARKS)
+
+
+def _peers(text: str) -> tuple[str, ...]:
+    return _chosen(text, report.PEERS)
+
+
+def _chosen(text: str, known: Sequence[str] | dict[str, Benchmark]) -> tuple[str, ...]:
+    names = tuple(filter(None, text.split(",")))
+    for name in names:
+        if name not in known:
+            raise argparse.ArgumentTypeError(f"no {name!r}; there are {', '.join(known)}")
+    return names
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of rounds")
+    return int(text)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run what the command line asks for; return the exit code."""
+    options = parser().parse_args(arguments)
+    chosen = [BENCHMARKS[name] for name in options.only if name not in options.skip]
+    folder = (options.folder or RESULTS).resolve()
+    page = folder / REPORT.name if options.folder else REPORT
+    folder.mkdir(parents=True, exist_ok=True)
+    if options.list:
+        announce(chosen, folder)
+        return MET
+    code = MET
+    if not options.report:
+        settings = Settings(
+            rounds=options.rounds,
+            model=options.model and options.model.resolve(),
+            locomo=options.locomo and options.locomo.resolve(),
+            peers=options.peer,
+            folder=folder,
+        )
+        announce(chosen, folder)
+        try:
+            code = run(chosen, folder, settings)
+        except Interrupted as interrupted:
+            print("Interrupted; results of finished benchmarks are kept.", file=sys.stderr)
+            return interrupted.exit_code
+    report.write(folder, page)
+    print(f"The report is {page}.")
+    return code
+
+
+def announce(chosen: Sequence[Benchmark], folder: Path) -> None:
+    """Print what is run and how long it takes."""
+    expected = {each.name: seconds(each, folder) for each in chosen}
+    for each in chosen:
+        print(f"{each.name:11}{expected[each.name]:>6} s  {each.description}")
+    print(f"{'all':11}{sum(expected.values()):>6} s", flush=True)
+
+
+def seconds(benchmark: Benchmark, folder: Path) -> int:
+    """Return how long a benchmark took when its result was made, or as the registry says."""
+    result = read(folder / f"{benchmark.name}.json")
+    return benchmark.seconds if result is None else round(result.seconds)
+
+
+def run(chosen: Sequence[Benchmark], folder: Path, settings: Settings) -> int:
+    """Run the benchmarks; return the exit code. Raises Interrupted."""
+    code = MET
+    with scratch() as variables:
+        for each in chosen:
+            print(f"\n{each.name}: {each.description}", flush=True)
+            given = msgspec.json.encode(settings, enc_hook=str).decode()
+            command = [sys.executable, "-m", "benchmarks.run", each.name, str(folder), given]
+            process = subprocess.Popen(command, cwd=TOP, env=variables)
+            try:
+                ended = process.wait()
+            finally:
+                end(process)
+            if ended not in (MET, MISSED, NOT_MEASURED):
+                print(f"{each.name} failed.", file=sys.stderr)
+            code = code or (FAILED if ended not in (MET, NOT_MEASURED) else MET)
+    return code
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Let a benchmark that still runs clear up and end."""
+    if process.poll() is None:
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(PATIENCE_SECONDS)
+        process.kill()
+        process.wait()
+
+
+@contextlib.contextmanager
+def scratch() -> Iterator[dict[str, str]]:
+    """Give the environment of the benchmarks, with a folder for all their temporary files. At the
+    end, also after a signal, no file is left in it and no process that was started with it.
+    """
+
+    def interrupt(number: int, frame: object) -> None:
+        for each in before:
+            signal.signal(each, signal.SIG_IGN)
+        raise Interrupted(number)
+
+    top = tempfile.mkdtemp(prefix="chat-loop-benchmarks-")
+    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+    for each in before:
+        signal.signal(each, interrupt)
+    try:
+        yield {**os.environ, "TMPDIR": top, "PYTHONPATH": str(TOP)}
+    finally:
+        kill_descendants(top)
+        shutil.rmtree(top, ignore_errors=True)
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

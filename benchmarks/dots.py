@@ -1,0 +1,73 @@
+"""A plot with a row for each thing: a dot for the median, a line from the lowest to the highest
+sample, on a logarithmic axis. No background and no script; the colors stand out on light and dark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from math import ceil, floor, log10
+
+from msgspec import Struct
+
+from benchmarks.factchain.plot import FONT, GREY
+from benchmarks.support.results import number
+
+OWN, OTHER = "#c25f08", "#3b7ac9"
+WIDTH, LABELS, VALUES = 760, 330, 70
+TOP, ROW, BOTTOM = 34, 20, 26
+
+
+class Row(Struct, frozen=True):
+    """A line of the plot; values are above zero."""
+
+    label: str
+    value: float
+    lowest: float
+    highest: float
+    is_own: bool = False
+
+
+def svg(title: str, rows: Sequence[Row], mark: float | None = None) -> str:
+    """Return the picture, with a vertical line at `mark`."""
+    height = TOP + ROW * len(rows) + BOTTOM
+    values = [max(value, 1e-3) for row in rows for value in (row.lowest, row.highest)]
+    low, high = (
+        floor(log10(min(values))),
+        ceil(log10(max(*values, 10 ** floor(log10(min(values))) * 10))),
+    )
+    end = WIDTH - VALUES
+
+    def x(value: float) -> float:
+        share = (log10(max(value, 10**low)) - low) / (high - low)
+        return LABELS + share * (end - LABELS)
+
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" {FONT}>',
+        f"<title>{escape(title)}</title>",
+        f'<text x="8" y="16" fill="{GREY}" font-size="13">{escape(title)}</text>',
+    ]
+    for power in range(low, high + 1):
+        at = x(10.0**power)
+        parts.append(
+            f'<path d="M{at:.1f} {TOP - 8}V{height - BOTTOM}" stroke="{GREY}" stroke-opacity="0.25"/>'
+        )
+        parts.append(
+            f'<text x="{at:.1f}" y="{height - 8}" fill="{GREY}" text-anchor="middle">{10.0**power:g}</text>'
+        )
+    if mark is not None:
+        parts.append(
+            f'<path d="M{x(mark):.1f} {TOP - 8}V{height - BOTTOM}" stroke="{GREY}" stroke-width="2"/>'
+        )
+    for place, row in enumerate(rows):
+        y = TOP + ROW * place + 4
+        color = OWN if row.is_own else OTHER
+        parts.append(
+            f'<text x="{LABELS - 12}" y="{y + 4}" fill="{color}" text-anchor="end">{escape(row.label)}</text>'
+        )
+        parts.append(
+            f'<path d="M{x(row.lowest):.1f} {y}H{x(row.highest):.1f}" stroke="{color}" stroke-width="2"/>'
+        )
+        parts.append(f'<circle cx="{x(row.value):.1f}" cy="{y}" r="4" fill="{color}"/>')
+        parts.append(f'<text x="{end + 10}" y="{y + 4}" fill="{color}">{number(row.value)}</text>')
+    return "\n".join([*parts, "</svg>", ""])

@@ -1,0 +1,203 @@
+"""The measured figures in the pages for users: blocks that are made from committed results.
+
+A block stands between `<!-- figures: NAME -->` and `<!-- end of figures -->`, and NAME is a function
+below, which returns its text. `python -m benchmarks --report` writes all of them; a test compares.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from collections.abc import Callable, Iterator
+from math import floor
+from pathlib import Path
+from statistics import mean
+
+from benchmarks.factchain.baselines import FREE, TEMPLATE, TRUNCATE, VERBATIM
+from benchmarks.factchain.run import OURS
+from benchmarks.factchain.summarisers import EVEN
+from benchmarks.factchain.talk import SEGMENTS
+from benchmarks.factchain.wording import PROFILES
+from benchmarks.support.results import Measure, read
+
+TOP = Path(__file__).resolve().parent.parent
+BLOCK = re.compile(
+    r"(?P<begin><!-- figures: (?P<name>\w+) -->\n).*?(?P<end><!-- end of figures -->)", re.DOTALL
+)
+FACTCHAIN = "percent, mean of five conversations, seen / unseen / third wording"
+LARGE = {
+    "`sessions list`, the first time (indexes what was said)": "list",
+    "`sessions list`, from then on": "list again",
+    "`sessions search --text`": "search again",
+    "`sessions show`": "show",
+    "`--resume`, sealed, until a key shows": "resume",
+    "`--resume -p`, sealed": "resume -p",
+    "`sessions export`, markdown": "export md",
+    "`sessions export`, JSON": "export json",
+    "`sessions export`, HTML": "export html",
+    "`sessions import`, JSON": "import json",
+    "`sessions import`, markdown": "import md",
+}
+SIZES = ("mb_1", "mb_5", "mb_20")
+
+
+def pages(folder: Path) -> Iterator[tuple[Path, str, str]]:
+    """Yield each page that has blocks, its text, and the text that the results in `folder` give."""
+    for page in (TOP / "README.md", *sorted((TOP / "docs").glob("*.md"))):
+        old = page.read_text("utf-8")
+        if BLOCK.search(old):
+            yield page, old, with_figures(old, folder)
+
+
+def with_figures(text: str, folder: Path) -> str:
+    """Return a page's text with its blocks as the results give them. Raises KeyError for a name of
+    no block; a block whose result is not there stays as it is.
+    """
+
+    def block(found: re.Match[str]) -> str:
+        try:
+            made = BLOCKS[found["name"]](folder)
+        except FileNotFoundError:
+            return found[0]
+        return f"{found['begin']}\n{made.strip()}\n\n{found['end']}"
+
+    return BLOCK.sub(block, text)
+
+
+def facts_of(folder: Path, window: str, arm: str) -> dict[str, dict[str, float]]:
+    """Return the scores of an arm of FactChain after the last compaction, by profile."""
+    rows = json.loads((folder / f"factchain-{window}.json").read_bytes())["rows"]
+    return {
+        row["profile"]: row for row in rows if row["arm"] == arm and row["compactions"] == SEGMENTS
+    }
+
+
+OTHERS = {
+    "the newest messages that fit": TRUNCATE,
+    "a summary of the summary, free": FREE,
+    "a summary of the summary, with a template": TEMPLATE,
+    "the user's words and a summary": VERBATIM,
+}
+
+
+def factchain(folder: Path) -> str:
+    """Return the table of FactChain."""
+    lines = [
+        f"| {FACTCHAIN} | in the context | there or in one search | stale values | tokens |",
+        "|---|---|---|---|---|",
+    ]
+    arms = [("chat-loop, window 16,384", "16k", OURS), ("chat-loop, window 65,536", "64k", OURS)]
+    arms += [(label, "16k", arm) for label, arm in OTHERS.items()]
+    for label, window, arm in arms:
+        rows = facts_of(folder, window, arm)
+
+        def scores(name: str, rows: dict[str, dict[str, float]] = rows, digits: int = 0) -> str:
+            values = [rows[profile][name] for profile in PROFILES]
+            return "–" if None in values else " / ".join(_short(one, digits) for one in values)
+
+        tokens = mean(row["tokens"] for row in rows.values()) / 1000
+        stale = scores("stale", digits=int(arm == OURS))
+        lines.append(
+            f"| {label} | {scores('context')} | {scores('reached')} | {stale} | {tokens:.1f}K |"
+        )
+    return "\n".join(lines)
+
+
+def _short(value: float, digits: int = 0) -> str:
+    """Round half up, as people do."""
+    rounded = floor(value * 10**digits + 0.5) / 10**digits
+    return f"{rounded:.{digits}f}" if rounded else "0"
+
+
+def facts(folder: Path) -> str:
+    """Return the sentences about FactChain on the front page."""
+    rows = {arm: [*facts_of(folder, "16k", arm).values()] for arm in (OURS, *OTHERS.values())}
+    wide = [*facts_of(folder, "64k", OURS).values()]
+    best = max(OTHERS.values(), key=lambda arm: max(row["context"] for row in rows[arm]))
+    sentences = (
+        f"After ten compactions in a window of 16K, {_between(rows[OURS], 'context')} percent of the facts that still "
+        f"hold are in the context, and {_between(rows[OURS], 'reached')} percent are there or one search away. The best "
+        f"of four other methods keeps {_between(rows[best], 'context')} percent. In a window of 64K, chat-loop keeps "
+        f"{_between(wide, 'context')} percent in the context. The model in this test is simulated: it forgets "
+        f"{100 * EVEN['number']:.0f} percent of the facts that it reads."
+    )
+    return textwrap.fill(sentences, 80)
+
+
+def _between(rows: list[dict[str, float]], name: str) -> str:
+    values = [row[name] for row in rows]
+    if None in values:
+        return "–"
+    low, high = _short(min(values)), _short(max(values))
+    return low if low == high else f"{low} to {high}"
+
+
+def measures(folder: Path, benchmark: str) -> dict[str, Measure]:
+    """Return the measures of a result. Raises FileNotFoundError."""
+    result = read(folder / f"{benchmark}.json")
+    if result is None:
+        raise FileNotFoundError(benchmark)
+    return result.measures
+
+
+def recall(folder: Path) -> str:
+    """Return the table of searches on our own conversations."""
+    found = measures(folder, "recall")
+    lines = ["| kept out of tuning | text | meaning | both |", "|---|---|---|---|"]
+    for label, name in (
+        ("questions in other words", "other words, held out"),
+        ("planted facts, ids and numbers", "planted facts, held out"),
+    ):
+        cells = (
+            " / ".join(
+                _short(found[f"{name}: {way}, among {first}"].median) for first in (1, 5, 10)
+            )
+            for way in ("text", "meaning", "both")
+        )
+        asked = found[f"{name}: questions"].median
+        lines.append(f"| {label} ({asked:.0f}) | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def locomo(folder: Path) -> str:
+    """Return the sentences about LoCoMo."""
+    found = measures(folder, "locomo")
+
+    def shares(way: str, title: str) -> str:
+        both = (found[f"evidence among {first}, {way}, {title}"].median for first in (5, 10))
+        return " / ".join(_short(share) for share in both)
+
+    return (
+        "On 400 questions about the ten public dialogues of LoCoMo, the first 5 / 10 hits hold the evidence for "
+        f"{shares('text', 'all')} % by words and for\n{shares('both', 'all')} % by both. Plain FTS5 over windows of three "
+        f"exchanges finds {shares('plain windows', 'all')} %. Five of the dialogues were used to choose the weights; the\n"
+        f"other five give {shares('text', 'held out')}, {shares('both', 'held out')} and "
+        f"{shares('plain windows', 'held out')} % (`benchmarks/results/locomo.json`)."
+    )
+
+
+def large(folder: Path) -> str:
+    """Return the table of large sessions, and how the costs grow."""
+    found = measures(folder, "large")
+    lines = ["| | 1 MB | 5 MB | 20 MB |", "|---|---|---|---|"]
+    seconds, memory = list[float](), list[float]()
+    for label, act in LARGE.items():
+        costs = [
+            (found[f"{size}: {act}"].median, found[f"{size}: {act}, memory"].median)
+            for size in SIZES
+        ]
+        cells = " | ".join(f"{cpu:.1f} s, {mebibytes:.0f}" for cpu, mebibytes in costs)
+        lines.append(f"| {label} | {cells} |")
+        seconds.append(costs[2][0] / costs[1][0])
+        memory.append(costs[2][1] / costs[1][1])
+    growth = (
+        "From 5 to 20 MB, four times the size, no command of this table took more than "
+        f"{max(seconds):.1f} times the processor time, or more\nthan {max(memory):.1f} times the memory."
+    )
+    return "\n".join([*lines, "", growth])
+
+
+BLOCKS: dict[str, Callable[[Path], str]] = {
+    each.__name__: each for each in (factchain, facts, recall, locomo, large)
+}

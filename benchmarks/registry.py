@@ -1,0 +1,47 @@
+"""The benchmarks by name. Each is a module with `run(results, settings)`, which measures and judges."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from msgspec import Struct
+
+from benchmarks.support.results import Results, Settings
+
+
+class Benchmark(Struct, frozen=True):
+    """A benchmark, and the seconds that it takes on the machine of the committed results."""
+
+    name: str
+    description: str
+    seconds: int
+    module: str = ""
+    """Where `run` is, if not in the module of its name."""
+
+    def run(self, results: Results, settings: Settings) -> None:
+        """Measure. Raises NotMeasured when something is not there that it needs."""
+        import_module(f"benchmarks.{self.module or self.name}").run(results, settings)
+
+
+BENCHMARKS = {
+    each.name: each
+    for each in (
+        Benchmark("start", "start to the prompt, to a typed key, with and without sessions", 120),
+        Benchmark("turn", "Enter to the request, key to echo, saving, memory", 180),
+        Benchmark("stream", "a reply of 4,000 tokens in the whole program, and keys meanwhile", 60),
+        Benchmark("render", "a reply as markdown against a bare print", 20),
+        Benchmark("compaction", "the program's own work and the pause of a compaction", 30),
+        Benchmark("leaving", "exit and resume, with a server that takes 10 s to summarize", 420),
+        Benchmark("library", "10,000 sessions: listing, search, index; resume of 100 MB", 240),
+        Benchmark("archive", "search in the sealed sessions of a chain", 60),
+        Benchmark(
+            "recall", "search in other words than those of the conversation", 120, "recall.own"
+        ),
+        Benchmark("locomo", "search in LoCoMo's dialogues; needs --locomo", 240, "recall.locomo"),
+        Benchmark("keys", "keys while an embedded model loads; needs --model", 60),
+        Benchmark("long_life", "5,000 exchanges with compactions in one process", 180),
+        Benchmark("peers", "the same acts in other programs; needs --peer", 120),
+        Benchmark("factchain", "facts after ten compactions", 700, "factchain.benchmark"),
+        Benchmark("large", "sessions of 1, 5 and 20 MB: processor time and memory", 900),
+    )
+}

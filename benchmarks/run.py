@@ -1,0 +1,55 @@
+"""Run one benchmark in a process of its own, so that none sees what another has loaded:
+`python -m benchmarks.run NAME FOLDER SETTINGS`, started by `python -m benchmarks`.
+
+The exit code is 1 after a missed goal, 4 when nothing could be measured, and 128 and the number of
+the signal after an interruption.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+
+from benchmarks.registry import BENCHMARKS
+from benchmarks.support.results import NotMeasured, Result, Results, Settings, keep, origin
+
+MET, MISSED, NOT_MEASURED = 0, 1, 4
+
+
+def main(name: str, folder: Path, settings: Settings) -> int:
+    """Run a benchmark and write `FOLDER/NAME.json`; return the exit code."""
+    started, begun = time.perf_counter(), origin()
+    results = Results()
+    try:
+        BENCHMARKS[name].run(results, settings)
+    except NotMeasured as reason:
+        print(f"  not measured: {reason}", flush=True)
+        return NOT_MEASURED
+    result = Result(
+        benchmark=name,
+        origin=begun,
+        seconds=round(time.perf_counter() - started, 1),
+        measures=results.measures,
+        not_measured=results.not_measured,
+    )
+    keep(folder / f"{name}.json", result)
+    return MISSED if result.missed else MET
+
+
+def _leave(number: int, frame: object) -> None:
+    for each in (signal.SIGINT, signal.SIGTERM):  # what is left is clearing up
+        signal.signal(each, signal.SIG_IGN)
+    raise SystemExit(128 + number)
+
+
+if __name__ == "__main__":
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, _leave)
+    settings = msgspec.json.decode(
+        sys.argv[3], type=Settings, dec_hook=lambda kind, value: kind(value)
+    )
+    raise SystemExit(main(sys.argv[1], Path(sys.argv[2]), settings))
