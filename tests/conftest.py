@@ -28,9 +28,13 @@ LONG = ("test_a_whole_run_on_a_real_embedded_model", "test_fifty_kills", "test_f
 """Tests that would keep one worker busy after all others have ended."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest tests."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Begin with the longest tests. Leave out tests that cost money unless `-m` asks for them."""
     items.sort(key=lambda item: not item.name.startswith(LONG))
+    if "live" not in config.getoption("markexpr"):
+        live = [item for item in items if item.get_closest_marker("live")]
+        config.hook.pytest_deselected(items=live)
+        items[:] = [item for item in items if item not in live]
 
 
 @pytest.fixture(autouse=True)

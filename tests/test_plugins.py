@@ -18,6 +18,8 @@ import pytest
 
 from tests.support.whole_runs import environment
 
+pytestmark = pytest.mark.slow
+
 PAGE = Path(__file__).parents[1] / "docs" / "plugins.md"
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
 BROKEN = "def register(plugin):\n    raise RuntimeError('no\\x1b[2J luck')\n"

@@ -285,6 +285,7 @@ def test_calls_that_run_when_it_dies_all_fail(tmp_path: Path) -> None:
     with_servers(act, raw=raw(tmp_path, {"pages": [listing("hang")]}))
 
 
+@pytest.mark.slow
 def test_a_line_of_eight_megabytes_is_one_clear_error() -> None:
     async def act(offered: Offered) -> None:
         assert len(await offered.call("test_large", megabytes=3)) == 3 << 20

@@ -9,6 +9,8 @@ from benchmarks import leaving
 from benchmarks.leaving import OURS, Measurement
 from benchmarks.support.loopback import Loopback
 
+pytestmark = pytest.mark.slow
+
 
 def test_each_wait_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leaving, "SLOW_SECONDS", 1.0)

@@ -6,8 +6,12 @@ import asyncio
 import tracemalloc
 from pathlib import Path
 
+import pytest
+
 from benchmarks.long_life import Sample, growth, live
 from chat_loop.conversation.options import Options
+
+pytestmark = pytest.mark.slow
 
 EXCHANGES, STEP = 250, 10
 OPTIONS = Options(acknowledge=False, attach_from_archive=False)

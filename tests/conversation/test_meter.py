@@ -173,6 +173,7 @@ def run(case: Case, name: str, wire: str, folder: Path, monkeypatch: pytest.Monk
         return chat.numbers()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wire", ["anthropic", "openai"])
 def test_the_four_numbers_agree(tmp_path: Path, wire: str, monkeypatch: pytest.MonkeyPatch) -> None:
     table = [

@@ -68,6 +68,7 @@ def environment(home: Path, **more: str) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("action", "cols"), [("list", 24), ("reindex", 80)])
 def test_sessions_that_are_read_are_counted_on_a_line_that_goes(
     without_index: Path, action: str, cols: int
@@ -90,6 +91,7 @@ def test_sessions_that_are_read_are_counted_on_a_line_that_goes(
         assert "%" not in terminal.text()
 
 
+@pytest.mark.slow
 def test_in_a_pipe_nothing_is_counted(without_index: Path) -> None:
     command = [sys.executable, "-m", "chat_loop", "sessions", "list", "--limit", "1"]
     done = subprocess.run(
@@ -98,6 +100,7 @@ def test_in_a_pipe_nothing_is_counted(without_index: Path) -> None:
     assert done.stderr.decode() == f"… and {MANY:,} older\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", ["/sessions limiter", "/search bucket --since 2020-01-01"])
 def test_in_a_chat_the_reading_of_sessions_shows_itself(without_index: Path, line: str) -> None:
     with chat(without_index, "--model", "scripted:echo", "--new-session") as terminal:
@@ -136,6 +139,7 @@ def test_a_look_that_was_stopped_tells_nothing_any_more(tmp_path: Path) -> None:
     assert asyncio.run(run()) == (True, False)
 
 
+@pytest.mark.slow
 def test_the_browser_shows_the_reading_before_it_begins(without_index: Path) -> None:
     with chat(without_index, "--model", "scripted:echo", "--new-session") as terminal:
         terminal.line("/sessions browse")

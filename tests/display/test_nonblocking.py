@@ -27,7 +27,10 @@ from tests.support.real_program import chatting, exchanges
 from tests.support.terminal_chat import answered, compatible, saved
 from tests.support.terminal_chat import chat as a_chat
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX"),
+]
 
 PATIENCE = 60
 """Seconds until a wait has failed: 10,000 lines through the emulated terminal take 8 on a machine

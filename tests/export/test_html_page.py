@@ -21,6 +21,8 @@ from tests.support.chromium import chromium
 from tests.support.hostile_chain import FIRST, SESSIONS, START, loaded
 from tests.support.images import place, png
 
+pytestmark = pytest.mark.slow
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Dialog, Page
 

@@ -16,7 +16,7 @@ from tests.faults import in_process, traced
 from tests.faults.__main__ import outcomes
 from tests.faults.outcome import Outcome, table
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="strace")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="strace")]
 SEED = 20261123
 TRIALS, PART = 4_000, 100
 TRACED, TRACED_PART = 150, 10

@@ -198,6 +198,7 @@ UNTOLD = {
 """Pastes of 1 MB and a quarter of it, as a terminal sends them that does not tell of pastes."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", UNTOLD.values(), ids=UNTOLD)
 def test_a_long_paste_that_the_terminal_does_not_tell(tmp_path: Path, text: str) -> None:
     (tmp_path / "config.yaml").write_text("models: {echo: {window: 10000000}}\n")
@@ -239,6 +240,7 @@ def test_an_untold_paste_that_comes_in_parts_and_is_given_up(tmp_path: Path) -> 
     assert asked(tmp_path) == [(row.replace("\r", "\n") * 3)[:-1] + "?"]
 
 
+@pytest.mark.slow
 def test_a_paste_of_one_long_line(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("models: {echo: {window: 10000000}}\n")
     text = "漢x" * 250_000  # 1 MB

@@ -107,6 +107,7 @@ def test_a_wrong_model_is_tried_once(tmp_path: Path, index: Index, started: Path
     assert started.read_text() == "started\n"
 
 
+@pytest.mark.slow
 def test_a_wrong_model_is_told_once_where_something_is_searched(
     tmp_path: Path, index: Index
 ) -> None:

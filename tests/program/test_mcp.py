@@ -163,6 +163,7 @@ def test_a_tool_that_asks_does_not_run_where_nobody_can_be_asked(tmp_path: Path)
     assert "tools/call" not in recorded(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_while_a_tool_runs_leaves_no_process(
     tmp_path: Path, number: signal.Signals, code: int
@@ -231,6 +232,7 @@ def test_a_chat_with_servers(tmp_path: Path) -> None:
         assert not runs(second)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_no_process_outlives_the_chat(tmp_path: Path, number: signal.Signals) -> None:
     configured(tmp_path)
@@ -285,6 +287,7 @@ def test_the_servers_on_the_command_line(tmp_path: Path) -> None:
     assert all(gone(process) for process in processes(tmp_path))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_while_servers_are_checked_leaves_no_process(
     tmp_path: Path, number: signal.Signals

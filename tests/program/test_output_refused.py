@@ -80,6 +80,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_commands(tmp_path: Path, way: str) -> None:
     assert (

@@ -7,11 +7,15 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from benchmarks.support.loopback import Loopback, Received, Reply, talk
 from chat_loop.sessions.records import ModelChange
 from chat_loop.values import Usage
 from tests.support.real_model import smollm2_path
 from tests.support.whole_runs import Program, environment, say
+
+pytestmark = pytest.mark.slow
 
 LONG = "Tell me of the harbour: " + "the boats, the berths and the tide. " * 36
 

@@ -14,6 +14,8 @@ from chat_loop.sessions.records import Session
 from tests.support.real_model import smollm2_path
 from tests.support.whole_runs import REPLIED, Program, environment, say
 
+pytestmark = pytest.mark.slow
+
 
 def whole_run(program: Program) -> list[Session]:
     """Two exchanges, compact, one more, exit; back again: sessions, resume 1, one exchange, exit.

@@ -18,6 +18,8 @@ from chat_loop.providers.local import LocalProvider
 from chat_loop.values import Message, Request, Window
 from tests.support.real_model import smollm2_path
 
+pytestmark = pytest.mark.slow
+
 WINDOW = 1024
 
 

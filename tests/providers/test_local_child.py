@@ -214,6 +214,7 @@ ENDS: dict[str, Callable[[PtyChat], object]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("phase", PHASES, ids=[phase.__name__ for phase in PHASES])
 def test_no_process_is_left(tmp_path: Path, phase: Callable[[Embedded], None], end: str) -> None:

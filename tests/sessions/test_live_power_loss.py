@@ -150,12 +150,14 @@ STATES = {
 by_scenario = pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
 
 
+@pytest.mark.slow
 def test_at_least_ten_thousand_states_are_opened() -> None:
     assert STATES.keys() == {scenario.name for scenario in SCENARIOS}
     assert len(STATES) == 12
     assert sum(STATES.values()) >= 10_000
 
 
+@pytest.mark.slow
 @by_scenario
 def test_what_was_acknowledged_survives_a_power_loss_at_every_call(
     tmp_path: Path, scenario: Scenario

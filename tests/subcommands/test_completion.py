@@ -16,6 +16,8 @@ from chat_loop.providers.models.store import CATALOGUE
 from tests.support.headless import ECHO, run
 from tests.support.levels import levels
 
+pytestmark = pytest.mark.slow
+
 LEVELS = {level.at: level for level in levels(parser())}
 TREE = Path(__file__).parents[2]
 

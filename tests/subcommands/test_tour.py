@@ -62,6 +62,7 @@ def test_a_broken_config_and_an_unreachable_model_do_not_matter(tmp_path: Path) 
     assert run(tmp_path, "tour").returncode == 0
 
 
+@pytest.mark.slow
 def test_enter_walks_through_a_narrow_terminal(tmp_path: Path, temporary: Path) -> None:
     with walking(tmp_path, temporary, cols=40) as terminal:
         for number in range(1, 11):

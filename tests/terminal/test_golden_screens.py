@@ -18,7 +18,10 @@ from chat_loop.values import Usage
 from tests.support.mcp_descriptions import until
 from tests.support.pty_chat import PtyChat
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX"),
+]
 
 PATIENCE = 20
 TALKS = Path(__file__).parents[1] / "golden" / "screens"

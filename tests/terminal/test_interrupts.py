@@ -24,9 +24,10 @@ from tests.support.pty_chat import PtyChat
 from tests.support.saved_sessions import ALL, SECOND, put
 from tests.support.tool_chat import ASKED, calling, chatting
 
-pytestmark = pytest.mark.skipif(
-    sys.platform == "win32", reason="pseudo-terminals and shells of POSIX"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals and shells of POSIX"),
+]
 
 PATIENCE = 20
 EMPTY = re.compile(r"^You:$", re.MULTILINE)

@@ -25,7 +25,7 @@ from tests.support.killed_chat import (
 )
 from tests.support.scripted import ScriptedProvider
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")]
 
 KILLS = 50
 SEED = 20261121

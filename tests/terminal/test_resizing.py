@@ -12,7 +12,10 @@ from benchmarks.support.loopback import Loopback, Reply
 from tests.support.terminal_chat import answered, chat, compatible, leave, saved
 from tests.support.tool_chat import ASKED, PATIENCE, at_prompt, calling, chatting
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX"),
+]
 
 SIZES = ((24, 40), (8, 30), (24, 1), (3, 20), (24, 200), (24, 80))
 TYPED = "first line of a text that wraps at forty columns\x1b\rsecond line 漢字\x1b\rthird"

@@ -26,9 +26,10 @@ from tests.support.real_program import (
     settings,
 )
 
-pytestmark = pytest.mark.skipif(
-    sys.platform == "win32", reason="signals and pseudo-terminals of POSIX"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32", reason="signals and pseudo-terminals of POSIX"),
+]
 
 ENDING = [signal.SIGTERM, signal.SIGHUP]
 AS_LEADER = (

@@ -11,6 +11,8 @@ import pytest
 from benchmarks.support.loopback import Loopback, Reply, failing
 from tests.support.terminal_chat import COLOUR, answered, chat, compatible, leave, saved
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("cols", [20, 200])
 def test_any_width_works(tmp_path: Path, cols: int) -> None:

@@ -28,9 +28,10 @@ from tests.support.real_program import (
 )
 from tests.support.typed_lines import told_of_pastes
 
-pytestmark = pytest.mark.skipif(
-    sys.platform == "win32", reason="signals and pseudo-terminals of POSIX"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32", reason="signals and pseudo-terminals of POSIX"),
+]
 
 ENDING = [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT]
 SECOND_PROMPT = re.compile(r"Interrupted.*You:", re.DOTALL)

@@ -15,7 +15,10 @@ from chat_loop.values import Usage
 from tests.support.pty_chat import PtyChat
 from tests.support.tmux_chat import TmuxChat
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX"),
+]
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "screens"
 REPLY = (
