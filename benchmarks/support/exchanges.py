@@ -26,7 +26,7 @@ class ExchangeIndex:
             session = list(part)
             self._sessions.append(session)
             identity = str(len(self._sessions))
-            row = SessionRow(id=identity, path=Path(), state="sealed", depth=depth)
+            row = SessionRow(id=identity, folder=Path(), state="sealed", depth=depth)
             stored = [indexed_exchange(one) for one in session]
             self.index.put([IndexedSession(row=row, size=0, changed=0, exchanges=stored)])
 
@@ -56,5 +56,5 @@ def hit_of(
     exchange: Exchange, strength: float, places: tuple[Place, ...] = (), session: str = "1"
 ) -> Hit:
     """Return a hit in a session of which nothing else is known."""
-    row = SessionRow(id=session, path=Path(), state="sealed")
+    row = SessionRow(id=session, folder=Path(), state="sealed")
     return Hit(exchange, texts(exchange), row, strength, places)

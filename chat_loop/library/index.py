@@ -19,7 +19,6 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
 from chat_loop.errors import IndexUnavailable, os_reason
 from chat_loop.sessions.chain import Link
@@ -27,7 +26,7 @@ from chat_loop.sessions.partial import Stamp
 from chat_loop.sessions.records import SessionRow
 
 FILE = ".index.sqlite"
-VERSION = 13
+VERSION = 14
 """The version of `schema.sql`. An index of another version is rebuilt: there are no migrations."""
 BUSY_SECONDS, PATIENT_SECONDS = 0.5, 5.0  # how long to wait for another process that writes
 
@@ -67,7 +66,6 @@ _REASONS = {
 }
 _SCHEMA = resources.files("chat_loop.library").joinpath("schema.sql").read_text("utf-8")
 _SCHEMA += f"PRAGMA user_version={VERSION};\n"
-_ROWS = msgspec.json.Decoder(SessionRow, dec_hook=lambda kind, value: Path())  # the id tells paths
 _open = partial(sqlite3.connect, isolation_level=None, check_same_thread=False)
 _LINKS = msgspec.json.Decoder(list[Link])
 
@@ -133,6 +131,7 @@ class Index:
     def __init__(self, directory: Path, *, patient: bool = False, in_memory: bool = False) -> None:
         self.directory = directory
         self.path = directory / FILE
+        self._rows = msgspec.json.Decoder(SessionRow, dec_hook=lambda kind, value: directory)
         if in_memory:
             self._database = _open(":memory:")
             self._database.executescript(_SCHEMA)
@@ -172,7 +171,11 @@ class Index:
 
     def stale(self, files: Sequence[Stamp]) -> tuple[list[Stamp], set[str]]:
         """Return those of a folder's files that are new or changed, and the ids that are gone."""
-        indexed = set(self.ask("SELECT changed, CAST(id AS TEXT), size FROM sessions"))
+        order = "ORDER BY changed DESC, id DESC"  # as `newest_first` has it
+        rows = self.ask(f"SELECT changed, CAST(id AS TEXT), size FROM sessions {order}")
+        if rows == files:
+            return [], set()
+        indexed = set(rows)
         gone = {identity for _, identity, _ in indexed}.difference(file.id for file in files)
         return [file for file in files if file not in indexed], gone
 
@@ -193,10 +196,10 @@ class Index:
             (json.dumps(ids),),
         )
         with _translate_errors(self.path):
-            rows = [_ROWS.decode(text or "") for _, text in found]
+            rows = [self._rows.decode(text or "") for _, text in found]
         if [row.id for row in rows] != [identity for identity, _ in found]:
             raise self.damage()
-        return {row.id: replace(row, path=self.directory / f"{row.id}.md") for row in rows}
+        return {row.id: row for row in rows}
 
     def ids_where(self, condition: str = "1", values: Sequence[object] = ()) -> set[str]:
         """Return the ids of the sessions for which a condition over the table `sessions` holds."""
@@ -269,7 +272,7 @@ def _columns(session: IndexedSession) -> tuple[object, ...]:
     link = msgspec.json.encode(Link(row.id, *ties)).decode()
     used = row.updated.timestamp() if row.updated else None
     stamp = row.id, session.size, session.changed, used, row.state
-    text = msgspec.json.encode(row, enc_hook=lambda path: None).decode()
+    text = msgspec.json.encode(row, enc_hook=lambda folder: None).decode()
     return *stamp, agent, project, tags, searched, row.queries, row.tokens, link, text
 
 

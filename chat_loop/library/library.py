@@ -140,7 +140,7 @@ class Library:
                 _conversation(every[tip], sessions, links, uses) if fold else sessions[tip]
                 for tip in listed
             ]
-            rows = [replace(row, current=row.id == here) for row in rows]
+            rows = [replace(row, current=True) if row.id == here else row for row in rows]
             return rows, len(tips) - len(listed)
 
         return self.ask(find, texts=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -23,6 +24,7 @@ _LONG_HEAD = 1 << 18
 _TAIL = 1 << 16
 _WHOLE = 4 << 20  # an unsealed file up to this many bytes is read whole for its numbers
 _LARGEST_TIME = (1 << 63) - 1
+_FILE = re.compile(rf"{ID_PATTERN.pattern}\.md")
 _QUERY = b"\n" + marker.PREFIX + b"query "
 _MARKER = b"\n" + marker.PREFIX
 _SAID = set(marker.KINDS) - {"name", "tag", "untag"}  # the records that count as use of the session
@@ -41,18 +43,22 @@ def newest_first(directory: Path) -> list[Stamp]:
     stamps = []
     with suppress(FileNotFoundError), os.scandir(directory) as entries:
         for entry in entries:
-            name = entry.name
-            if name.endswith(".md") and ID_PATTERN.fullmatch(name, 0, len(name) - 3):
-                with suppress(FileNotFoundError):  # it was deleted or renamed meanwhile
-                    status = entry.stat(follow_symlinks=False)
-                    stamps.append(Stamp(clamp_time(status.st_mtime_ns), name[:-3], status.st_size))
-    return sorted(stamps, reverse=True)
+            if not _FILE.fullmatch(entry.name):
+                continue
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except FileNotFoundError:  # it was deleted or renamed meanwhile
+                continue
+            stamps.append((clamp_time(status.st_mtime_ns), entry.name[:-3], status.st_size))
+    return [*map(Stamp._make, sorted(stamps, reverse=True))]
 
 
 def misnamed_files(directory: Path) -> list[str]:
     """Return the names of markdown files that are no session ids, such as conflict copies."""
-    names = (path.name for path in directory.glob("*.md"))
-    return sorted(name for name in names if not ID_PATTERN.fullmatch(name[:-3]))
+    names: list[str] = []
+    with suppress(OSError), os.scandir(directory) as entries:
+        names = [entry.name for entry in entries if entry.name.endswith(".md")]
+    return sorted(name for name in names if not _FILE.fullmatch(name))
 
 
 def clamp_time(nanoseconds: int) -> int:
@@ -90,7 +96,7 @@ def row(path: Path, *, quick: bool = False) -> SessionRow:
             return replace(row_of(session, path), state="plain")
         elif _MARKER in head:
             state = "damaged"
-    return SessionRow(id=path.stem, path=path, state=state)
+    return SessionRow(id=path.stem, folder=path.parent, state=state)
 
 
 def is_transcript(head: bytes) -> bool:
@@ -123,7 +129,7 @@ def row_of(session: Session, path: Path, tail: bytes = b"", *, whole: bool = Tru
         used = None
     return SessionRow(
         id=path.stem,
-        path=path,
+        folder=path.parent,
         state="sealed" if sealed else "unsealed",
         updated=used,
         created=header.created if header.created != EPOCH else None,

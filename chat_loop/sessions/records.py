@@ -505,7 +505,7 @@ class SessionRow(Struct, frozen=True, kw_only=True):
     """A line of a listing: a session or a whole conversation. None: only the file could tell."""
 
     id: str
-    path: Path
+    folder: Path
     state: State
     updated: datetime | None = None  # the date of its last record
     created: datetime | None = None
@@ -530,3 +530,8 @@ class SessionRow(Struct, frozen=True, kw_only=True):
     folded: int = 0  # the number of older sessions of its chain behind it
     branch: Branch | None = None  # the place where its chain leaves that of another conversation
     current: bool = False
+
+    @property
+    def path(self) -> Path:
+        """The session's file."""
+        return self.folder / f"{self.id}.md"

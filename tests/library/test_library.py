@@ -56,7 +56,7 @@ def ids(rows: list[SessionRow]) -> list[str]:
 
 def same(rows: list[SessionRow], folder: Path) -> list[SessionRow]:
     """Return rows as if they were read in a folder, without what only whole files tell."""
-    return [replace(row, path=folder / row.path.name, spent=None, compaction="") for row in rows]
+    return [replace(row, folder=folder, spent=None, compaction="") for row in rows]
 
 
 wanted = st.builds(

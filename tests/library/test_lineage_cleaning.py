@@ -33,7 +33,7 @@ def row(
     """A session that was last used so many days ago."""
     return SessionRow(
         id=identity,
-        path=Path(f"/sessions/{identity}.md"),
+        folder=Path("/sessions"),
         state=state,
         updated=NOW - timedelta(days=days),
         parent=parent,

@@ -38,7 +38,7 @@ def row(number: int) -> SessionRow:
     """The session that is `number`th from the newest. Every fifth is the last of a chain."""
     return SessionRow(
         id=f"sally_{number:06d}",
-        path=Path(f"/nowhere/sally_{number:06d}.md"),
+        folder=Path("/nowhere"),
         state="damaged" if number % 100 == 99 else "sealed",
         updated=NOW - timedelta(hours=7 * number),
         agent=("Sally", "Research Assistant", "漢字\x1b[1m")[number % 3],
