@@ -41,6 +41,7 @@ FIELDS = (
     *("mode", "answered", "state", "path"),
 )
 """The fields of a session's row in JSON."""
+FIRST_ROWS = 100  # a pipe gets them before the others are read
 PIPE_COLUMNS = 1000  # the width of rows where there is no terminal
 WRITERS = {"model": "a model", "extracted": "code, without a model", "none": "nobody"}
 
@@ -91,11 +92,11 @@ class SessionActions:
         """Print the conversations, last used first, with the numbers that other commands take."""
         for text in self.sessions.take_in_copies():
             err(text)
-        fold, cost = not options.unfold, costs(self.config)
+        fold, width = not options.unfold, columns(unknown=0)
         filters = filter_of(vars(options), self.sessions.now(), " ".join(options.words))
-        rows, more = self.library.rows(
-            options.limit, wanted=filters, fold=fold, everything=options.all
-        )
+        find = partial(self.library.rows, wanted=filters, fold=fold, everything=options.all)
+        streams = options.limit is None and not (width or options.as_json)
+        rows, more = find(FIRST_ROWS if streams else options.limit)
         is_whole = fold and not filters and not options.all
         ids = [row.id for row in rows] if is_whole else self.library.listed()
         numbers = {identity: number for number, identity in enumerate(ids, 1)}
@@ -105,7 +106,7 @@ class SessionActions:
                 values: dict[str, object] = {"number": numbers.get(row.id)}
                 values |= {name: getattr(row, name) for name in FIELDS}
                 values |= {name: values[name] or None for name in ("parent", "merged", "mode")}
-                values["cost"] = drawn.cost_of(row.spent, cost)
+                values["cost"] = drawn.cost_of(row.spent, costs(self.config))
                 if fold:
                     values |= {"sessions": 1 + row.folded, "compactions": row.compactions}
                     values["branch"] = row.branch
@@ -115,16 +116,27 @@ class SessionActions:
             return int(bool(filters) and not rows)
         if not rows:
             err(drawn.nothing_text(filtered=bool(filters)))
-        width, now = columns(unknown=0), self.sessions.now()
-        labels = [str(numbers.get(row.id, "")) for row in rows]
-        table = drawn.RowTable(rows, now, cost, numbers=labels, exact=not width)
-        lines = [table.line(at, width or PIPE_COLUMNS) for at in range(len(rows))]
-        out("".join("".join(text for text, _ in line) + "\n" for line in lines))
+        self._print_table(rows, numbers, width)
+        if streams and more:  # a reader has the first rows while the others are read
+            above = {row.id for row in rows}
+            others, more = find()
+            numbers |= {row.id: at for at, row in enumerate(others, 1) if is_whole}
+            self._print_table([row for row in others if row.id not in above], numbers, width)
         if more:
             err(f"… and {more:,} older")
         if names := misnamed_files(self.sessions.directory):
             err(drawn.unlisted_text(names))
         return int(bool(filters) and not rows)
+
+    def _print_table(
+        self, rows: Sequence[SessionRow], numbers: Mapping[str, int], width: int
+    ) -> None:
+        """Print rows; with a `width` of 0, for no terminal, with dates and ids."""
+        labels = [str(numbers.get(row.id, "")) for row in rows]
+        now, cost = self.sessions.now(), costs(self.config)
+        table = drawn.RowTable(rows, now, cost, numbers=labels, exact=not width)
+        lines = [table.line(at, width or PIPE_COLUMNS) for at in range(len(rows))]
+        out("".join("".join(text for text, _ in line) + "\n" for line in lines))
 
     def show(self, options: argparse.Namespace) -> int:
         """Print a session's transcript, its value as JSON, or the summaries of its chain."""

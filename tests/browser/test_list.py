@@ -25,7 +25,7 @@ texts = st.one_of(
 rows = st.builds(
     SessionRow,
     id=strategies.ids,
-    path=st.just(Path("/nowhere.md")),
+    folder=st.just(Path("/nowhere")),
     state=st.sampled_from(("sealed", "unsealed", "plain", "damaged", "empty", "foreign")),
     updated=st.datetimes(timezones=st.just(UTC)),
     agent=texts,

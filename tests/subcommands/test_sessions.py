@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from chat_loop.options import parser
 from chat_loop.sessions import summary_block
@@ -473,7 +474,8 @@ def test_many_sessions_and_a_reader_that_leaves(tmp_path: Path) -> None:
     first = run(tmp_path, "sessions", "list")
     assert first.returncode == 0
     assert first.stderr == b"", "they are in the index now"
-    assert first.stdout.count(b"\n") == 500
+    numbers = [int(line.split()[0]) for line in first.stdout.splitlines()]
+    assert numbers == [*range(1, 501)]
     row = first.stdout.split(b"\n")[41].split()
     assert (row[0], *row[3:5], row[-1]) == (b"42", b"2026-11-01", b"10:07", b"s0458")
     assert values(tmp_path, "show", "499")["id"] == "s0001"
@@ -494,6 +496,29 @@ def test_many_sessions_and_a_reader_that_leaves(tmp_path: Path) -> None:
     assert process.stderr.read() == b""
     process.stderr.close()
     assert process.wait(timeout=60) == 0
+
+
+def test_a_pipe_gets_the_first_rows_before_the_others_are_read(tmp_path: Path) -> None:
+    folder = tmp_path / "sessions"
+    tags = tuple(f"{letter * 40}" for letter in "abcdefghijklmnopqrst")  # more than a pipe holds
+    sessions = [simple(f"s{number:03}", at(11, 1, number)) for number in range(150)]
+    put(folder, *(replace(one, header=replace(one.header, tags=tags)) for one in sessions))
+    printed(tmp_path, "reindex")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "chat_loop", "sessions", "list"],
+        env={"CHAT_LOOP_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    with process.stdout as rows:
+        first = rows.readline()
+        (folder / "s000.md").unlink()
+        others = rows.read().splitlines()
+    assert process.wait(timeout=60) == 0
+    assert [first.split()[-1], *(row.split()[-1] for row in others)] == [
+        f"s{number:03}".encode() for number in range(149, 0, -1)
+    ]
 
 
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp.exe\nsecond <!-- chat:end --> line"
