@@ -279,7 +279,9 @@ def peers(results: dict[str, Result], folder: Path, base: str) -> Iterator[str]:
         "Each program is started in a pseudo-terminal with a fresh home and settings that lead to the same server, one after the\n"
         f"other in every round: {source(result, base)}. `bare client` reads the same stream with the standard library and prints it.\n"
     )
-    yield f"| | {' | '.join(programs)} |"
+    versions = result.origin.versions | {"chat-loop": ""}
+    heads = (f"{program} {versions.get(program, '')}".strip() for program in programs)
+    yield f"| | {' | '.join(heads)} |"
     yield "|---" * (len(programs) + 1) + "|"
     for act in acts:
         found = [result.measures.get(f"{act}, {program}") for program in programs]

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from benchmarks.registry import BENCHMARKS
 from benchmarks.support.results import NotMeasured, Result, Results, Settings, keep, origin
@@ -31,7 +32,7 @@ def main(name: str, folder: Path, settings: Settings) -> int:
         return NOT_MEASURED
     result = Result(
         benchmark=name,
-        origin=begun,
+        origin=replace(begun, versions=begun.versions | results.versions),
         seconds=round(time.perf_counter() - started, 1),
         measures=results.measures,
         not_measured=results.not_measured,

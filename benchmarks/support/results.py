@@ -100,6 +100,8 @@ class Results:
     def __init__(self) -> None:
         self.measures: dict[str, Measure] = {}
         self.not_measured: dict[str, str] = {}
+        self.versions: dict[str, str] = {}
+        """Those of other programs that were measured."""
 
     def add(
         self,

@@ -1,0 +1,378 @@
+"""The same acts in other programs, on the same server, in the same terminal.
+
+Every program is installed by whoever runs this, and starts with a fresh home and settings that name
+nothing but the server. One round takes each program once, chat-loop and a bare client among them:
+start until the prompt is drawn, and until a key that is typed then shows; Enter until the request
+has come; a reply of 4,000 tokens of markdown at once, until its last word shows, with the processor
+time of all processes of the terminal and the bytes that they print; and the end of the program.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from benchmarks.render import KINDS, tokens
+from benchmarks.support.loopback import Loopback, Reply
+from benchmarks.support.loopback_wires import Received
+from benchmarks.support.results import NotMeasured, Results, Settings
+from benchmarks.support.terminal import Terminal, environment, visible
+from chat_loop.input.start import PROMPT
+from chat_loop.values import Usage
+
+TOKENS = 4_000
+ROUNDS = 5
+KEY = "Ж"
+"""Stands in nothing that a program prints."""
+QUESTION = "Explain"
+LAST = "ѪѬ"
+"""What the first and the second reply end in: a program that draws what changed draws one character
+in one piece.
+"""
+SETTLE_SECONDS, TYPED_SECONDS, KEY_SECONDS = 2.0, 1.0, 0.1
+"""A program may take an Enter that comes with text for a part of it."""
+PROMPT_TO_CODEX = 0.5
+
+
+class Program(Struct, frozen=True, kw_only=True):
+    """A program: how it is started and left. `{url}`, `{home}` and `{work}` in its texts are the
+    server, its home and its working directory.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    ready: str
+    """Is printed with the prompt; for a program that moves the cursor over blanks, without them."""
+    environment: Mapping[str, str] = {}
+    files: Mapping[str, str] = {}
+    """Its settings: texts by their paths in its home."""
+    leave: str = "/quit"
+
+
+CODEX_SETTINGS = """\
+model = "test-model"
+model_provider = "loopback"
+check_for_update_on_startup = false
+[model_providers.loopback]
+name = "loopback"
+base_url = "{url}/v1"
+env_key = "LOOPBACK_KEY"
+wire_api = "responses"
+[projects."{work}"]
+trust_level = "trusted"
+[features]
+daemon_auto_start = false
+"""
+PI_MODELS = json.dumps(
+    {
+        "providers": {
+            "loopback": {
+                "baseUrl": "{url}/v1",
+                "api": "openai-completions",
+                "apiKey": "k",
+                "models": [{"id": "test-model"}],
+            }
+        }
+    }
+)
+VIBE_SETTINGS = """\
+active_model = "loopback"
+enable_telemetry = false
+enable_update_checks = false
+[[providers]]
+name = "loopback"
+api_base = "{url}/v1"
+api_key_env_var = "LOOPBACK_KEY"
+backend = "generic"
+[[models]]
+name = "test-model"
+provider = "loopback"
+alias = "loopback"
+"""
+STRANDS_AGENT = """\
+from strands import Agent
+from strands.models.openai import OpenAIModel
+root_agent = Agent(
+    OpenAIModel(client_args={"base_url": "{url}/v1"}, model_id="test-model")
+)
+"""
+LLM_MODELS = """\
+- {model_id: test-model, model_name: test-model, api_base: "{url}/v1", api_key_name: loopback}
+"""
+BARE = """\
+import http.client, json, sys
+print("Bare: ", end="", flush=True)
+while (line := sys.stdin.readline()).strip() != "exit":
+    connection = http.client.HTTPConnection(sys.argv[1].partition("//")[2])
+    messages = [{"role": "user", "content": line}]
+    body = json.dumps({"model": "m", "messages": messages, "stream": True})
+    connection.request("POST", "/v1/chat/completions", body)
+    for line in connection.getresponse():
+        if line.startswith(b"data: {"):
+            for choice in json.loads(line[6:])["choices"]:
+                sys.stdout.write(choice["delta"].get("content") or "")
+                sys.stdout.flush()
+    print("\\nBare: ", end="", flush=True)
+"""
+PROGRAMS = {
+    each.name: each
+    for each in (
+        Program(
+            name="chat-loop",
+            command=(
+                str(Path(sys.executable).with_name("chat-loop")),
+                *("--base-url", "{url}/v1", "--model", "compatible:test-model"),
+            ),
+            ready=PROMPT,
+            leave="exit",
+        ),
+        Program(
+            name="bare client",
+            command=(sys.executable, "-c", BARE, "{url}"),
+            ready="Bare:",
+            leave="exit",
+        ),
+        Program(
+            name="codex",
+            command=("codex",),
+            environment={"LOOPBACK_KEY": "k"},
+            files={".codex/config.toml": CODEX_SETTINGS},
+            ready="OpenAI Codex",
+        ),
+        Program(
+            name="pi",
+            command=("pi", "--offline", "--model", "loopback/test-model"),
+            files={".pi/agent/models.json": PI_MODELS},
+            ready="test-model",
+        ),
+        Program(
+            name="llm",
+            command=("llm", "chat", "-m", "test-model"),
+            environment={"LLM_USER_PATH": "{home}/llm"},
+            files={
+                "llm/extra-openai-models.yaml": LLM_MODELS,
+                "llm/keys.json": '{"loopback": "k"}',
+            },
+            ready="> ",
+            leave="quit",
+        ),
+        Program(
+            name="aider",
+            command=(
+                *("aider", "--model", "openai/test-model", "--no-git", "--no-check-update"),
+                *("--no-show-model-warnings", "--analytics-disable", "--no-show-release-notes"),
+                *("--edit-format", "ask", "--no-detect-urls", "--no-suggest-shell-commands"),
+            ),
+            environment={"OPENAI_API_KEY": "k", "OPENAI_API_BASE": "{url}/v1"},
+            ready="ask> ",
+            leave="/exit",
+        ),
+        Program(
+            name="gptme",
+            command=(
+                "gptme",
+                "--model",
+                "local/test-model",
+                "--name",
+                "new",
+                "--no-confirm",
+                "--tools",
+                "none",
+            ),
+            environment={"OPENAI_BASE_URL": "{url}/v1", "OPENAI_API_KEY": "k"},
+            ready="User",
+            leave="/exit",
+        ),
+        Program(
+            name="vibe",
+            command=("vibe", "--trust"),
+            environment={"LOOPBACK_KEY": "k", "VIBE_HOME": "{home}/vibe"},
+            files={"vibe/config.toml": VIBE_SETTINGS},
+            ready="moreinformation",
+            leave="/exit",
+        ),
+        Program(
+            name="basic-agent-chat-loop",
+            command=("chat_loop", "{home}/agent.py"),
+            environment={"OPENAI_API_KEY": "k"},
+            files={"agent.py": STRANDS_AGENT},
+            ready="Auto-save",
+            leave="#exit",
+        ),
+    )
+}
+"""chat-loop, the bare client, and the programs that can be measured beside them."""
+
+
+class Chat(Terminal):
+    """A program in a home of its own."""
+
+    def __init__(self, program: Program, home: Path, url: str) -> None:
+        names = {"url": url, "home": str(home), "work": str(home / "work")}
+
+        def fill(text: str) -> str:
+            for name, value in names.items():
+                text = text.replace(f"{{{name}}}", value)
+            return text
+
+        (home / "work").mkdir(exist_ok=True)
+        for path, text in program.files.items():
+            (home / path).parent.mkdir(parents=True, exist_ok=True)
+            (home / path).write_text(fill(text), "utf-8")
+        variables = {name: fill(value) for name, value in program.environment.items()}
+        command = [fill(word) for word in program.command]
+        super().__init__(command, environment(home, **variables), home / "work")
+
+    def type_until_shown(self) -> float:
+        """Type a key, again and again where the program loses it; return when it showed. Then take
+        every one of them back.
+        """
+        pressed = 0
+        while KEY not in visible(self.output):
+            if pressed * KEY_SECONDS > self.patience:
+                raise TimeoutError(f"No key shows:\n{visible(self.output)[-2000:]}")
+            self.press(KEY)
+            pressed += 1
+            came = self._read_until_shown(time.perf_counter() + KEY_SECONDS)
+        self.listen(SETTLE_SECONDS)
+        self.press("\x7f" * pressed)
+        return came
+
+    def _read_until_shown(self, until: float) -> float:
+        at = until
+        while KEY not in visible(self.output) and (came := self.read(until)) is not None:
+            at = came
+        return at
+
+    def listen(self, seconds: float) -> None:
+        """Read for so long: some programs never stop drawing."""
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            self.read(end)
+
+    def cpu_of_session(self) -> float:
+        """Return the processor seconds of all processes of this terminal; the kernel counts them in
+        hundredths.
+        """
+        total = 0
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                fields = stat.read_text("utf-8", "replace").rpartition(")")[2].split()
+            except OSError:  # it has ended
+                continue
+            if int(fields[3]) == self.pid:  # the session; utime and stime are the 14th and 15th
+                total += int(fields[11]) + int(fields[12])
+        return total / 100
+
+    def enter(self, line: str) -> tuple[int, float]:
+        """Type a line, and enter it; return the output's length before Enter, and when that was."""
+        self.press(line)
+        self.listen(TYPED_SECONDS)
+        return len(self.output), self.press("\r")
+
+
+def reply(request: Received) -> Reply:
+    """Return the reply to the newest question of a request."""
+    asked = re.findall(rf"{QUESTION} (\d)", json.dumps(request.body))
+    last = f"\n\n{LAST[int(asked[-1])]}\n" if asked else ""
+    pieces = tokens(KINDS["mixed"], TOKENS) if asked else ["Title"]
+    return Reply(chunks=(*pieces, last), usage=Usage(input=100, output=len(pieces)))
+
+
+def measure(program: Program, home: Path) -> dict[str, tuple[float, str]]:
+    """Return what each act of a program costs, with the unit."""
+    with Loopback(reply) as server, Chat(program, home, server.url) as chat:
+        drawn = chat.wait_for(program.ready) - chat.started
+        shown = chat.type_until_shown() - chat.started
+        chat.listen(SETTLE_SECONDS)
+        found: list[tuple[float, float, float, float]] = []
+        for number, last in enumerate(LAST):  # the second is warm
+            used = chat.cpu_of_session()
+            known = len(server.requests)
+            before, pressed = chat.enter(f"{QUESTION} {number}")
+            request = asked(server, known, f"{QUESTION} {number}")
+            ended = chat.wait_for(last, before)
+            chat.listen(SETTLE_SECONDS)
+            found.append(
+                (
+                    request.at - pressed,
+                    ended - pressed,
+                    chat.cpu_of_session() - used,
+                    len(chat.output) - before,
+                )
+            )
+        _, pressed = chat.enter(program.leave)
+        left = chat.exit_time() - pressed
+    (first, *_), (warm, replied, cpu, size) = found
+    return {
+        "start to the prompt": (1000 * drawn, "ms"),
+        "start to a typed key": (1000 * shown, "ms"),
+        "Enter to the first request": (1000 * first, "ms"),
+        "Enter to the request": (1000 * warm, "ms"),
+        "reply of 4,000 tokens, time": (1000 * replied, "ms"),
+        "reply of 4,000 tokens, CPU": (1000 * cpu, "ms"),
+        "reply of 4,000 tokens, bytes": (size, "B"),
+        "exit": (1000 * left, "ms"),
+    }
+
+
+def asked(server: Loopback, known: int, text: str) -> Received:
+    """Return the first request after the known ones that says `text`."""
+    while True:
+        request = server.request(known)
+        if text in json.dumps(request.body):
+            return request
+        known += 1
+
+
+def version(program: Program) -> str:
+    """Return what an installed program says of itself."""
+    command = [program.command[0], "--version"]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    return (found.stdout.strip() or found.stderr.strip()).split()[-1]
+
+
+def run(results: Results, settings: Settings) -> None:
+    """Measure and judge. Raises NotMeasured without a peer."""
+    chosen = []
+    for name in settings.peers:
+        program = PROGRAMS[name]
+        found = shutil.which(program.command[0])
+        if (
+            found is None or Path(found).parent == Path(sys.executable).parent
+        ):  # that is chat-loop's
+            results.skip(name, f"`{program.command[0]}` is not installed where PATH leads.")
+        else:
+            results.versions[name] = version(program)
+            chosen.append(program)
+    if not chosen:
+        raise NotMeasured("It needs --peer and an installed program.")
+    times: dict[tuple[str, str], list[float]] = {}
+    units: dict[str, str] = {}
+    programs = [PROGRAMS["chat-loop"], PROGRAMS["bare client"], *chosen]
+    for number in range((settings.rounds or ROUNDS) + 1):
+        for program in programs:
+            with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+                costs = measure(program, Path(folder))
+            for act, (value, unit) in costs.items():
+                units[act] = unit
+                if number:  # the first fills the caches
+                    times.setdefault((act, program.name), []).append(value)
+    for (act, name), samples in times.items():
+        results.add(f"{act}, {name}", samples, units[act])
+    if PROGRAMS["codex"] in chosen:
+        act = "start to the prompt"
+        results.add_ratio(
+            "prompt drawn / codex",
+            *(times[act, "chat-loop"], times[act, "codex"]),
+            at_most=PROMPT_TO_CODEX,
+        )
