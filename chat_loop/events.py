@@ -38,7 +38,7 @@ class Retrying(Event, frozen=True, kw_only=True):
 
 
 class ToolCalled(Event, frozen=True):
-    """The model called a tool. Its `id` is the wire's from a provider, ours from the agent on."""
+    """The model called a tool. A provider gives the service's `id`; the agent makes its own."""
 
     call: ToolCall
 

@@ -97,8 +97,8 @@ class Image(Struct, frozen=True):
 
 
 class Message(Struct, frozen=True):
-    """One message as it is sent; the stored form is an exchange. The results in a user's message
-    answer the calls of the assistant's message before it.
+    """One message of a request. The results in a user's message answer the calls of the
+    assistant's message before it.
     """
 
     role: Role
@@ -109,15 +109,15 @@ class Message(Struct, frozen=True):
 
     @property
     def whole(self) -> str:
-        """Every text in it that takes tokens, for estimates."""
+        """All texts of the message that take tokens, for estimates."""
         results = (result.text for result in self.results)
         calls = (f"{call.name} {call.arguments}" for call in self.calls)
         return "\n".join(filter(None, (*results, self.text, *calls)))
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """One model call, independent of the wire. `messages` alternate, the user's first and last;
-    None is the provider's default. `grammar` is GBNF for the reply, where the provider can.
+    """One model call, for any provider. `messages` alternate and begin and end with the user's.
+    Without `max_tokens`, the provider decides. `grammar` binds the reply, if the provider can.
     """
 
     system: str
@@ -133,7 +133,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
 
 class Window(Struct, frozen=True):
-    """The tokens that a model takes, prompt and reply together; `guessed` for an unknown model."""
+    """The tokens of prompt and reply that a model takes together; a guess for an unknown model."""
 
     tokens: int
     guessed: bool = False

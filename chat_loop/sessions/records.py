@@ -238,7 +238,7 @@ class Use(Struct, frozen=True):
 
 
 class Exchange(Struct, frozen=True):
-    """A query, its files and its reply, the texts of whose steps are joined."""
+    """A query, its files and its reply; a reply with tool calls joins the texts of its steps."""
 
     query: Query
     reply: Reply | None = None
