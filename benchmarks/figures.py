@@ -26,6 +26,7 @@ BLOCK = re.compile(
     r"(?P<begin><!-- figures: (?P<name>\w+) -->\n).*?(?P<end><!-- end of figures -->)", re.DOTALL
 )
 FACTCHAIN = "percent, mean of five conversations, seen / unseen / third wording"
+EMBEDDED = "in the context | right answers | answers with an old value | tokens"
 LARGE = {
     "`sessions list`, the first time (indexes what was said)": "list",
     "`sessions list`, from then on": "list again",
@@ -198,6 +199,28 @@ def large(folder: Path) -> str:
     return "\n".join([*lines, "", growth])
 
 
+def embedded(folder: Path) -> str:
+    """Return the table of a real model's answers, and the contexts compared by question."""
+    found = json.loads((folder / "embedded-answers.json").read_bytes())
+    total, exchanges = len(found["questions"]), found["exchanges"]
+    compactions = len(found["compactions"])
+    lines = [
+        f"| {total} facts, {exchanges} exchanges, {compactions} compactions | {EMBEDDED} |",
+        "|---|---|---|---|---|",
+    ]
+    for name, counts in found["contexts"].items():
+        cells = (counts["in_context"], f"{counts['right']} ({counts['percent']:.0f} %)")
+        lines.append(
+            f"| {name} | {cells[0]} | {cells[1]} | {counts['stale']} | {counts['tokens']:,} |"
+        )
+    pairs = (
+        f"- {names.replace(' / ', ' against ')}: {pair['both']} right in both, {pair['only_first']} only in the first, "
+        f"{pair['only_second']} only in the second, {pair['neither']} in neither (p = {pair['p']:.2g}, sign test)"
+        for names, pair in found["pairs"].items()
+    )
+    return "\n".join([*lines, "", *pairs])
+
+
 BLOCKS: dict[str, Callable[[Path], str]] = {
-    each.__name__: each for each in (factchain, facts, recall, locomo, large)
+    each.__name__: each for each in (factchain, facts, embedded, recall, locomo, large)
 }

@@ -42,6 +42,12 @@ BENCHMARKS = {
         Benchmark("long_life", "5,000 exchanges with compactions in one process", 180),
         Benchmark("peers", "the same acts in other programs; needs --peer", 120),
         Benchmark("factchain", "facts after ten compactions", 700, "factchain.benchmark"),
+        Benchmark(
+            "embedded",
+            "facts that a real model still knows; needs --model",
+            4_000,
+            "embedded.benchmark",
+        ),
         Benchmark("large", "sessions of 1, 5 and 20 MB: processor time and memory", 900),
     )
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import json
 import shutil
 import tempfile
@@ -29,7 +30,6 @@ from chat_loop.providers.models import store
 from chat_loop.tokens import TokenCounter
 from chat_loop.values import Window
 
-TRANSCRIPTS = Path(__file__).parents[1] / "results" / "embedded"
 WINDOW = 4_096
 THREADS = 2
 
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Play, ask, and write the results and the transcript."""
     options_parser = parser("embedded", __doc__)
     options_parser.add_argument(
-        "--model", default=store.QWEN_1_5B.name, help="an installed embedded model"
+        "--model", default=store.QWEN_1_5B.name, help="an installed embedded model, or its file"
     )
     options_parser.add_argument(
         "--progress", type=Path, metavar="FOLDER", help="where the model's answers are kept"
@@ -46,36 +46,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = options_parser.parse_args(arguments)
     counter = TokenCounter()
     counter.load()
+    written = options.json and options.json.absolute()
     with contextlib.ExitStack() as stack:
         progress = options.progress or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         progress.mkdir(parents=True, exist_ok=True)
-        written = options.json.absolute() if options.json else None
         try:
-            model = store.find(options.model)
-            path = store.resolve(find_paths().models, model.name)
-            provider = Greedy(path, model.name, Window(WINDOW), threads=THREADS)
+            path = store.resolve(find_paths().models, options.model).absolute()
+            provider = Greedy(path, path.stem, Window(WINDOW), threads=THREADS)
             # the folder's name stands in what is sent: it must be the same in every run
             with contextlib.chdir(progress):
                 recorded = Recorded(provider, Path("answers"))
-                count = lru_cache(None)(counter.count)
-                found = asyncio.run(_run(recorded, count))
+                found = asyncio.run(_run(recorded, lru_cache(None)(counter.count)))
         except ChatLoopError as error:
             tell(f"{error.message} {error.hint}")
             return 2
         for name, numbers in found.contexts.items():
             print(f"{name:28} {json.dumps(numbers)}")
         if written is not None:
-            about = {
-                "name": model.name,
-                "title": model.title,
-                "sha256": model.sha256,
-                "window": WINDOW,
-                "temperature": 0,
-                "seed": SEED,
-            }
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            about = {"name": path.stem, "sha256": digest, "window": WINDOW, "temperature": 0}
             write(written, "embedded", {"model": about, **msgspec.to_builtins(found)})
-            shutil.rmtree(TRANSCRIPTS, ignore_errors=True)
-            shutil.copytree(progress / "talk", TRANSCRIPTS)
+            transcripts = written.with_name("embedded")
+            shutil.rmtree(transcripts, ignore_errors=True)
+            # without the index and the locks of the folder
+            shutil.copytree(progress / "talk", transcripts, ignore=shutil.ignore_patterns(".*"))
     return 0
 
 
