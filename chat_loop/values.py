@@ -110,6 +110,8 @@ class Message(Struct, frozen=True):
     @property
     def whole(self) -> str:
         """All texts of the message that take tokens, for estimates."""
+        if not (self.results or self.calls):  # most have none
+            return self.text
         results = (result.text for result in self.results)
         calls = (f"{call.name} {call.arguments}" for call in self.calls)
         return "\n".join(filter(None, (*results, self.text, *calls)))

@@ -143,7 +143,8 @@ def _own(entries: Sequence[Entry], *, tools: bool) -> Iterator[tuple[str, Messag
                 words = [(budget.RECALLED, Message("user", text))]
             case records.Reply(text=text) if entry.number and text.strip():
                 words = [(budget.OWN, Message("assistant", text))]
-        if words or (isinstance(entry, records.Call) and (results or entry.id in calls)):
+        is_next = isinstance(entry, records.Call) and (results or entry.id in calls)
+        if calls and (words or is_next):
             yield from _step(calls, results, tools=tools)
             calls, results = {}, {}
         yield from words

@@ -69,7 +69,7 @@ class AnthropicProvider(wire.WireProvider):
                 tools[-1]["cache_control"] = {"type": "ephemeral"}
         # at most what the model writes and the window has left
         window = self.window.tokens
-        left = window - 2 * sum(map(estimate, request.texts))
+        left = window - 2 * estimate("".join(request.texts))
         ceiling = min(self.reply_tokens or MIN_REPLY, max(min(MIN_REPLY, window // 5), left))
         body: dict[str, object] = {
             "model": self.model,

@@ -77,7 +77,7 @@ class OpenAIProvider(wire.WireProvider):
             self.learn(reported)
             if not self._window_is_known:  # one that is too old to say it
                 self.learn(Capabilities(window=4096), "guess")  # what it gives on small machines
-        size = sum(map(estimate, request.texts))
+        size = estimate("".join(request.texts))
         if size > self.window.tokens:
             error = ContextTooLong(
                 f"The conversation has about {size:,} tokens, and Ollama gave {self.model} a "
