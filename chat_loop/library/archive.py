@@ -136,7 +136,9 @@ class Archive:
             if time.monotonic() > until and done < of and done == int(done):
                 raise TimeoutError
 
-        with closing(Library(self._sessions.directory, check)) as library:
+        # The ancestors are searched: the open session is read when it is one of them.
+        folder = self._sessions.directory
+        with closing(Library(folder, check, unread=self._link.id)) as library:
             return library.ask(question)
 
     def _ancestors(self, index: Index) -> dict[str, int]:

@@ -75,7 +75,7 @@ class SessionFilter(Struct, frozen=True, kw_only=True):
 
 class Library:
     """One folder's sessions, for one thread at a time. A `thorough` library reads everything that
-    changed into the index, however much that is.
+    changed into the index, however much that is, but for the session `unread`.
     """
 
     def __init__(
@@ -84,11 +84,12 @@ class Library:
         progress: Callable[[float, int], None] = lambda done, of: None,
         *,
         thorough: bool = False,
+        unread: str = "",
     ) -> None:
         self.directory = directory
         self.trouble = ""  # why the index was not used, or was rebuilt
         self._progress = progress
-        self._thorough = thorough
+        self._thorough, self._unread = thorough, unread
         self._index: Index | None = None
         self._in_memory: Index | None = None
         self._count = 0  # of the files that were read for the last answer
@@ -206,6 +207,7 @@ class Library:
                     index.clear()
                 with index.transaction():
                     stale, gone = index.stale(files)
+                    stale = [file for file in stale if file.id != self._unread]
                     # A file that was just read may have changed again: its session is there.
                     ids = (file.id for file in stale)
                     if not (stale or gone) or (self._count and index.ids_where().issuperset(ids)):
