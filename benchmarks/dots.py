@@ -14,12 +14,15 @@ from benchmarks.factchain.plot import FONT, GREY
 from benchmarks.support.results import number
 
 OWN, OTHER = "#c25f08", "#3b7ac9"
-WIDTH, LABELS, VALUES = 760, 330, 70
+WIDTH, LABELS, VALUES = 760, 360, 60
 TOP, ROW, BOTTOM = 34, 20, 26
+
+LEAST = 1e-3
+"""What is below, or below zero, is drawn at the left end."""
 
 
 class Row(Struct, frozen=True):
-    """A line of the plot; values are above zero."""
+    """A line of the plot."""
 
     label: str
     value: float
@@ -31,11 +34,8 @@ class Row(Struct, frozen=True):
 def svg(title: str, rows: Sequence[Row], mark: float | None = None) -> str:
     """Return the picture, with a vertical line at `mark`."""
     height = TOP + ROW * len(rows) + BOTTOM
-    values = [max(value, 1e-3) for row in rows for value in (row.lowest, row.highest)]
-    low, high = (
-        floor(log10(min(values))),
-        ceil(log10(max(*values, 10 ** floor(log10(min(values))) * 10))),
-    )
+    low = floor(log10(min(max(row.value, LEAST) for row in rows)))
+    high = max(low + 1, ceil(log10(max(LEAST, *(row.highest for row in rows)))))
     end = WIDTH - VALUES
 
     def x(value: float) -> float:

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -211,6 +211,7 @@ PROGRAMS = {
     )
 }
 """chat-loop, the bare client, and the programs that can be measured beside them."""
+OURS = ("chat-loop", "bare client")
 
 
 class Chat(Terminal):
@@ -341,10 +342,10 @@ def version(program: Program) -> str:
     return (found.stdout.strip() or found.stderr.strip()).split()[-1]
 
 
-def run(results: Results, settings: Settings) -> None:
-    """Measure and judge. Raises NotMeasured without a peer."""
+def installed(results: Results, names: Sequence[str]) -> list[Program]:
+    """Return the programs that are there, and keep their versions."""
     chosen = []
-    for name in settings.peers:
+    for name in names:
         program = PROGRAMS[name]
         found = shutil.which(program.command[0])
         if (
@@ -354,22 +355,44 @@ def run(results: Results, settings: Settings) -> None:
         else:
             results.versions[name] = version(program)
             chosen.append(program)
-    if not chosen:
-        raise NotMeasured("It needs --peer and an installed program.")
-    times: dict[tuple[str, str], list[float]] = {}
-    units: dict[str, str] = {}
-    programs = [PROGRAMS["chat-loop"], PROGRAMS["bare client"], *chosen]
-    for number in range((settings.rounds or ROUNDS) + 1):
-        for program in programs:
+    return chosen
+
+
+def take_round(results: Results, programs: list[Program]) -> Iterator[tuple[str, str, float, str]]:
+    """Yield each act, program, cost and unit. A program that fails is taken out of the list."""
+    for program in [*programs]:
+        try:
             with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
                 costs = measure(program, Path(folder))
-            for act, (value, unit) in costs.items():
+        except (AssertionError, EOFError, TimeoutError) as error:
+            if program.name in OURS:
+                raise
+            programs.remove(program)  # a newer version, perhaps, that wants other settings
+            said = str(error).partition("\n")[0]
+            results.skip(program.name, f"It did not do what was waited for: {said}")
+            continue
+        for act, (value, unit) in costs.items():
+            yield act, program.name, value, unit
+
+
+def run(results: Results, settings: Settings) -> None:
+    """Measure and judge. Raises NotMeasured without a peer."""
+    programs = installed(results, settings.peers)
+    if not programs:
+        raise NotMeasured("It needs --peer and an installed program.")
+    programs = [*map(PROGRAMS.__getitem__, OURS), *programs]
+    times: dict[tuple[str, str], list[float]] = {}
+    units: dict[str, str] = {}
+    for number in range((settings.rounds or ROUNDS) + 1):
+        for act, name, value, unit in take_round(results, programs):
+            if number:  # the first fills the caches
+                times.setdefault((act, name), []).append(value)
                 units[act] = unit
-                if number:  # the first fills the caches
-                    times.setdefault((act, program.name), []).append(value)
+    measured = {program.name for program in programs}
     for (act, name), samples in times.items():
-        results.add(f"{act}, {name}", samples, units[act])
-    if PROGRAMS["codex"] in chosen:
+        if name in measured:
+            results.add(f"{act}, {name}", samples, units[act])
+    if "codex" in measured:
         act = "start to the prompt"
         results.add_ratio(
             "prompt drawn / codex",

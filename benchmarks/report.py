@@ -19,7 +19,6 @@ from benchmarks.support.results import (
     RESULTS,
     Measure,
     Result,
-    described,
     goal,
     number,
     range_of,
@@ -33,7 +32,7 @@ ALL, JUDGED = 40, 40
 """A benchmark's table shows all measures if there are at most so many, else the judged ones if there
 are at most so many, else the missed ones.
 """
-UNEXPLAINED = "not explained yet"
+UNEXPLAINED = "Not explained yet."
 
 
 class Promise(Struct, frozen=True):
@@ -260,7 +259,9 @@ def misses(results: dict[str, Result], reasons: dict[str, dict[str, str]]) -> It
     yield f"Of {met + len(missed)} goals of all benchmarks, {met} are met and {len(missed)} missed.\n"
     for result, name in missed:
         reason = reasons.get(result.benchmark, {}).get(name, UNEXPLAINED)
-        yield f"- `{result.benchmark}`: {name}: {described(result.measures[name])}. Reason: {reason}"
+        measure = result.measures[name]
+        reached = f"{number(measure.median, measure.unit)} instead of {goal(measure)}"
+        yield f"- **{result.benchmark}, {name}**: {reached}. {reason}"
     yield ""
 
 
@@ -348,7 +349,11 @@ def pictures(results: dict[str, Result]) -> Iterator[tuple[str, str]]:
     if rows:
         yield (
             PICTURE,
-            svg("Share of what the goal allows, in percent (left of 100: met)", rows, 100.0),
+            svg(
+                "What was reached, in percent of what the goal allows (orange: met, blue: missed)",
+                rows,
+                100.0,
+            ),
         )
     if "peers" in results:
         measures = results["peers"].measures

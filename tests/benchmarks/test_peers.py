@@ -9,10 +9,8 @@ import pytest
 
 from benchmarks import peers, report
 from benchmarks.__main__ import main
-from benchmarks.peers import PROGRAMS, TOKENS, measure
+from benchmarks.peers import OURS, PROGRAMS, TOKENS, measure
 from benchmarks.render import KINDS, tokens
-
-OURS = ("chat-loop", "bare client")
 
 
 def test_the_settings_of_programs_name_nothing_but_the_server() -> None:
