@@ -218,9 +218,8 @@ class Library:
                     raise IndexUnavailable(f"The index does not have {count} yet.")
                 from chat_loop.library.refresh import refresh  # loads what reads and redacts texts
 
-                refresh(
-                    index, stale, gone, progress=self._progress if much else lambda done, of: None
-                )
+                progress = self._progress if much else lambda done, of: None
+                refresh(index, stale, gone, progress=progress)
                 self._count += len(stale)
             except IndexUnavailable as error:
                 if self._index is not None:

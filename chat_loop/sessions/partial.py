@@ -43,13 +43,10 @@ def newest_first(directory: Path) -> list[Stamp]:
     stamps = []
     with suppress(FileNotFoundError), os.scandir(directory) as entries:
         for entry in entries:
-            if not _FILE.fullmatch(entry.name):
-                continue
-            try:
-                status = entry.stat(follow_symlinks=False)
-            except FileNotFoundError:  # it was deleted or renamed meanwhile
-                continue
-            stamps.append((clamp_time(status.st_mtime_ns), entry.name[:-3], status.st_size))
+            if _FILE.fullmatch(entry.name):
+                with suppress(FileNotFoundError):  # it was deleted or renamed meanwhile
+                    status = entry.stat(follow_symlinks=False)
+                    stamps.append((clamp_time(status.st_mtime_ns), entry.name[:-3], status.st_size))
     return [*map(Stamp._make, sorted(stamps, reverse=True))]
 
 

@@ -74,6 +74,13 @@ def test_after_a_compaction_the_new_parent_is_found_as_well(tmp_path: Path) -> N
     assert set(refs(archive.search("port"))) == {"1.1", "3.1"}
 
 
+def test_a_recall_does_not_read_the_open_session(tmp_path: Path) -> None:
+    archive = followed(SessionManager(tmp_path, now=lambda: START), [PORT], [WEATHER], ["Hello."])
+    archive.search("port")
+    with closing(Library(tmp_path)) as library:
+        assert library.update_index() == 1
+
+
 def test_another_chain_or_a_changed_one_is_read_anew(tmp_path: Path) -> None:
     sessions = SessionManager(tmp_path, now=lambda: START)
     live = chained(sessions, [PORT], [WEATHER], ["hello"])
