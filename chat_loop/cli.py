@@ -101,11 +101,16 @@ def _flush() -> bool:
             if getattr(sys, name) is not None:
                 getattr(sys, name).flush()
         except OSError as error:
-            setattr(sys, name, None)  # the interpreter must not fail on it again
+            _discard(name)
             if name == "stdout" and not isinstance(error, BrokenPipeError):
                 _report(errors.OutputError(error))
                 written = False
     return written
+
+
+def _discard(name: str) -> None:
+    """Drop the rest of a stream, which the interpreter would try to write at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), getattr(sys, name).fileno())
 
 
 def _report(error: errors.ChatLoopError) -> None:
@@ -131,7 +136,7 @@ def _run(arguments: list[str], instant: start.InstantPrompt | None) -> int:
     except MemoryError:
         error = errors.ChatLoopError("No memory is left.", "What was said is saved.")
     if isinstance(error, errors.OutputError):
-        sys.stdout = None  # what it did not take is not tried again
+        _discard("stdout")
     elif instant is not None:
         instant.erase()
     _report(error)

@@ -26,10 +26,11 @@ class NonblockingTerminal(io.RawIOBase):
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._output = os.open(os.ttyname(descriptor), os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
-        if os.fstat(self._output).st_rdev != os.fstat(descriptor).st_rdev:
-            os.close(self._output)
-            raise OSError("the terminal's name belongs to another one here")
+        try:
+            self._output = _open_again(descriptor)
+        except OSError:
+            super().close()  # or the finalizer closes what was not opened
+            raise
         self._changed = threading.Condition()
         self._buffer = bytearray()
         self._problem: OSError | None = None
@@ -97,6 +98,15 @@ class NonblockingTerminal(io.RawIOBase):
                         return
                 if len(self._buffer) >= before:  # it says that it has room, and has too little
                     time.sleep(_PAUSE_SECONDS)
+
+
+def _open_again(descriptor: int) -> int:
+    """Return another descriptor of the same terminal. Raises OSError for anything else."""
+    output = os.open(os.ttyname(descriptor), os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
+    if os.fstat(output).st_rdev != os.fstat(descriptor).st_rdev:
+        os.close(output)
+        raise OSError("the terminal's name belongs to another one here")
+    return output
 
 
 @contextlib.contextmanager

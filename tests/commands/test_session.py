@@ -40,7 +40,7 @@ def test_lists_and_their_filters(tmp_path: Path) -> None:
         "/sessions --tag",
         "/sessions --nope",
         "/sessions --since 99999y",
-        "/sessions --since 9999-12-31 --unfold",
+        "/sessions --since 2999-12-31 --unfold",
         "/sessions --since soon",
         "/sessions --before 2026-11-22 --unfold",
     ]
@@ -73,7 +73,7 @@ You: /sessions --nope
 You: /sessions --since 99999y
 ✗ “99999y” is not a date.
   A date such as 2026-11-21, or an age such as 30d.
-You: /sessions --since 9999-12-31 --unfold
+You: /sessions --since 2999-12-31 --unfold
 No matching sessions.
 You: /sessions --since soon
 ✗ “soon” is not a date.

@@ -180,5 +180,8 @@ class Screen:
         )
         self.talk.screen = display.show
         self.talk.model.at_silence = lambda: signal.raise_signal(signal.SIGINT)
-        self.code = asyncio.run(ChatLoop(self.chat).run(first))
+        try:
+            self.code = asyncio.run(ChatLoop(self.chat).run(first))
+        finally:
+            self.chat.library.close()
         self.text = out.getvalue()
