@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from benchmarks.support.loopback import Loopback, Reply, failing
+from benchmarks.support.loopback import Loopback, Received, Reply, failing
 from chat_loop.conversation import leaving
 from chat_loop.conversation.options import Options
 from chat_loop.errors import Overloaded, SessionLocked
@@ -144,7 +144,7 @@ def test_a_slow_summary_is_waited_for_briefly(
     talk = Talk(tmp_path, "Yes.", Says(then="silence"), options=PRICE)
     left(talk, "Hi", detached=detached)
     assert detached == [talk.conversation.live.header.id]
-    assert talk.model.cancelled == 1
+    assert talk.model.cancelled == len(talk.sent) - 1  # on a busy machine it has not been asked yet
     assert seal_of(talk).summary is None
 
 
@@ -271,18 +271,20 @@ def test_a_summary_that_came_meanwhile_stays(tmp_path: Path) -> None:
 
 def test_an_exit_starts_the_process_and_does_not_wait(tmp_path: Path) -> None:
     sessions = Talk(tmp_path / "sessions").sessions
-    with Loopback() as server:
-        server.enqueue(Reply(chunks=("Yes.",)), Reply(chunks=(SUMMARY,), stall_after=0))
+
+    def answer(request: Received) -> Reply:
+        if request.system.startswith("Task: session summary"):  # the chat may ask as well, if slow
+            return Reply(chunks=(SUMMARY,), stall_after=0)
+        return Reply(chunks=("Yes.",))
+
+    with Loopback(answer) as server:
         shown = chat(tmp_path, server, LONG, "exit")
         assert "Summary continues in the background.\n" in shown
         assert "Conversation saved successfully!" in shown
         [identity] = files(tmp_path)
         with pytest.raises(SessionLocked):  # from the exit on: a resume goes another way
             sessions.lock_summary(identity)
-        server.stalled(1)
-        server.release()
-        deadline = time.monotonic() + 60  # only reached when something is broken
         while (seal := session(tmp_path, identity).seal) is None or seal.summary is None:
-            assert time.monotonic() < deadline
+            server.release()
             time.sleep(0.05)
     assert seal.source == "model"

@@ -52,7 +52,7 @@ def test_every_golden_file_reads_the_same(path: Path) -> None:
 
 
 def test_the_exported_chain_reads_the_same() -> None:
-    document = (ROOT / "tests" / "export" / "golden" / "chain.md").read_bytes()
+    document = (ROOT / "tests" / "golden" / "exports" / "chain.md").read_bytes()
     transcripts = document.split(b"\n---\n\n<!-- chat:session ")[1:]
     assert len(transcripts) == 2
     for transcript in transcripts:
