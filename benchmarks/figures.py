@@ -217,6 +217,7 @@ def embedded(folder: Path) -> str:
         f"- {names.replace(' / ', ' against ')}: {pair['both']} right in both, {pair['only_first']} only in the first, "
         f"{pair['only_second']} only in the second, {pair['neither']} in neither (p = {pair['p']:.2g}, sign test)"
         for names, pair in found["pairs"].items()
+        if pair["only_first"] or pair["only_second"]
     )
     return "\n".join([*lines, "", *pairs])
 
