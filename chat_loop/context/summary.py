@@ -46,7 +46,8 @@ _NOTHING = re.compile(
     r"\W*(?:none|nothing|n/a|no(?: specific| further| other| new| pending| open)? "
     r"(?:topics?|decisions?|pending|items?|tasks?|points?|questions?|issues?))?"
     r"(?: (?:were|was|are|is|have been))?"
-    r"(?: \(?(?:made|discussed|recorded|noted|identified|mentioned|left|open|yet|so far)){0,3}"
+    r"(?: \(?(?:made|discussed|recorded|noted|identified|mentioned|left|open|yet|so far"
+    r"|(?:in|during) (?:this|the) (?:session|conversation))){0,3}"
     r"\W*(?:\[[\d.]+\]\W*)?",
     re.IGNORECASE,
 )
@@ -271,9 +272,12 @@ def narrative(text: str) -> Summary:
 
 
 def _items(lines: Iterable[str]) -> tuple[str, ...]:
-    """Return one line each, without repetitions and without ways to say "nothing"."""
+    """Return one line each, without repetitions and without lines that begin by saying "nothing":
+    small models continue such a line with empty words.
+    """
     cleaned = (" ".join(line.split()) for line in lines)
-    return tuple(dict.fromkeys(line for line in cleaned if not _NOTHING.fullmatch(line)))
+    said = (line for line in cleaned if not _NOTHING.fullmatch(line.partition(". ")[0]))
+    return tuple(dict.fromkeys(said))
 
 
 def join(summaries: Sequence[Summary], parent: Summary | None) -> Summary:

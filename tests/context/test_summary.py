@@ -230,9 +230,15 @@ EXACT = """\
         (EXACT.replace("- none", "- No decisions were made yet [1.1]"), PLAIN),
         (EXACT.replace("- none", "- Nothing."), PLAIN),
         (EXACT.replace("- none", "- No decisions (yet)."), PLAIN),
+        (EXACT.replace("- none", "- No decisions were made in this session."), PLAIN),
+        (EXACT.replace("- none", "- None. If there is more to discuss, it can be added."), PLAIN),
         *(
             (EXACT.replace("- none", f"- {point}"), replace(PLAIN, pending=(point,)))
-            for point in ("No database is needed: files do", "No pending migrations may remain")
+            for point in (
+                "No database is needed: files do",
+                "No pending migrations may remain",
+                "No decisions in the backend may be undone. Ask first.",
+            )
         ),
         (EXACT.replace("- none", ""), PLAIN),
         (EXACT.partition("**Pending:**")[0], PLAIN),
