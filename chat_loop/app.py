@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import os
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -79,7 +80,11 @@ class App:
 
     def run(self) -> int:
         """Run the module that the options select; return the exit code."""
-        return int(import_module(f"chat_loop.{self._module}").run(self))
+        module = import_module(f"chat_loop.{self._module}")
+        if self.instant is None:
+            gc.freeze()  # modules are never garbage: no collection scans them
+            gc.enable()
+        return int(module.run(self))
 
     def agent(self) -> Agent:
         """Return the agent. Raises UsageError, NoProvider, ModelError, ConfigError."""

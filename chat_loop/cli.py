@@ -48,10 +48,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         import_module("chat_loop.subcommands.completion").complete()
     arguments = list(sys.argv[1:] if argv is None else argv)
     _prepare_streams()
+    gc.disable()  # until everything is loaded there is no garbage, only time to lose
     instant = start.draw(arguments)
     try:
         if instant is not None:
-            gc.disable()  # until everything is loaded there is no garbage, only time to lose
             for number in start.ENDING_SIGNALS:
                 signal.signal(number, _leave)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, start.PROMPT_SIGNALS)
@@ -63,6 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as left:
         code = left.code if isinstance(left.code, int) else FAILED
     finally:
+        gc.enable()
         if instant is not None:
             instant.terminal.restore()
     return code if _flush() else FAILED
