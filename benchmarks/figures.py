@@ -123,7 +123,19 @@ def facts(folder: Path) -> str:
         f"{_between(wide, 'context')} percent in the context. The model in this test is simulated: it forgets "
         f"{100 * EVEN['number']:.0f} percent of the facts that it reads."
     )
-    return textwrap.fill(sentences, 80)
+    return f"{textwrap.fill(sentences, 80)}\n\n{textwrap.fill(_of_a_real_model(folder), 80)}"
+
+
+def _of_a_real_model(folder: Path) -> str:
+    """Return the sentence about a real model's answers on the front page."""
+    found = json.loads((folder / "embedded-answers.json").read_bytes())
+    percent = {name: f"{counts['percent']:.0f}" for name, counts in found["contexts"].items()}
+    return (
+        f"A real model, the recommended embedded one, answered {percent['chat-loop']} percent of "
+        f"{len(found['questions'])} questions about exact facts from chat-loop's context, "
+        f"{percent['newest messages']} from the newest messages, and {percent['summary of the summary']} "
+        "from a summary of the summary."
+    )
 
 
 def _between(rows: list[dict[str, float]], name: str) -> str:
