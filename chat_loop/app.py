@@ -6,11 +6,14 @@ import argparse
 import asyncio
 import gc
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -34,6 +37,9 @@ from chat_loop.providers import Provider, choose
 from chat_loop.providers.catalogue import entries
 from chat_loop.providers.models import store
 from chat_loop.sessions.manager import SessionManager
+
+if TYPE_CHECKING:
+    from chat_loop.store.synchronizer import Synchronizer
 
 
 class App:
@@ -74,8 +80,14 @@ class App:
             paths.models, discover=self.config.discover_servers, other=self.plugins.provider
         )
         folder = paths.sessions(self.config, options.sessions_dir)
+        # the user's own setting: an agent's file sends nobody's sessions anywhere
+        self.store = config.sessions.store if options.save else ""
         self.sessions = SessionManager(
-            folder, project=self.directory, mode=mode, saves=options.save
+            folder,
+            project=self.directory,
+            mode=mode,
+            saves=options.save,
+            is_theirs=self._is_theirs if self.store else None,
         )
 
     def run(self) -> int:
@@ -85,6 +97,34 @@ class App:
             gc.freeze()  # modules are never garbage: no collection scans them
             gc.enable()
         return int(module.run(self))
+
+    def _is_theirs(self, identity: str) -> bool:
+        """Return True when another machine writes a session."""
+        state = import_module("chat_loop.store.state")
+        return bool(state.SyncState(self.sessions.directory, self.store).is_theirs(identity))
+
+    def synchronizer(self) -> Synchronizer:
+        """Return what brings the folder and its store to the same state."""
+        module = import_module("chat_loop.store.synchronizer")
+        synchronizer: Synchronizer = module.Synchronizer(self.sessions, self.store)
+        return synchronizer
+
+    def sync_behind(self) -> None:
+        """Start a process that uploads what was said last, if there is a store."""
+        options, null = self.options, subprocess.DEVNULL
+        command = [sys.executable, "-P", "-m", "chat_loop"]
+        for name in ("config", "sessions_dir"):
+            if value := getattr(options, name):
+                command += [f"--{name.replace('_', '-')}", value]
+        if self.store:
+            with suppress(OSError):  # the next start uploads it
+                subprocess.Popen(
+                    [*command, "sync", "--late"],
+                    stdin=null,
+                    stdout=null,
+                    stderr=null,
+                    start_new_session=True,
+                )
 
     def agent(self) -> Agent:
         """Return the agent. Raises UsageError, NoProvider, ModelError, ConfigError."""

@@ -53,6 +53,11 @@ class ToolsConfig(Section, frozen=True):
 class SessionsConfig(Section, frozen=True):
     directory: str = ""
     auto_resume: bool = False
+    store: str = ""
+
+    def __post_init__(self) -> None:
+        if self.store and not re.fullmatch(r"(s3|gs|az)://[\w.-]+(/[\w./-]*)?", self.store, re.A):
+            raise ValueError("store must be s3://BUCKET/PREFIX, or the same with gs:// or az://")
 
 
 class SearchConfig(Section, frozen=True):

@@ -47,6 +47,10 @@ class SaveError(SessionError):
     """The transcript could not be written: the disk is full, read-only, or forbids it."""
 
 
+class StoreUnavailable(SessionError):
+    """The object store of the sessions cannot be used."""
+
+
 class OutputError(ChatLoopError):
     """Standard output cannot be written."""
 

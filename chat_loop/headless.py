@@ -128,6 +128,7 @@ class Run:
             if self._servers is not None:
                 await self._servers.close()
             await agent.provider.close()
+            self._app.sync_behind()
         return self._code()
 
     def _code(self) -> int:

@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -43,6 +44,9 @@ from chat_loop.library.semantic import SemanticIndex
 from chat_loop.loop import ChatLoop
 from chat_loop.tokens import TokenCounter
 from chat_loop.values import Usage, when_text
+
+if TYPE_CHECKING:
+    from chat_loop.store.syncer import Syncer
 
 TERMINAL_GONE = 129  # the exit code when the terminal cannot be written to, as after SIGHUP
 SWITCH_SECONDS = 0.0005
@@ -99,6 +103,7 @@ class Interactive:
             )
         self._asks_about_files = False
         """New files of the project are asked about before the first message."""
+        self._syncer: Syncer | None = None
         semantic = SemanticIndex() if config.search.meaning else None
         self._indexer = Indexer(sessions.directory, embeds=semantic is not None)
         memory, servers = app.memory(agent, self._show), app.servers()
@@ -145,6 +150,7 @@ class Interactive:
         app, chat, task = self._app, self._chat, asyncio.current_task()
         assert task is not None
         received = cancel_on(task, ENDING_SIGNALS)
+        self._loop = asyncio.get_running_loop()
         try:
             try:
                 self._begin()
@@ -172,6 +178,9 @@ class Interactive:
         await self._reader.close()
         self._chat.library.close()
         self._indexer.close()
+        if self._syncer is not None:
+            self._syncer.close()
+            self._app.sync_behind()
         if self._chat.servers is not None:
             await self._chat.servers.close()
         await self._conversation.agent.provider.close()
@@ -229,11 +238,15 @@ class Interactive:
         if unreported or budget.used >= conversation.trigger // 2:
             self._needs_encoding.set()
         status = status_of(conversation, conversation.options.cost)
+        if self._syncer is not None and self._syncer.is_behind:
+            status = replace(status, behind=True)
         return status_line(status, self._chat.config.status, columns() - 2)
 
     def _show(self, event: Event) -> None:
         self._is_used.set()
         self._display.show(event)
+        if self._syncer is not None:
+            self._syncer.wake()
         if isinstance(event, SessionSealed):
             self._indexer.wake()
 
@@ -264,6 +277,18 @@ class Interactive:
                 pass_fds=(lock.descriptor,),
             )
 
+    def _sync(self) -> None:
+        """Start to synchronize the sessions with their store."""
+        module = import_module("chat_loop.store.syncer")
+        loop, warn = self._loop, self._display.warn
+
+        def tell(message: str, hint: str) -> None:
+            with contextlib.suppress(RuntimeError):  # the chat has ended
+                loop.call_soon_threadsafe(warn, message, hint)
+
+        self._syncer = module.Syncer(self._app.synchronizer(), tell)
+        self._syncer.start()
+
     def _load_behind(self) -> None:
         """Start to load, once and in a thread, what the first request and reply need."""
         if self._loader.ident is None:
@@ -288,6 +313,9 @@ class Interactive:
         if self._chat.servers is not None and agent.provider.calls_tools:
             self._chat.servers.start()
         self._indexer.start()
+        if self._app.store:
+            with contextlib.suppress(OSError, ImportError):  # the disk fails
+                self._sync()
         registry.add_plugins(self._chat.plugins)
         self._is_used.wait()
         agent = self._conversation.agent

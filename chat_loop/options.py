@@ -19,7 +19,7 @@ SHELLS = ("bash", "zsh", "fish")
 HELP = {"-h", "--help"}
 COMMANDS = (
     *("sessions", "mcp", "agents", "models", "providers", "plugins", "doctor", "tour"),
-    "completion",
+    *("sync", "completion"),
 )
 SESSION = "a number of the list, an id, words of its name, or last"
 USAGE = """\
@@ -333,6 +333,10 @@ def _add_other_commands(add: Callable[..., argparse.ArgumentParser]) -> None:
     _flag(made, "--online", "send the model one small question")
     _json(made)
     _json(add("plugins", "list the installed plugins and what they add"))
+    text = "upload and download what changed in the store of the sessions"
+    codes = "Exit codes: 0 done, 1 not everything could be done, 2 wrong usage."
+    made = add("sync", text, more=codes)
+    _flag(made, "--late", argparse.SUPPRESS)  # an exit starts this
     add("tour", "try it in a minute: no key, no network, nothing is kept")
     codes = "Exit codes: 0 done, 2 wrong usage."
     made = add("completion", "print a shell completion script", more=codes, epilog=COMPLETION)

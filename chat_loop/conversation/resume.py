@@ -44,6 +44,17 @@ class ChildPlanner:
         self, loaded: LoadedSession, *, last: int = 0, whole: bool = False
     ) -> ChildPlan:
         """Continue from a summary and `last` exchanges, or the `whole`. Raises SessionError."""
+        plan = await self._resume(loaded, last=last, whole=whole)
+        session = loaded.session
+        if not (loaded.is_open and session.exchanges):
+            return plan
+        text = f"The machine that began {session.header.id} has not ended it."
+        hint = "Continuing in a new session with what is here so far."
+        self._conversation.show(Warned(text, hint))
+        return replace(plan, until=f"{session.depth}.{session.exchanges[-1].query.number}")
+
+    async def _resume(self, loaded: LoadedSession, *, last: int, whole: bool) -> ChildPlan:
+        """Return the plan of `resume` for a session that nobody adds to."""
         session, header, conversation = loaded.session, loaded.session.header, self._conversation
         _check_resumable(session, conversation.fallback_text)
         thread, full_tokens, full_cost = self._thread(loaded), 0, None

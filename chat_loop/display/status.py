@@ -12,6 +12,7 @@ from chat_loop.values import Window, compact_number, dollars_text, window_text
 
 BAR = 6  # cells of the bar that shows how full the context is
 NOT_SAVED = "NOT SAVED"  # never left out: unsaved words matter more than any number
+NOT_UPLOADED = "not uploaded"
 
 
 class Status(Struct, frozen=True, kw_only=True):
@@ -25,6 +26,7 @@ class Status(Struct, frozen=True, kw_only=True):
     cost: float | None = None
     session: str = ""
     unsaved: bool = False
+    behind: bool = False  # the store of the sessions lacks something
     summary: str = ""
 
 
@@ -56,7 +58,8 @@ def status_line(status: Status, parts: Sequence[str], width: int) -> str:
     for name, text in steps:
         texts[name] = text
         wanted = [texts.get(part, "") for part in dict.fromkeys(parts)]
-        line = " · ".join(filter(None, (*wanted, NOT_SAVED if status.unsaved else "")))
+        wanted += [NOT_UPLOADED] * status.behind + [NOT_SAVED] * status.unsaved
+        line = " · ".join(filter(None, wanted))
         if cells(line) <= width:
             return line
     return cut_to(line, width)

@@ -15,7 +15,7 @@ MAX_IMAGE = (5 << 20) * 3 // 4
 """Bytes of an image: in base64 they are the 5 MiB that Anthropic's wire takes for one, the least of
 the services (https://docs.anthropic.com/en/docs/build-with-claude/vision).
 """
-_NAME = re.compile(rf"{IMAGE_FOLDER}/([0-9a-f]{{64}})\.(?:{'|'.join(IMAGES.values())})")
+IMAGE_PATH = re.compile(rf"{IMAGE_FOLDER}/([0-9a-f]{{64}})\.(?:{'|'.join(IMAGES.values())})")
 
 
 class ImageUnavailable(Exception):
@@ -24,7 +24,7 @@ class ImageUnavailable(Exception):
 
 def is_image(file: str, data: bytes) -> bool:
     """Return True when these are the bytes of the image that an `Attachment.file` names."""
-    match = _NAME.fullmatch(file)
+    match = IMAGE_PATH.fullmatch(file)
     return match is not None and len(data) <= MAX_IMAGE and sha256(data).hexdigest() == match[1]
 
 

@@ -7,8 +7,9 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 
 from msgspec import Struct
@@ -20,7 +21,13 @@ from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.files import Files, Lock, read_part, take_lock
 from chat_loop.sessions.git import git_head
 from chat_loop.sessions.images import ImageStore
-from chat_loop.sessions.live import LiveSession, append_seal, change_metadata, save_error
+from chat_loop.sessions.live import (
+    LiveSession,
+    added_lines,
+    append_seal,
+    change_metadata,
+    save_error,
+)
 from chat_loop.sessions.naming import first_words, validate_name, validate_tag
 from chat_loop.sessions.parser import Parsed, parse
 from chat_loop.sessions.writer import render
@@ -37,18 +44,18 @@ class LoadedSession(Struct, frozen=True):
     damage: tuple[str, ...] = ()  # a sentence for each fault
     is_foreign: bool = False  # it is another program's file
     torn_records: int = 0  # the number of faults that are records which a crash broke off
-    is_open: bool = False  # it is the live session: only its writer adds to it
+    is_open: bool = False  # only its writer adds to it: this chat, or another machine
     is_partial: bool = False  # only its beginning and its end were read
 
     @property
     def is_sealable(self) -> bool:
-        """True when the file may be written to: it is ours, not open here, and only torn."""
+        """True when the file may be written to: it is ours, not open, and only torn."""
         return not (self.is_foreign or self.is_open) and len(self.damage) <= self.torn_records
 
     def check_sealable(self) -> None:
         """Raise SessionError when the file must not be written to."""
         if not self.is_sealable:
-            reason = "it is damaged, open here or another program’s"
+            reason = "it is damaged, open or another program’s"
             raise SessionError(f"{self.path.name} stays as it is: {reason}.")
 
 
@@ -59,7 +66,8 @@ def slug(name: str) -> str:
 
 class SessionManager:
     """The sessions in one folder. `project` and `mode` go into the headers of new sessions. Without
-    `saves` nothing is written: no session, lock, image or note.
+    `saves` nothing is written: no session, lock, image or note. Several machines share the sessions
+    if `is_theirs` is given: it says of an id that another machine writes that session.
     """
 
     def __init__(
@@ -72,6 +80,7 @@ class SessionManager:
         project: str = "",
         mode: str = "",
         saves: bool = True,
+        is_theirs: Callable[[str], bool] | None = None,
     ) -> None:
         self.directory = directory
         self.project = project
@@ -80,6 +89,7 @@ class SessionManager:
         self._monotonic = monotonic
         self._files = files or Files()
         self.saves = saves
+        self._is_theirs = is_theirs
         self.images = ImageStore(directory, self._files if saves else None, locks=saves)
 
     def begin(
@@ -94,7 +104,9 @@ class SessionManager:
     ) -> LiveSession:
         """Begin a session, named and tagged as `after`. Its file comes with its first entry."""
         created = self.now()
-        ids = records.free_ids(f"{slug(agent)}_{created:%Y%m%d_%H%M%S}")
+        # another machine may begin one in the same second
+        end = f"-{os.urandom(2).hex()}" if self._is_theirs else ""
+        ids = records.free_ids(f"{slug(agent)}_{created:%Y%m%d_%H%M%S}{end}")
         identity = next(ids)
         while parent and self.session_file(identity).exists():  # a child's id is used before
             identity = next(ids)
@@ -138,7 +150,10 @@ class SessionManager:
         parsed = parse(data)
         if parsed.session is not None:
             whole, torn = _with_file_id(parsed.session, path), parsed.torn_records
-            return LoadedSession(whole, path, parsed.damage, torn_records=torn)
+            theirs = self._is_theirs and whole.seal is None and self._is_theirs(path.stem)
+            return LoadedSession(
+                whole, path, parsed.damage, torn_records=torn, is_open=bool(theirs)
+            )
         session, damage = legacy.read(data, path)
         if session is None:
             raise SessionError(f"{path} is not a transcript.")
@@ -228,12 +243,9 @@ class SessionManager:
 
     def move_to_trash(self, path: Path) -> str:
         """Move a file to the trash; return a sentence that says so. Raises SessionError."""
-        folder = path.parent / TRASH
         try:
             with closing(take_lock(path.parent, path.stem)):
-                self._files.make_directory(folder)
-                targets = (folder / f"{identity}.md" for identity in records.free_ids(path.stem))
-                gone = next(file for file in targets if not os.path.lexists(file))
+                gone = self._free_in_trash(path.stem)
                 self._files.move(path, gone)
         except FileNotFoundError as error:
             raise SessionNotFound(f"Session {path.stem} is gone.") from error
@@ -241,6 +253,13 @@ class SessionManager:
             raise SaveError(f"{path} cannot be moved: {os_reason(error)}.") from error
         restore = f"chat-loop sessions restore {gone.stem} restores it"
         return f"{path.stem} is in the trash; {restore}."
+
+    def _free_in_trash(self, identity: str) -> Path:
+        """Return a path in the trash that is free, and make that folder. Raises OSError."""
+        folder = self.directory / TRASH
+        self._files.make_directory(folder)
+        targets = (folder / f"{name}.md" for name in records.free_ids(identity))
+        return next(file for file in targets if not os.path.lexists(file))
 
     def restore(self, identity: str) -> Path:
         """Move a session out of the trash. Raises SessionNotFound and SaveError."""
@@ -313,6 +332,46 @@ class SessionManager:
                 if _body(read_part(target)[0]).startswith(_body(data)):
                     return ""  # it is an older state
 
+    def receive(
+        self, identity: str, before: bytes | None, data: bytes, *, keeps: bool = False
+    ) -> os.stat_result:
+        """Write a session as another machine has it over `before` (None: no file), which the trash
+        `keeps`. Raises SessionLocked, also when the file is not as `before`, and OSError.
+        """
+        path = self.session_file(identity)
+        self._files.make_directory(self.directory)
+        with closing(take_lock(self.directory, identity)):
+            if (read_part(path)[0] if os.path.lexists(path) else None) != before:
+                raise SessionLocked(f"Session {identity} is being changed.")
+            if before is not None and keeps:
+                self._files.replace(self._free_in_trash(identity), before)
+            self._files.replace(path, data)
+            return path.lstat()
+
+    def branch_off(self, identity: str, children: Sequence[str]) -> str:
+        """Copy a session under a free id, and have these children go on from the copy; return the
+        id. Raises SessionLocked and OSError.
+        """
+        with ExitStack() as locks:
+            for each in (identity, *children):
+                locks.enter_context(closing(take_lock(self.directory, each)))
+            data, _ = read_part(self.session_file(identity))
+            for branch in islice(records.free_ids(identity), 1, None):
+                path = self.session_file(branch)
+                if not os.path.lexists(path):
+                    self._files.replace(path, data)
+                elif read_part(path)[0] != data:  # else this was interrupted
+                    continue
+                break
+            for file in map(self.session_file, children):
+                data, _ = read_part(file)
+                parsed = parse(data)
+                if parsed.session is not None and len(parsed.damage) <= parsed.torn_records:
+                    header = replace(parsed.session.header, parent=branch)
+                    changed = replace(parsed.session, header=header)
+                    self._files.replace(file, render(changed, added_lines(data)))
+            return branch
+
     def set_current(self, identity: str) -> None:
         """Note the current session, and the last resumable one: the current may stay empty."""
         ids = dict.fromkeys(filter(None, (identity, self.last_resumable()[0])))
@@ -345,6 +404,25 @@ class SessionManager:
                     row = partial.row(self.session_file(identity), quick=True)
                     if row.answered or row.parent:
                         yield row
+
+
+def holds_all(whole: bytes, part: bytes) -> bool:
+    """Return True when one state of a file has all records of another one, and an end if that has
+    one; names and tags in the header do not count.
+    """
+    first, second = parse(whole), parse(part)
+    if first.session is None or second.session is None:
+        return whole.startswith(part)
+    if first.session.header.created != second.session.header.created:
+        return False
+    if _body(whole).startswith(_body(part)):
+        return True
+    rest = iter(first.session.entries)
+    return (
+        len(second.damage) <= second.torn_records
+        and (second.session.seal is None or first.session.seal is not None)
+        and all(entry in rest for entry in second.session.entries)
+    )
 
 
 def _body(data: bytes) -> bytes:

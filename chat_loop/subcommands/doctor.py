@@ -42,6 +42,7 @@ EXTRAS = {
     "mcp": "mcp",
     "bedrock": "boto3",
     "pdf": "pypdf",
+    "s3": "obstore",
 }
 """The package that each extra stands for."""
 FIRST_STEPS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from functools import partial
 from pathlib import Path
@@ -103,11 +103,16 @@ def purge(actions: SessionActions, options: argparse.Namespace) -> int:
         texts = {entry.text for entry in entries if isinstance(entry, Query)}
         changes |= _history(actions, texts.__contains__)
         changes |= dict.fromkeys((*sorted(copies), *purged), (None, "deleted"))
-        return _carry_out(actions, changes, yes=options.yes)
+        gone = [actions.sessions.session_file(identity)]  # the store has it also if the trash does
+        return _carry_out(actions, changes, yes=options.yes, gone=gone)
 
 
-def _carry_out(actions: SessionActions, changes: Changes, *, yes: bool) -> int:
-    """Show what goes, ask, and write it in this order; return the exit code. Raises SaveError."""
+def _carry_out(
+    actions: SessionActions, changes: Changes, *, yes: bool, gone: Sequence[Path] = ()
+) -> int:
+    """Show what goes, ask, and write it in this order; return the exit code. What is deleted or
+    `gone` goes from the store, too. Raises SaveError and StoreUnavailable.
+    """
     for path, (_, how) in changes.items():
         out(f"{path}: {how}\n")
     if changes and not yes:
@@ -116,11 +121,17 @@ def _carry_out(actions: SessionActions, changes: Changes, *, yes: bool) -> int:
         if not confirm(f"Remove this from {plural(len(changes), 'file')} for good? (y/n)"):
             err("Nothing was removed.")
             return 1
+    store = actions.app.synchronizer() if actions.app.store and changes else None
+    if store is not None:
+        deleted = (path for path, (data, _) in changes.items() if data is None)
+        store.mark_removed((*deleted, *gone))
     actions.sessions.erase({path: data for path, (data, _) in changes.items()})
     actions.library.close()
     folder = actions.sessions.directory
     if not discard(folder, BUSY_SECONDS):  # also when nothing was left to do but this
         raise SessionError("The index still has the words: it is in use.", "Run the command again.")
+    if store is not None:
+        store.finish_removal()
     err(
         "Removed. Exports, backups and other copies are not touched."
         if changes

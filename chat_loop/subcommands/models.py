@@ -49,7 +49,7 @@ def ensure_installed(directory: Path) -> str:
     if not sys.stdin.isatty():
         hint = f"To download one: chat-loop models install {CHOICES[0].name}"
         raise ModelError("No embedded model is installed.", hint)
-    lines = ["No embedded model is installed yet.", "Which one do you want to download?"]
+    lines = ["No embedded model is installed yet. Which one do you want to download?"]
     offered = {str(number): model for number, model in enumerate(CHOICES, 1)}
     for number, model in offered.items():
         mark = " (recommended)" if model.recommended else ""

@@ -271,7 +271,7 @@ def act(home: Path, files: Files, *arguments: str) -> int:
     paths = Paths(home / "config.yaml", home)
     sessions = SessionManager(home / "sessions", files=files)
     app: Any = SimpleNamespace(
-        sessions=sessions, config=Config(), paths=paths, directory=str(home), home=home
+        sessions=sessions, config=Config(), paths=paths, directory=str(home), home=home, store=""
     )
     actions = SessionActions(app)
     try:

@@ -1,0 +1,1 @@
+"""The sessions of a folder on an object store."""

@@ -1,0 +1,140 @@
+"""An object store: the objects below a prefix, written only if they are as expected."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from chat_loop.errors import StoreUnavailable, install_hint
+from chat_loop.store.state import Tag
+
+try:
+    import obstore
+    from obstore import exceptions, store
+
+    IS_INSTALLED = True
+except ImportError:  # `ObjectStore` says so
+    IS_INSTALLED = False
+
+MAX_OBJECT = 256 << 20  # bytes; a larger object is no session
+CREDENTIALS = {
+    "s3": "Check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION.",
+    "gs": "Check GOOGLE_APPLICATION_CREDENTIALS.",
+    "az": "Check AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY.",
+}
+LOCAL = "Sessions are saved here"
+
+
+class ObjectChanged(Exception):
+    """The object is not in the expected state: it was not written."""
+
+
+class Listed(NamedTuple):
+    """An object in a listing."""
+
+    key: str
+    tag: Tag
+    size: int
+
+
+class ObjectStore:
+    """The objects below a URL such as s3://bucket/prefix, with the environment's credentials. All
+    methods raise StoreUnavailable.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        if not IS_INSTALLED:
+            text = f"The package obstore is missing, which reaches {url}."
+            raise StoreUnavailable(text, install_hint("s3"))
+        options = {"connect_timeout": "5s", "timeout": "60s"}
+        endpoint = os.environ.get("AWS_ENDPOINT_URL", "")
+        more: dict[str, Any] = {
+            "client_options": {**options, "allow_http": endpoint.startswith("http://")},
+            "retry_config": {"max_retries": 1, "retry_timeout": timedelta(seconds=20)},
+        }
+        if url.startswith("s3:") and "AWS_PROFILE" in os.environ:
+            more["credential_provider"] = _profile(url)
+        with self._translated():
+            self._store: Any = store.from_url(url, **more)
+
+    def list(self) -> Iterator[Listed]:
+        """Yield all objects."""
+        with self._translated():
+            for page in obstore.list(self._store):
+                for item in page:
+                    yield Listed(item["path"], _tag(item), item["size"])
+
+    def get(self, key: str) -> tuple[bytes, Tag] | None:
+        """Return an object, None when it does not exist or is larger than MAX_OBJECT."""
+        with self._translated():
+            try:
+                result = obstore.get(self._store, key)
+                if result.meta["size"] > MAX_OBJECT:
+                    return None
+                return bytes(result.bytes()), _tag(result.meta)
+            except FileNotFoundError:
+                return None
+
+    def put(self, key: str, data: bytes, expected: Tag | None) -> Tag:
+        """Write an object that is as `expected` (None: it does not exist yet). Raises
+        ObjectChanged.
+        """
+        values = {"e_tag": expected.e_tag, "version": expected.version} if expected else {}
+        mode: Any = {name: value for name, value in values.items() if value} or "create"
+        with self._translated("does not allow writing"):
+            try:
+                return _tag(obstore.put(self._store, key, data, mode=mode, use_multipart=False))
+            except (exceptions.AlreadyExistsError, exceptions.PreconditionError) as error:
+                raise ObjectChanged from error
+            except FileNotFoundError as error:
+                if expected is not None:
+                    raise ObjectChanged from error
+                raise
+
+    def delete(self, key: str) -> None:
+        """Delete an object, if it exists."""
+        with self._translated("does not allow deleting"):
+            try:
+                obstore.delete(self._store, key)
+            except FileNotFoundError:
+                return
+
+    @contextmanager
+    def _translated(self, refusal: str = "refused the credentials") -> Iterator[None]:
+        """Raise the store's errors as StoreUnavailable, without their text: it may hold keys."""
+        scheme = self._url.partition(":")[0]
+        try:
+            yield
+        except (exceptions.BaseError, FileNotFoundError, ValueError) as error:
+            text = str(error)
+            answer = re.search(r"status code: (\d{3})|169\.254\.169\.254|Account must", text)
+            if answer and answer[1] == "404":
+                what, hint = "does not exist", "Create it, or correct sessions.store in the config."
+            elif answer and not (answer[1] or "").startswith("5"):
+                what, hint = refusal, CREDENTIALS.get(scheme, "")
+                hint = f"{hint} {LOCAL} meanwhile."
+            elif isinstance(error, exceptions.InvalidPathError):
+                what = "has an object with an invalid name"
+                hint = "Remove it: until then, sessions are uploaded, but not downloaded."
+            else:
+                what, hint = "cannot be reached", f"{LOCAL} and sent later; chat-loop sync tries."
+            raise StoreUnavailable(f"{self._url} {what}.", hint) from error
+
+
+def _tag(meta: Any) -> Tag:
+    return Tag(meta.get("e_tag") or "", meta.get("version") or "")
+
+
+def _profile(url: str) -> Any:
+    """Return the credentials of AWS_PROFILE, which boto3 reads. Raises StoreUnavailable."""
+    try:
+        return import_module("obstore.auth.boto3").Boto3CredentialProvider()
+    except ImportError as error:
+        text = f"The package boto3 is missing, which reads AWS_PROFILE for {url}."
+        raise StoreUnavailable(text, install_hint("bedrock")) from error

@@ -1,0 +1,75 @@
+"""The syncer: uploads the sessions behind the chat, in a thread of its own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from chat_loop.errors import SessionError, SessionLocked, os_reason
+from chat_loop.store.synchronizer import Synchronizer
+
+PAUSE_SECONDS = 3.0  # between two uploads of a session that grows
+RETRY_SECONDS = 20.0  # until a store that could not be used is tried again
+CLOSE_SECONDS = 0.3
+
+
+class Syncer:
+    """The thread that keeps the store up to date. Sentences for the user go to `tell`, from that
+    thread; the same problem is told once.
+    """
+
+    def __init__(
+        self,
+        synchronizer: Synchronizer,
+        tell: Callable[[str, str], None],
+        *,
+        pause: float = PAUSE_SECONDS,
+        retry: float = RETRY_SECONDS,
+    ) -> None:
+        self._synchronizer, self._tell = synchronizer, tell
+        self._pause, self._retry = pause, retry
+        self.is_behind = False  # something could not be uploaded
+        self._wake, self._closed = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._work, daemon=True, name="syncer")
+
+    def start(self) -> None:
+        """Start the thread; return at once."""
+        if not self._closed.is_set():
+            self._thread.start()
+
+    def wake(self) -> None:
+        """Upload soon, since something was said; return at once."""
+        self._wake.set()
+
+    def close(self) -> None:
+        """Stop; an upload under way is still completed if that is quick."""
+        self._closed.set()
+        self._wake.set()
+        if self._thread.is_alive():
+            self._thread.join(CLOSE_SECONDS)
+
+    def _work(self) -> None:
+        both_ways, problem = True, ""
+        while not self._closed.is_set():
+            self._wake.clear()
+            try:
+                outcome = self._synchronizer.run(both_ways=both_ways)
+            except SessionLocked:
+                self._wake.set()
+            except (SessionError, OSError) as error:
+                self.is_behind = True
+                text, hint = error.args[0], getattr(error, "hint", "")
+                if isinstance(error, OSError):
+                    text = f"The sessions cannot be synchronized: {os_reason(error)}."
+                if text != problem:
+                    self._tell(text, hint)
+                problem = text
+                self._closed.wait(self._retry)
+                continue
+            else:
+                self.is_behind = bool(outcome.waiting)
+                for sentence in ["The store works again."] * bool(problem) + outcome.sentences:
+                    self._tell(sentence, "")
+                both_ways, problem = False, ""
+            self._closed.wait(self._pause)
+            self._wake.wait()

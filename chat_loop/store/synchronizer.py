@@ -1,0 +1,266 @@
+"""Bring a folder of sessions and its object store to the same state; no word of either is lost.
+
+Clocks decide nothing: a state of a session is newer when it has all records of the other one. When
+each has records of its own, the session of this folder becomes a branch, under another id.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import closing, suppress
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+
+from msgspec import Struct, field
+
+from chat_loop.errors import SessionLocked, StoreUnavailable, os_reason
+from chat_loop.sessions import partial
+from chat_loop.sessions.files import Lock, read_part, take_lock
+from chat_loop.sessions.images import IMAGE_PATH, MAX_IMAGE, is_image
+from chat_loop.sessions.manager import SessionManager, holds_all
+from chat_loop.sessions.parser import parse
+from chat_loop.sessions.records import ID_PATTERN, IMAGE_FOLDER
+from chat_loop.store.client import MAX_OBJECT, ObjectChanged, ObjectStore
+from chat_loop.store.state import Known, SyncState, Tag
+
+LOCK = "sync"
+TRIES = 5  # at an object that others keep changing
+_HEAD = 1 << 16  # bytes that hold a header
+
+
+class Outcome(Struct):
+    """The result of a synchronization: what came and went, sentences for the user, and the ids that
+    are not uploaded although the store can be reached.
+    """
+
+    sent: int = 0
+    received: int = 0
+    sentences: list[str] = field(default_factory=list)
+    waiting: set[str] = field(default_factory=set)
+
+
+class Synchronizer:
+    """One folder and its store, which is opened at the first use."""
+
+    def __init__(self, sessions: SessionManager, url: str) -> None:
+        self._sessions, self._folder, self._url = sessions, sessions.directory, url
+        self._state = SyncState(self._folder, url)
+        self._known: dict[str, Known] = {}
+        self._outcome = Outcome()
+
+    def run(self, *, both_ways: bool = True, seconds: float = 0) -> Outcome:
+        """Upload what changed here and, `both_ways`, download what changed there. Raises
+        SessionLocked when another process does it for more than `seconds`, StoreUnavailable and
+        OSError.
+        """
+        self._outcome = Outcome()
+        with closing(self._lock(seconds)):
+            self._known = self._state.known()
+            for key in [key for key, known in self._known.items() if known.removed]:
+                self._store.delete(key)
+                self._state.forget(key)
+            try:
+                self._upload()
+            finally:  # a store may be read-only
+                if both_ways:
+                    self._download()
+        return self._outcome
+
+    def mark_removed(self, files: Iterable[Path]) -> None:
+        """Note that files must go from the store. Raises StoreUnavailable."""
+        for file in files:
+            if file.parent in (self._folder, self._folder / IMAGE_FOLDER):
+                self._state.note(str(file.relative_to(self._folder)), Known(removed=True))
+
+    def finish_removal(self) -> None:
+        """Take the files that were removed out of the store, and upload those that were changed.
+        Raises StoreUnavailable.
+        """
+        try:
+            self.run(both_ways=False, seconds=10)
+        except (StoreUnavailable, SessionLocked) as error:
+            hint = "chat-loop sync removes it there as soon as that works."
+            raise StoreUnavailable(f"The store still has it: {error.message}", hint) from error
+
+    @cached_property
+    def _store(self) -> ObjectStore:
+        return ObjectStore(self._url)
+
+    def _lock(self, seconds: float) -> Lock:
+        try:
+            return take_lock(self._folder, LOCK, seconds=seconds)
+        except SessionLocked as error:
+            text = "Another process synchronizes these sessions."
+            raise SessionLocked(text, "Try again in a moment.") from error
+
+    def _upload(self) -> None:
+        """Upload the files that changed since they were the same, a parent before its children."""
+        stamps = {stamp.id: stamp for stamp in partial.newest_first(self._folder)}
+        changed = {
+            identity
+            for identity, (time, _, size) in stamps.items()
+            if (known := self._known.get(f"{identity}.md")) is None
+            or (known.size, known.changed) != (size, time)
+        }
+        done: set[str] = set()
+        for identity in sorted(changed):
+            line = [identity]
+            while (parent := self._parent(line[-1])) in changed - done and parent not in line:
+                line.append(parent)
+            while line:
+                member = line.pop()
+                if member in done:
+                    continue
+                if not self._send(member):
+                    self._outcome.waiting |= {member, *line}  # the children wait, too
+                    done |= {member, *line}
+                    break
+                done.add(member)
+
+    def _parent(self, identity: str) -> str:
+        """Return the parent of a session, read from its header."""
+        with suppress(OSError):
+            session = parse(read_part(self._path(identity), _HEAD)[0]).session
+            return session.header.parent if session else ""
+        return ""
+
+    def _path(self, identity: str) -> Path:
+        return self._sessions.session_file(identity)
+
+    def _send(self, identity: str) -> bool:
+        """Upload a session with its images. Return False when it has to wait."""
+        key, path = f"{identity}.md", self._path(identity)
+        for _ in range(TRIES):
+            try:
+                data, status = read_part(path)
+            except OSError:
+                return True  # it was moved meanwhile, or nobody can read it
+            if len(data) > MAX_OBJECT:
+                return False
+            known, digest = self._known.get(key, Known()), sha256(data).hexdigest()
+            same = Known(known.tag, digest, *_stamp(status), known.theirs)
+            if known.digest == digest:
+                self._note(key, same)
+                return True
+            self._send_images(data)
+            self._note(key, known._replace(attempt=digest))
+            try:
+                tag = self._store.put(key, data, known.tag if known.tag.e_tag else None)
+            except ObjectChanged:
+                found = self._store.get(key)
+                if found is not None and not self._settle(identity, data, *found):
+                    return False
+                if found is None and known.tag.e_tag:
+                    self._note(key, same)
+                    text = f"{identity} is not in the store any more: it stays here only."
+                    self._outcome.sentences.append(text)
+                    return True
+                continue
+            self._note(key, same._replace(tag=tag))
+            self._outcome.sent += 1
+            return True
+        return False
+
+    def _send_images(self, data: bytes) -> None:
+        """Upload the images that a session names, unless they are in the store."""
+        names = {match[0] for match in IMAGE_PATH.finditer(data.decode("utf-8", "replace"))}
+        for key in names - self._known.keys():
+            with suppress(OSError):  # it is not here
+                image, _ = read_part(self._folder / key, MAX_IMAGE + 1)
+                if is_image(key, image):
+                    with suppress(ObjectChanged):  # it is there
+                        self._store.put(key, image, None)
+                    self._note(key, Known())
+
+    def _note(self, key: str, known: Known) -> None:
+        self._known[key] = known
+        self._state.note(key, known)
+
+    def _settle(self, identity: str, local: bytes, remote: bytes, tag: Tag) -> bool:
+        """Make one of two states of a session, or two sessions. Return False when it has to wait,
+        such as while the session is open.
+        """
+        key, digest = f"{identity}.md", sha256(remote).hexdigest()
+        known = self._known.get(key, Known())
+        is_older = holds_all(local, remote) and not holds_all(remote, local)
+        if local == remote or is_older or digest == known.attempt:  # an upload without an answer
+            self._note(key, known._replace(tag=tag, digest=digest, size=-1))
+            return True
+        try:
+            if not holds_all(remote, local):
+                branch = self._sessions.branch_off(identity, self._unsent_children(identity))
+                text = f"{identity} has other words in the store: the session here is {branch} now."
+                self._outcome.sentences.append(text)
+                self._receive(identity, local, remote, tag)
+                return self._send(branch)
+            self._receive(identity, local, remote, tag)
+        except SessionLocked:
+            return False
+        return True
+
+    def _unsent_children(self, identity: str) -> list[str]:
+        """Return the sessions that go on from a session and were never in the store."""
+        ids = (stamp.id for stamp in partial.newest_first(self._folder))
+        unsent = (child for child in ids if not self._known.get(f"{child}.md", Known()).tag.e_tag)
+        return [child for child in unsent if self._parent(child) == identity]
+
+    def _receive(
+        self, identity: str, local: bytes | None, remote: bytes, tag: Tag, *, keeps: bool = False
+    ) -> None:
+        """Write a session as the store has it over `local`, which the trash `keeps`. Raises
+        SessionLocked and OSError.
+        """
+        key = f"{identity}.md"
+        known = self._known.get(key, Known(theirs=local is None))
+        status = self._sessions.receive(identity, local, remote, keeps=keeps)
+        digest = sha256(remote).hexdigest()
+        self._note(key, Known(tag, digest, *_stamp(status), known.theirs))
+        self._outcome.received += 1
+
+    def _download(self) -> None:
+        """Download the sessions and images that are new or changed in the store."""
+        for key, tag, size in self._store.list():
+            known = self._known.get(key)
+            if known is not None and known.tag.e_tag in ("", tag.e_tag) and not known.attempt:
+                continue
+            identity = key.removesuffix(".md")
+            try:
+                if IMAGE_PATH.fullmatch(key):
+                    found = self._store.get(key) if size <= MAX_IMAGE else None
+                    if found is not None and is_image(key, found[0]):
+                        self._sessions.images.keep(key, found[0])
+                        self._note(key, Known())
+                elif identity != key and ID_PATTERN.fullmatch(identity) and size <= MAX_OBJECT:
+                    self._fetch(identity)
+            except SessionLocked:
+                pass  # it is open here, and compared when it has ended
+            except OSError as error:
+                text = f"{key} was not downloaded: {os_reason(error)}."
+                self._outcome.sentences.append(text)
+
+    def _fetch(self, identity: str) -> None:
+        """Download a session, unless the user removed it here. Raises SessionLocked, OSError."""
+        key, path = f"{identity}.md", self._path(identity)
+        known, local = self._known.get(key), None
+        with suppress(FileNotFoundError):
+            local, _ = read_part(path)
+        if (local is None and known is not None) or (found := self._store.get(key)) is None:
+            return
+        remote, tag = found
+        if local is None:
+            self._receive(identity, None, remote, tag)
+        elif known is None or sha256(local).hexdigest() != known.digest:
+            if not (self._settle(identity, local, remote, tag) and self._send(identity)):
+                self._outcome.waiting.add(identity)
+        else:
+            keeps = not holds_all(remote, local)
+            self._receive(identity, local, remote, tag, keeps=keeps)
+            text = f"{identity} was changed elsewhere; as it was, it is in the trash."
+            self._outcome.sentences += [text] * keeps
+
+
+def _stamp(status: os.stat_result) -> tuple[int, int]:
+    """Return the size of a file in bytes and its time in nanoseconds, as `partial.Stamp` has it."""
+    return status.st_size, partial.clamp_time(status.st_mtime_ns)

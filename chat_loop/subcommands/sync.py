@@ -1,0 +1,29 @@
+"""`chat-loop sync`: bring the sessions and their store to the same state."""
+
+from __future__ import annotations
+
+import argparse
+
+from chat_loop.config import Config, Paths
+from chat_loop.display.plain import err
+from chat_loop.errors import UsageError
+from chat_loop.sessions.manager import SessionManager
+from chat_loop.store.synchronizer import Synchronizer
+
+WAIT_SECONDS = 10.0  # for another process that synchronizes
+
+
+def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
+    """Upload and download what changed; return 1 when something has to wait."""
+    if not config.sessions.store:
+        hint = "sessions: {store: s3://BUCKET/PREFIX} in the config names one: docs/stores.md."
+        raise UsageError("The sessions have no store.", hint)
+    sessions = SessionManager(paths.sessions(config, options.sessions_dir))
+    synchronizer = Synchronizer(sessions, config.sessions.store)
+    outcome = synchronizer.run(both_ways=not options.late, seconds=WAIT_SECONDS)
+    for sentence in outcome.sentences:
+        err(sentence)
+    if outcome.waiting:
+        err(f"Not uploaded while they are open: {', '.join(sorted(outcome.waiting))}.")
+    err(f"{outcome.sent:,} uploaded, {outcome.received:,} downloaded.")
+    return int(bool(outcome.waiting))

@@ -1,0 +1,118 @@
+"""The syncer: what is said goes to the store behind the chat, and a problem is told once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from queue import Queue
+
+import pytest
+
+from chat_loop.sessions.records import Query
+from chat_loop.store.syncer import CLOSE_SECONDS, Syncer
+from chat_loop.store.synchronizer import Outcome, Synchronizer
+from tests.support.ports import answering
+from tests.support.s3_server import S3Server
+from tests.support.saved_sessions import FIRST, OPEN, at
+from tests.support.shared_sessions import Machine
+
+PATIENCE = 20.0
+Told = Queue[tuple[str, str]]
+
+
+class Recorded(Synchronizer):
+    """Tells each time that it has done its work."""
+
+    def __init__(self, machine: Machine, url: str) -> None:
+        super().__init__(machine.sessions, url)
+        self.outcomes: Queue[Outcome] = Queue()
+
+    def run(self, *, both_ways: bool = True, seconds: float = 0) -> Outcome:
+        outcome = super().run(both_ways=both_ways, seconds=seconds)
+        self.outcomes.put(outcome)
+        return outcome
+
+    def until(self, is_so: Callable[[], bool]) -> None:
+        """Wait until something is so after a synchronization."""
+        while not is_so():
+            self.outcomes.get(timeout=PATIENCE)
+
+
+@contextmanager
+def syncing(synchronizer: Synchronizer) -> Iterator[tuple[Syncer, Told]]:
+    told = Told()
+    syncer = Syncer(synchronizer, lambda *words: told.put(words), pause=0.01, retry=0.05)
+    syncer.start()
+    try:
+        yield syncer, told
+    finally:
+        syncer.close()
+        syncer._thread.join(PATIENCE)
+        assert not syncer._thread.is_alive()
+
+
+def test_what_is_said_goes_to_the_store_and_what_is_there_comes(
+    machine: Callable[[str], Machine], s3: S3Server, prefix: str, url: str
+) -> None:
+    here, there = machine("here"), machine("there")
+    there.put(FIRST)
+    there.sync()
+    recorded = Recorded(here, url)
+    with syncing(recorded) as (syncer, told):
+        live = here.sessions.begin(agent="Sally")
+        for number in (1, 2, 3):
+            live.add(Query(number=number, at=at(11, 21, number), text=f"Question {number}?"))
+            syncer.wake()
+            data = live.path.read_bytes()
+            recorded.until(lambda: data in s3.objects(prefix).values())  # noqa: B023
+        live.close()
+        recorded.until(lambda: FIRST.header.id in here.said())
+    assert not syncer.is_behind
+    assert told.empty()
+
+
+def test_a_store_that_is_away_is_told_once_and_caught_up(
+    machine: Callable[[str], Machine], s3: S3Server, prefix: str, url: str
+) -> None:
+    here = machine("here")
+    path = here.put(OPEN)
+    s3.kill()
+    with syncing(here.synchronizer) as (syncer, told):
+        message, hint = told.get(timeout=PATIENCE)
+        assert message == f"{url} cannot be reached."
+        assert hint == "Sessions are saved here and sent later; chat-loop sync tries."
+        assert syncer.is_behind
+        for _ in range(5):
+            syncer.wake()
+        s3.start()
+        assert told.get(timeout=PATIENCE) == ("The store works again.", "")
+        assert not syncer.is_behind
+    assert s3.objects(prefix) == {path.name: path.read_bytes()}
+    assert told.empty()
+
+
+def test_a_server_that_does_not_answer_delays_no_exit(
+    machine: Callable[[str], Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = machine("here")
+    here.put(OPEN)
+    with answering(None) as port:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
+        syncer = Syncer(here.synchronizer, lambda *words: None)
+        syncer.start()
+        before = time.monotonic()
+        syncer.close()
+        assert time.monotonic() - before < CLOSE_SECONDS + 0.5
+    syncer._thread.join(PATIENCE)
+    assert not syncer._thread.is_alive()
+
+
+def test_a_disk_that_refuses_is_told(machine: Callable[[str], Machine], tmp_path: Path) -> None:
+    here = machine("here")
+    here.folder.write_text("This is no folder.")
+    with syncing(here.synchronizer) as (syncer, told):
+        message, _ = told.get(timeout=PATIENCE)
+        assert message == "The sessions cannot be synchronized: not a directory."
+        assert syncer.is_behind

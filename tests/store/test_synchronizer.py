@@ -1,0 +1,396 @@
+"""Two machines on one store: what each has comes to the other, and no word is lost."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from hashlib import sha256
+from urllib.parse import quote
+
+import pytest
+from msgspec.structs import replace
+
+from chat_loop.errors import SessionLocked, StoreUnavailable
+from chat_loop.library.library import Library
+from chat_loop.library.lineage import tree
+from chat_loop.sessions.erasure import Eraser, without_text
+from chat_loop.sessions.files import take_lock
+from chat_loop.sessions.records import Attachment, Query
+from chat_loop.sessions.writer import render
+from chat_loop.store.client import ObjectStore
+from chat_loop.store.state import FILE
+from tests.support.s3_server import S3Server
+from tests.support.saved_sessions import FIRST, OPEN, SECOND, at
+from tests.support.shared_sessions import Machine, grown, said
+
+Machines = Callable[[str], Machine]
+SEALED, CHILD, LIVING = FIRST.header.id, SECOND.header.id, OPEN.header.id
+PNG = b"\x89PNG\r\n\x1a\n" + b"pixels" * 20
+
+
+def test_sessions_and_images_come_to_another_machine(
+    machine: Machines, s3: S3Server, prefix: str
+) -> None:
+    here, there = machine("here"), machine("there")
+    image = Attachment(
+        number=1,
+        at=at(11, 10),
+        name="shot.png",
+        media="image/png",
+        size=len(PNG),
+        sha256=sha256(PNG).hexdigest(),
+    )
+    here.put(FIRST)
+    here.put(SECOND)
+    here.put(replace(OPEN, entries=(*OPEN.entries, image)))
+    here.sessions.images.keep(image.file, PNG)
+    assert here.sync().sent == 3
+    assert s3.objects(prefix).keys() == {
+        *(f"{name}.md" for name in (SEALED, CHILD, LIVING)),
+        image.file,
+    }
+    assert there.sync().received == 3
+    assert there.said() == here.said()
+    assert there.sessions.images.data(image.file) == PNG
+    for path in there.files():
+        assert path.read_bytes() == (here.folder / path.name).read_bytes()
+        assert path.stat().st_mode & 0o777 == 0o600
+    assert (here.sync().sent, there.sync().received) == (0, 0)
+
+
+def test_what_was_said_later_comes_and_goes(machine: Machines) -> None:
+    here, there = machine("here"), machine("there")
+    here.put(OPEN)
+    here.sync()
+    there.sync()
+    here.put(later := grown(OPEN, "And the cache?"))
+    here.sync()
+    assert there.sync().received == 1
+    assert there.said() == {LIVING: said(later)}
+    there.put(even_later := grown(later, "On which host?"))  # such as after a crash here
+    there.sync()
+    here.sync()
+    assert here.said() == {LIVING: said(even_later)}
+
+
+def test_a_session_of_another_machine_that_has_not_ended_is_not_sealed_here(
+    machine: Machines,
+) -> None:
+    here, there = machine("here"), machine("there")
+    here.put(OPEN)
+    here.put(FIRST)
+    here.sync()
+    there.sync()
+    assert not there.sessions.load(there.folder / f"{LIVING}.md").is_sealable
+    assert there.sessions.load(there.folder / f"{SEALED}.md").is_sealable
+    assert here.sessions.load(here.folder / f"{LIVING}.md").is_sealable
+
+
+def test_two_that_go_on_from_one_parent_are_branches(machine: Machines) -> None:
+    here, there = machine("here"), machine("there")
+    here.put(FIRST)
+    here.sync()
+    there.sync()
+    here.put(SECOND)
+    header = replace(SECOND.header, id="sally_20261102_100000-9f3a")
+    there.put(replace(SECOND, header=header))
+    for each in (here, there, here, there):
+        each.sync()
+    assert here.said() == there.said()
+    library = Library(there.folder)
+    nodes = tree(SEALED, library.links())
+    library.close()
+    assert nodes[0].id == SEALED
+    assert {node.id for node in nodes} == {SEALED, CHILD, header.id}
+
+
+def test_one_session_with_other_words_on_each_machine_becomes_two(machine: Machines) -> None:
+    here, there = machine("here"), machine("there")
+    here.put(OPEN)
+    here.sync()
+    there.sync()
+    here.put(ours := grown(OPEN, "Said here."))
+    there.put(theirs := grown(OPEN, "Said there."))
+    child = replace(SECOND, header=replace(SECOND.header, parent=LIVING))
+    there.put(child)
+    here.sync()
+    outcome = there.sync()
+    here.sync()
+    branch = f"{LIVING}_2"
+    assert outcome.sentences == [
+        f"{LIVING} has other words in the store: the session here is {branch} now."
+    ]
+    assert outcome.waiting == set()
+    for each in (here, there):
+        assert each.said()[LIVING] == said(ours)
+        assert each.said()[branch] == said(theirs)
+        assert each.sessions.load(each.folder / f"{CHILD}.md").session.header.parent == branch
+    assert (here.sync().sent, there.sync().sent) == (0, 0)
+
+
+def test_an_open_session_waits_until_it_has_ended(machine: Machines) -> None:
+    here, there = machine("here"), machine("there")
+    here.put(OPEN)
+    here.sync()
+    there.sync()
+    here.put(grown(OPEN, "Said here."))
+    here.sync()
+    path = there.put(theirs := grown(OPEN, "Said there."))
+    lock = take_lock(there.folder, LIVING)
+    before = path.read_bytes()
+    assert there.sync().waiting == {LIVING}
+    assert path.read_bytes() == before
+    lock.close()
+    there.sync()
+    assert there.said()[f"{LIVING}_2"] == said(theirs)
+
+
+def test_of_two_summaries_or_names_the_first_in_the_store_stays(machine: Machines) -> None:
+    here, there = machine("here"), machine("there")
+    here.put(SECOND)
+    here.sync()
+    there.sync()
+    for each, name in ((here, "From here"), (there, "From there")):
+        loaded = each.sessions.load(each.folder / f"{CHILD}.md")
+        each.sessions.describe(loaded, name=name)
+    for each in (here, there, here):
+        assert each.sync().sentences == []
+    assert here.files()[0].read_bytes() == there.files()[0].read_bytes()
+    assert here.sessions.load(here.files()[0]).session.name == "From here"
+
+
+def test_a_seal_goes_over_the_same_words_without_one(machine: Machines) -> None:
+    here = machine("here")
+    here.put(replace(SECOND, seal=None))
+    here.sync()
+    (here.folder / FILE).unlink()
+    here.put(SECOND)
+    there = machine("there")
+    here.sync()
+    there.sync()
+    assert there.sessions.load(there.files()[0]).session.seal == SECOND.seal
+
+
+def test_a_text_that_was_taken_out_goes_everywhere(
+    machine: Machines, s3: S3Server, prefix: str
+) -> None:
+    here, there = machine("here"), machine("there")
+    here.put(FIRST)
+    here.sync()
+    there.sync()
+    here.put(without_text(FIRST, Eraser("token bucket")))
+    here.sync()
+    assert b"token bucket" not in s3.objects(prefix)[f"{SEALED}.md"]
+    outcome = there.sync()
+    assert b"token bucket" not in there.files()[0].read_bytes()
+    assert outcome.sentences == [f"{SEALED} was changed elsewhere; as it was, it is in the trash."]
+    there.sync()
+    assert b"token bucket" not in s3.objects(prefix)[f"{SEALED}.md"]
+
+
+def test_a_session_in_the_trash_stays_there_and_in_the_store(
+    machine: Machines, s3: S3Server, prefix: str
+) -> None:
+    here = machine("here")
+    path = here.put(FIRST)
+    here.sync()
+    here.sessions.move_to_trash(path)
+    assert here.sync().received == 0
+    assert here.files() == []
+    assert [*s3.objects(prefix)] == [path.name]
+    here.sessions.restore(SEALED)
+    assert here.sync().sent == 0
+
+
+def test_a_purge_goes_through_when_the_store_is_back(
+    machine: Machines, s3: S3Server, prefix: str
+) -> None:
+    here, there = machine("here"), machine("there")
+    path = here.put(FIRST)
+    here.put(SECOND)
+    here.sync()
+    there.sync()
+    s3.kill()
+    with pytest.raises(StoreUnavailable, match="The store still has it"):
+        here.purge(path)
+    s3.start()
+    here.sync()
+    assert [*s3.objects(prefix)] == [f"{CHILD}.md"]
+    there.put(grown(FIRST, "More."))
+    outcome = there.sync()
+    assert outcome.sentences == [f"{SEALED} is not in the store any more: it stays here only."]
+    assert [*s3.objects(prefix)] == [f"{CHILD}.md"]
+    assert SEALED in there.said()
+    assert here.sync().received == 0
+
+
+def test_with_a_store_that_is_read_only_the_sessions_of_others_come(
+    machine: Machines, s3: S3Server, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = machine("here"), machine("there")
+    here.put(FIRST)
+    here.sync()
+    there.put(OPEN)
+    for name, value in s3.environment(user=1).items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(StoreUnavailable, match="does not allow writing"):
+        there.sync()
+    assert there.said() == {SEALED: said(FIRST), LIVING: said(OPEN)}
+    assert [*s3.objects(prefix)] == [f"{SEALED}.md"]
+
+
+def test_a_listing_that_is_behind_changes_nothing(
+    machine: Machines, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = machine("here")
+    here.put(FIRST)
+    here.put(OPEN)
+    here.sync()
+    behind = [listed for listed in ObjectStore(url).list() if listed.key == f"{LIVING}.md"]
+    here.put(later := grown(OPEN, "And the cache?"))
+    monkeypatch.setattr(ObjectStore, "list", lambda self: iter(behind))
+    for _ in range(2):
+        outcome = here.sync()
+        assert (outcome.sentences, outcome.waiting) == ([], set())
+        assert here.said() == {SEALED: said(FIRST), LIVING: said(later)}
+
+
+def test_without_its_notes_nothing_is_lost_or_doubled(machine: Machines) -> None:
+    here, there = machine("here"), machine("there")
+    here.put(FIRST)
+    here.put(OPEN)
+    here.sync()
+    there.sync()
+    here.put(later := grown(OPEN, "And the cache?"))
+    for each in (here, there):
+        (each.folder / FILE).unlink()
+    there.sync()
+    outcome = here.sync()
+    there.sync()
+    assert outcome.sent == 1
+    assert here.said() == there.said() == {SEALED: said(FIRST), LIVING: said(later)}
+
+
+def test_clocks_decide_nothing(machine: Machines) -> None:
+    here, there = machine("here"), machine("there")
+    here.put(OPEN)
+    here.sync()
+    there.sync()
+    path = here.put(grown(OPEN, "And the cache?"))
+    os.utime(path, (0, 0))  # a clock that is behind
+    for file in there.files():
+        os.utime(file, (4e9, 4e9))  # one that is ahead
+    there.sync()
+    here.sync()
+    there.sync()
+    assert there.said() == here.said() == {LIVING: said(grown(OPEN, "And the cache?"))}
+
+
+FOREIGN = (
+    *("a/b.md", ".hidden.md", "-option.md", "é.md", f"{'a' * 65}.md", "agent.py", "a%2Fb.md"),
+    *(".sync.sqlite", f"attachments/{'0' * 64}.png", f"attachments/{'0' * 64}.py"),
+)
+
+
+def test_objects_that_are_no_sessions_or_images_stay_where_they_are(
+    machine: Machines, s3: S3Server, prefix: str
+) -> None:
+    here = machine("here")
+    here.put(FIRST)
+    here.sync()
+    s3.kill()
+    for key in FOREIGN:
+        path = s3.folder / quote(prefix + key, safe="")
+        path.write_bytes(b"#!/bin/sh\ntouch /tmp/evil\n")
+    s3.start()
+    before = {file for file in here.folder.parent.rglob("*") if ".locks" not in file.parts}
+    outcome = here.sync()
+    after = {file for file in here.folder.parent.rglob("*") if ".locks" not in file.parts}
+    assert (outcome.received, after) == (0, before)
+
+
+@pytest.mark.parametrize("key", ["../evil.md", "a//b.md", "\x07.md"])
+def test_a_name_that_leaves_the_prefix_stops_downloads_only(
+    key: str, machine: Machines, s3: S3Server, prefix: str
+) -> None:
+    here = machine("here")
+    here.put(FIRST)
+    (s3.folder / quote(prefix + key, safe="")).write_bytes(b"evil")
+    s3.kill()
+    s3.start()
+    with pytest.raises(StoreUnavailable, match="has an object with an invalid name"):
+        here.sync()
+    assert f"{SEALED}.md" in s3.objects(prefix)
+    assert [path.name for path in here.folder.parent.glob("**/*.md")] == [f"{SEALED}.md"]
+
+
+def test_a_hostile_transcript_is_a_file_like_others(machine: Machines, url: str) -> None:
+    here = machine("here")
+    here.put(FIRST)
+    here.sync()
+    store = ObjectStore(url)
+    hostile = b"\x1b]0;owned\x07<!-- chat:session id=../../x -->\n" + b"\x00" * 1000
+    store.put("notes.md", hostile, None)
+    found = store.get(f"{SEALED}.md")
+    assert found is not None
+    store.put(f"{SEALED}.md", b"<!-- chat:sealed -->\n", found[1])
+    outcome = here.sync()
+    assert (here.folder / "notes.md").read_bytes() == hostile
+    library = Library(here.folder)
+    states = {row.id: row.state for row in library.rows(everything=True)[0]}
+    library.close()
+    assert states["notes"] in ("foreign", "damaged")
+    trash = here.folder / ".trash" / f"{SEALED}.md"
+    assert trash.read_bytes() == render(FIRST)  # its words are not lost
+    assert outcome.sentences == [f"{SEALED} was changed elsewhere; as it was, it is in the trash."]
+
+
+def test_one_process_at_a_time(machine: Machines) -> None:
+    here = machine("here")
+    here.put(FIRST)
+    lock = take_lock(here.folder, "sync")
+    with pytest.raises(SessionLocked, match="Another process synchronizes"):
+        here.sync()
+    lock.close()
+    assert here.sync().sent == 1
+
+
+def test_a_parent_is_uploaded_before_its_child(
+    machine: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, keys = machine("here"), list[str]()
+    parent, child = replace(FIRST.header, id="z_parent"), replace(SECOND.header, id="a_child")
+    here.put(replace(FIRST, header=parent))
+    here.put(replace(SECOND, header=replace(child, parent="z_parent")))
+    put = ObjectStore.put
+
+    def recorded(self: ObjectStore, key: str, *rest: object) -> object:
+        keys.append(key)
+        return put(self, key, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(ObjectStore, "put", recorded)
+    here.sync()
+    assert keys == ["z_parent.md", "a_child.md"]
+
+
+def test_a_circle_of_parents_ends(machine: Machines) -> None:
+    here = machine("here")
+    for one, other in (("a", "b"), ("b", "a")):
+        here.put(replace(FIRST, header=replace(FIRST.header, id=one, parent=other)))
+    assert here.sync().sent == 2
+
+
+def test_a_query_is_in_the_store_as_it_is_on_disk(
+    machine: Machines, s3: S3Server, prefix: str
+) -> None:
+    here = machine("here")
+    live = here.sessions.begin(agent="Sally")
+    live.add(Query(number=1, at=at(11, 21), text="Is it there?"))
+    here.sync()
+    assert s3.objects(prefix) == {live.path.name: live.path.read_bytes()}
+    live.add(Query(number=2, at=at(11, 21, 5), text="And now?"))
+    here.sync()
+    assert s3.objects(prefix) == {live.path.name: live.path.read_bytes()}
+    live.close()
+    other = here.sessions.begin(agent="Sally")
+    assert other.header.id != live.header.id

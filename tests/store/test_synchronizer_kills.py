@@ -1,0 +1,19 @@
+"""A server that is killed while two machines share a store; `python -m tests.store` does more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.killed_store import run_kills
+from tests.support.s3_server import require_server
+
+
+@pytest.mark.slow
+def test_kills_of_the_server_lose_nothing(tmp_path: Path) -> None:
+    require_server()
+    losses = run_kills(tmp_path, kills=4, seed=2)
+    assert losses.kills == 4
+    assert losses.said > 0
+    assert (losses.lost, losses.different, losses.orphans) == ((), (), ())
