@@ -286,9 +286,7 @@ def peers(results: dict[str, Result], folder: Path, base: str) -> Iterator[str]:
     yield "|---" * (len(programs) + 1) + "|"
     for act in acts:
         found = [result.measures.get(f"{act}, {program}") for program in programs]
-        text = (
-            f"{number(one.median, one.unit)} ({range_of(one)})" if one else "–" for one in found
-        )
+        text = (with_range(one) if one else "–" for one in found)
         yield f"| {act} | {' | '.join(text)} |"
     yield ""
     for name, reason in result.not_measured.items():
@@ -297,6 +295,12 @@ def peers(results: dict[str, Result], folder: Path, base: str) -> Iterator[str]:
         if (folder / f"peers-{number_of}.svg").exists():
             yield f"\n![{act}, of each program]({base}peers-{number_of}.svg)"
     yield ""
+
+
+def with_range(measure: Measure) -> str:
+    """Return the median, and the range if there are several samples."""
+    median = number(measure.median, measure.unit)
+    return f"{median} ({range_of(measure)})" if len(measure.samples) > 1 else median
 
 
 def details(results: dict[str, Result], base: str) -> Iterator[str]:
@@ -364,7 +368,7 @@ def pictures(results: dict[str, Result]) -> Iterator[tuple[str, str]]:
                     one.median,
                     one.lowest,
                     one.highest,
-                    name.endswith("chat-loop"),
+                    name == f"{act}, chat-loop",
                 )
                 for name, one in measures.items()
                 if name.rpartition(", ")[0] == act

@@ -15,9 +15,10 @@ import pytest
 
 from benchmarks import report
 from benchmarks.__main__ import main
+from benchmarks.dots import OTHER, OWN
 from benchmarks.registry import BENCHMARKS
 from benchmarks.support.processes import kill_descendants
-from benchmarks.support.results import Results, read
+from benchmarks.support.results import Result, Results, keep, origin, read
 
 TOP = Path(__file__).parents[2]
 PATIENCE_SECONDS = 60
@@ -132,6 +133,31 @@ def test_a_measure_is_judged_by_its_median() -> None:
     assert (results.measures["met"].lowest, results.measures["met"].highest) == (1.0, 9.0)
     assert results.measures["ratio"].samples == [2.0, 3.0, 1.0]
     assert results.measures["difference"].samples == [2.0, 6.0]
+
+
+def test_the_report_compares_programs_and_names_misses(tmp_path: Path) -> None:
+    results = Results()
+    act = "start to a typed key"
+    for name, samples in {"chat-loop": [20.0, 30.0], "basic-agent-chat-loop": [900.0]}.items():
+        results.add(f"{act}, {name}", samples, "ms")
+    results.add("prompt drawn / codex", [0.4, 0.7, 0.9], "×", at_most=0.5)
+    results.skip("pi", "It is not there.")
+    result = Result(
+        benchmark="peers",
+        origin=origin(),
+        seconds=1.0,
+        measures=results.measures,
+        not_measured=results.not_measured,
+    )
+    keep(tmp_path / "peers.json", result)
+    report.write(tmp_path, tmp_path / "page.md")
+    page = (tmp_path / "page.md").read_text("utf-8")
+    assert f"| {act} | 25 ms (20 to 30) | 900 ms |" in page
+    assert "- pi: not measured. It is not there." in page
+    assert "| prompt drawn / codex | ≤ 0.5 × | 0.7 × | 0.4 to 0.9 | **missed** |" in page
+    assert "- **peers, prompt drawn / codex**: 0.7 × instead of ≤ 0.5 ×. Not explained" in page
+    picture = (tmp_path / "peers-1.svg").read_text("utf-8")
+    assert picture.count(OWN) == picture.count(OTHER) > 0
 
 
 def test_each_committed_result_is_of_a_benchmark_and_agrees_with_its_samples() -> None:
