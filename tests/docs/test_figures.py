@@ -32,6 +32,7 @@ NOT_MEASURED = {
     "135 MB": "the size of packages to download",
     "15 seconds": "a limit: PDFs",
     "3 seconds": "a limit: the wait at exit",
+    "20 seconds": "a rule: when an upload is tried again",
     "60 seconds": "a default: tools.timeout",
     "40 %": "a default: compact_ratio",
     "75 %": "a rule: when a summary is prepared",
@@ -48,6 +49,8 @@ NOT_MEASURED = {
     "34 MB": "a limit: PDFs",
     "45 MB": "what a known bug did",
     "75 KB": "a limit: the clipboard",
+    "256 MB": "a limit: objects of a store",
+    "50 times": "how often a trial kills the server",
     "512 KB": "a limit: the history",
 }
 COUNTED = {
