@@ -44,6 +44,9 @@ def main(name: str, folder: Path, settings: Settings) -> int:
 def _leave(number: int, frame: object) -> None:
     for each in (signal.SIGINT, signal.SIGTERM):  # what is left is clearing up
         signal.signal(each, signal.SIG_IGN)
+    # A folder may still be written to while it is removed; the command removes all of them.
+    sys.excepthook = lambda *_: None
+    sys.unraisablehook = lambda _: None
     raise SystemExit(128 + number)
 
 
