@@ -89,7 +89,7 @@ def test_the_user_is_asked_once_for_each_step(tmp_path: Path) -> None:
                 terminal.wait_for(re.compile(r"You: .*test-model", re.DOTALL), output=True)
                 assert ("would pass" in terminal.output()) == bool(answer)
             terminal.line("exit")
-            terminal.exit_code(timeout=20)
+            terminal.exit_code(timeout=60)
         asked = [request.query[-1] for request in server.requests if "Question" in request.query]
     assert asked[:5] == ["0", "1", "3", "4", "5"]
 
@@ -106,7 +106,7 @@ def test_escape_at_the_question_sends_nothing(tmp_path: Path) -> None:
                 terminal.wait_for("/retry resends it", output=True)
                 terminal.wait_for(re.compile(r"You: .*test-model", re.DOTALL), output=True)
             terminal.line("exit")
-            assert terminal.exit_code(timeout=20) == 0
+            assert terminal.exit_code(timeout=60) == 0
         assert server.requests == []
 
 

@@ -77,6 +77,6 @@ def test_in_a_terminal_it_is_there_until_one_leaves(tmp_path: Path) -> None:
         assert colors[0] in answered(terminal, "\x1b[200~a\n\n## One\x1b[201~")
         terminal.mark()
         terminal.line("/config display.theme dark")
-        terminal.wait_for("until you quit", timeout=20, output=True)
+        terminal.wait_for("until you quit", timeout=60, output=True)
         assert colors[1] in answered(terminal, "\x1b[200~b\n\n## One\x1b[201~")
         leave(terminal)

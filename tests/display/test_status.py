@@ -178,12 +178,12 @@ def test_on_a_terminal_it_stands_below_the_prompt_and_never_in_the_scrollback(
     with chat(tmp_path, cols=90) as terminal:
         answered(terminal, "which wood is hard?")
         terminal.wait_for(
-            re.compile(r"scripted:echo · [█░]{6} context 0% of \S+ · \d+ tokens"), timeout=20
+            re.compile(r"scripted:echo · [█░]{6} context 0% of \S+ · \d+ tokens"), timeout=60
         )
         assert "tokens · which wood is hard?" in terminal.text()
         terminal.line("/pins")
-        terminal.wait_for("no pins", timeout=20)
-        terminal.wait_for("tokens · which", timeout=20)
+        terminal.wait_for("no pins", timeout=60)
+        terminal.wait_for("tokens · which", timeout=60)
         assert terminal.text().count("context") == 1
         leave(terminal)
         assert "context" not in terminal.text().partition("Goodbye")[0]
@@ -193,7 +193,7 @@ def test_the_config_says_what_it_tells(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("status: [session, tokens]\n")
     with chat(tmp_path, ready="") as terminal:
         answered(terminal, "hello")
-        terminal.wait_for(re.compile(r"\n hello · \d+ tokens\s*$"), timeout=20)
+        terminal.wait_for(re.compile(r"\n hello · \d+ tokens\s*$"), timeout=60)
         assert "context" not in terminal.text()
         leave(terminal)
 
@@ -209,16 +209,16 @@ def test_a_summary_that_becomes_ready_is_told_without_a_key(tmp_path: Path) -> N
         answered(terminal, "which wood is hard?")
         answered(terminal, "and which is bright?")
         server.stalled(2)
-        terminal.wait_for("summary in progress", timeout=20)
+        terminal.wait_for("summary in progress", timeout=60)
         terminal.send("half a li")
-        terminal.wait_for("You: half a li", timeout=20)
+        terminal.wait_for("You: half a li", timeout=60)
         server.release()
-        terminal.wait_for(re.compile(r"You: half a li\n.*summary ready", re.DOTALL), timeout=20)
+        terminal.wait_for(re.compile(r"You: half a li\n.*summary ready", re.DOTALL), timeout=60)
         terminal.send("ne")  # what is typed meanwhile goes on
-        terminal.wait_for("You: half a line", timeout=20)
+        terminal.wait_for("You: half a line", timeout=60)
         terminal.ctrl("c")
         terminal.ctrl("d")
-        terminal.wait_for("Goodbye!", timeout=20)
+        terminal.wait_for("Goodbye!", timeout=60)
 
 
 def test_what_is_waited_for_is_shown_with_its_seconds_and_goes_without_a_trace(
@@ -231,8 +231,8 @@ def test_what_is_waited_for_is_shown_with_its_seconds_and_goes_without_a_trace(
         terminal.wait_for(re.compile(r"^Assistant … . [1-9] s · Esc to stop$", re.MULTILINE), 20)
         server.stalled()
         server.release()
-        terminal.wait_for("Assistant: one", timeout=20)
-        terminal.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=20, output=True)
+        terminal.wait_for("Assistant: one", timeout=60)
+        terminal.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=60, output=True)
         assert "…" not in terminal.text().partition("You: which")[2]
         leave(terminal)
 

@@ -46,9 +46,9 @@ def test_enter_that_comes_a_moment_after_the_text(tmp_path: Path) -> None:
                 re.compile(r"\w"), output=True
             )  # the first of it is drawn: that is the moment
             terminal.send("\r")
-            terminal.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=20, output=True)
+            terminal.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=60, output=True)
         terminal.line("/pin the port is 8443")
-        terminal.wait_for("Pinned", timeout=20)
+        terminal.wait_for("Pinned", timeout=60)
         leave(terminal)
     assert asked(tmp_path) == [f"{LONG}{number}" for number in range(10)]
 
@@ -59,7 +59,7 @@ def test_long_lines_typed_as_soon_as_the_first_prompt_is_drawn(tmp_path: Path) -
     ) as chat:
         chat.wait_for("You:")
         chat.send(f"{LONG}1\r")
-        chat.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=20, output=True)
+        chat.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=60, output=True)
         leave(chat)
     assert asked(tmp_path) == [f"{LONG}1"]
 
@@ -70,7 +70,7 @@ def test_a_long_line_typed_while_things_are_loaded_behind_the_prompt(tmp_path: P
     ) as chat:
         chat.wait_for("context")  # drawn by the editor; from now on things are loaded
         chat.send(f"{LONG}1\r")
-        chat.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=20, output=True)
+        chat.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=60, output=True)
         leave(chat)
     assert asked(tmp_path) == [f"{LONG}1"]
 
@@ -89,7 +89,7 @@ def test_keys_of_a_program_that_stood_still(tmp_path: Path) -> None:
             chat.send(f"{number}")
             chat.send("\r")
             os.kill(process, signal.SIGCONT)
-            chat.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=20, output=True)
+            chat.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=60, output=True)
         leave(chat)
     assert asked(tmp_path) == [f"{LONG}{number}" for number in range(3)]
 
@@ -107,19 +107,19 @@ def test_enter_after_a_long_line_still_ends_only_a_line_where_that_is_asked_for(
     with chat(tmp_path) as terminal:
         terminal.send(f"{LONG}\\\r")
         terminal.wait_for(
-            re.compile(r"at once: number$", re.MULTILINE), timeout=20
+            re.compile(r"at once: number$", re.MULTILINE), timeout=60
         )  # without the backslash
         terminal.send("two")
-        terminal.wait_for(re.compile(r"number\n     two"), timeout=20)
+        terminal.wait_for(re.compile(r"number\n     two"), timeout=60)
         entered(terminal, "\r")
         terminal.line("\\\\")
         terminal.wait_for("several lines: an empty one ends them")
         terminal.send(f"{LONG}\r")
         terminal.wait_for(
-            re.compile(r"You: A.*\n at once: number\n.*several lines", re.DOTALL), timeout=20
+            re.compile(r"You: A.*\n at once: number\n.*several lines", re.DOTALL), timeout=60
         )
         terminal.send("two")
-        terminal.wait_for(re.compile(r"number\n     two\n.*several lines", re.DOTALL), timeout=20)
+        terminal.wait_for(re.compile(r"number\n     two\n.*several lines", re.DOTALL), timeout=60)
         terminal.send("\r")
         entered(terminal, "\r")
         leave(terminal)

@@ -40,7 +40,7 @@ def whole_run(program: Program) -> list[Session]:
         chat.mark()
         chat.line("exit")
         chat.wait_for("Conversation saved successfully!", timeout=patience, output=True)
-        assert chat.exit_code(timeout=20) == 0
+        assert chat.exit_code(timeout=60) == 0
         assert "Goodbye!" in chat.output()
         told.append(chat.output())
         resume = re.search(r"--resume (\S+)", chat.output())
@@ -57,7 +57,7 @@ def whole_run(program: Program) -> list[Session]:
         say(chat, "And now?", patience)
         chat.ctrl("d")
         chat.wait_for("Conversation saved successfully!", timeout=patience, output=True)
-        assert chat.exit_code(timeout=20) == 0
+        assert chat.exit_code(timeout=60) == 0
         told.append(chat.output())
     found = program.sessions()
     assert [session.totals.queries for session in found] == [2, 1, 1]

@@ -162,7 +162,7 @@ class PtyChat:
         return self.raw[self._mark :].decode("utf-8", "replace")
 
     def wait_for(
-        self, what: str | re.Pattern[str], timeout: float = 30, *, output: bool = False
+        self, what: str | re.Pattern[str], timeout: float = 60, *, output: bool = False
     ) -> str:
         """Read until the visible screen (or with `output`, what came since the mark) contains
         `what`; return the match.
@@ -189,7 +189,7 @@ class PtyChat:
             if not self._read():
                 raise AssertionError(self._report(f"the program ended without {pattern.pattern!r}"))
 
-    def exit_code(self, timeout: float = 30) -> int:
+    def exit_code(self, timeout: float = 60) -> int:
         """Read until the program ends; its exit code, or minus the number of the signal that ended
         it.
         """
@@ -201,7 +201,7 @@ class PtyChat:
                 break
         return self.ended(deadline - time.monotonic())
 
-    def ended(self, timeout: float = 30) -> int:
+    def ended(self, timeout: float = 60) -> int:
         """As `exit_code`, but without reading what the program prints; it is killed when that takes
         longer.
         """

@@ -16,7 +16,7 @@ from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange
 from tests.support.pty_chat import PtyChat
 
-PATIENCE = 20
+PATIENCE = 60
 PROMPT = re.compile(r"You:.*context ", re.DOTALL)
 STALLING = Reply(chunks=("Half a ", "sentence ", "and no more"), stall_after=2)
 WHEN_TOLD = 'read -r _; exec "$@"'

@@ -34,9 +34,9 @@ def chat(
     with PtyChat(
         [sys.executable, "-m", "chat_loop", *options], env=env, rows=24, cols=cols
     ) as terminal:
-        terminal.wait_for(READY, timeout=20)
+        terminal.wait_for(READY, timeout=60)
         if ready:
-            terminal.wait_for(ready, timeout=20)
+            terminal.wait_for(ready, timeout=60)
         yield terminal
 
 
@@ -44,14 +44,14 @@ def answered(terminal: PtyChat, line: str) -> str:
     """Send a line; return what was printed until its reply had ended."""
     terminal.mark()
     terminal.line(line)
-    terminal.wait_for(re.compile(r"Time: \d"), timeout=20, output=True)
-    terminal.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=20, output=True)
+    terminal.wait_for(re.compile(r"Time: \d"), timeout=60, output=True)
+    terminal.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=60, output=True)
     return terminal.output()
 
 
 def leave(terminal: PtyChat) -> None:
     terminal.line("exit")
-    assert terminal.exit_code(timeout=20) == 0
+    assert terminal.exit_code(timeout=60) == 0
 
 
 def saved(home: Path) -> Session:

@@ -164,7 +164,7 @@ def leave(chat: PtyChat) -> None:
 
 def picture_of_a_reply(chat: Chat, folder: Path, query: str) -> None:
     with chat("--sessions-dir", str(folder / "talks")) as newcomer:
-        newcomer.wait_for("context", timeout=20)
+        newcomer.wait_for("context", timeout=60)
         say(newcomer, query)
         keep(newcomer, "terminal-reply", 0)
         leave(newcomer)
@@ -172,7 +172,7 @@ def picture_of_a_reply(chat: Chat, folder: Path, query: str) -> None:
 
 def picture_of_a_compaction(chat: Chat, talk: Sequence[str]) -> None:
     with chat("--new-session") as first:
-        first.wait_for("context", timeout=20)
+        first.wait_for("context", timeout=60)
         for query in talk[:3]:
             say(first, query)
         since = len(first.raw)
@@ -184,7 +184,7 @@ def picture_of_a_compaction(chat: Chat, talk: Sequence[str]) -> None:
 
 def pictures_of_going_on(chat: Chat, query: str) -> None:
     with chat() as second:
-        second.wait_for("context", timeout=20)
+        second.wait_for("context", timeout=60)
         second.line("sessions")
         second.wait_for("resume")
         say(second, "resume 1")
@@ -201,7 +201,7 @@ def pictures_of_going_on(chat: Chat, query: str) -> None:
 
 def picture_of_the_browser(chat: Chat) -> None:
     with chat("sessions", "browse") as third:
-        third.wait_for("When is the regatta", timeout=20)
+        third.wait_for("When is the regatta", timeout=60)
         keep(
             third, "terminal-browser", len(third.raw) - len(third.raw.rpartition(b"\x1b[?1049h")[2])
         )
@@ -231,7 +231,7 @@ def main() -> None:
         picture_of_a_reply(chat, Path(folder), compare)
         for query in (wood, sea):
             with chat() as other:
-                other.wait_for("context", timeout=20)
+                other.wait_for("context", timeout=60)
                 say(other, query)
                 leave(other)
         picture_of_a_compaction(chat, talk)

@@ -18,7 +18,7 @@ def entered(terminal: PtyChat, keys: str) -> None:
     """Type something that ends an entry, and wait for its reply."""
     terminal.mark()
     terminal.send(keys)
-    terminal.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=20, output=True)
+    terminal.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=60, output=True)
 
 
 def told_of_pastes(printed: bytes) -> bool:

@@ -34,8 +34,8 @@ class Program:
     def start(self, *more: str, cols: int = 100) -> Iterator[PtyChat]:
         argv = (sys.executable, "-m", "chat_loop", *self.options, *more)
         with PtyChat(argv, env=self.environment, rows=50, cols=cols) as chat:
-            chat.wait_for("You: ", timeout=20)
-            chat.wait_for("context", timeout=20)
+            chat.wait_for("You: ", timeout=60)
+            chat.wait_for("context", timeout=60)
             yield chat
 
     def sessions(self) -> list[Session]:

@@ -22,7 +22,7 @@ def test_any_width_works(tmp_path: Path, cols: int) -> None:
         terminal.line("sessions")
         terminal.wait_for(re.compile(r"\*  hello ther.*  now"), 20, output=True)
         terminal.line("help")
-        terminal.wait_for("spaces.", timeout=20, output=True)
+        terminal.wait_for("spaces.", timeout=60, output=True)
         leave(terminal)
     assert saved(tmp_path).exchanges[0].query.text == "hello there, narrow terminal"
 
@@ -79,11 +79,11 @@ def test_ctrl_c_stops_a_reply_and_keeps_what_came(tmp_path: Path) -> None:
         server.enqueue(Reply(chunks=("The first half", " and the second"), stall_after=1))
         terminal.mark()
         terminal.line("tell me")
-        terminal.wait_for("The first half", timeout=20, output=True)
+        terminal.wait_for("The first half", timeout=60, output=True)
         terminal.ctrl("c")
-        terminal.wait_for("Interrupted", timeout=20, output=True)
+        terminal.wait_for("Interrupted", timeout=60, output=True)
         server.left(0)
-        terminal.wait_for(re.compile(r"Interrupted.*You:", re.DOTALL), timeout=20, output=True)
+        terminal.wait_for(re.compile(r"Interrupted.*You:", re.DOTALL), timeout=60, output=True)
         assert "You said: go on" in answered(terminal, "go on")
         assert server.requests[1].texts == ("tell me", "The first half", "go on")
         leave(terminal)
@@ -97,9 +97,9 @@ def test_ctrl_c_stops_a_retry(tmp_path: Path) -> None:
         server.enqueue(failing(529, "overloaded_error", "Overloaded", retry_after="50"))
         terminal.mark()
         terminal.line("hello")
-        terminal.wait_for("again in 50 s (2/5)", timeout=20, output=True)
+        terminal.wait_for("again in 50 s (2/5)", timeout=60, output=True)
         terminal.ctrl("c")
-        terminal.wait_for(re.compile(r"Interrupted.*You:", re.DOTALL), timeout=20, output=True)
+        terminal.wait_for(re.compile(r"Interrupted.*You:", re.DOTALL), timeout=60, output=True)
         leave(terminal)
     assert saved(tmp_path).exchanges[0].query.text == "hello"
 
@@ -109,14 +109,14 @@ def test_what_is_typed_during_a_reply_waits_for_the_next_prompt(tmp_path: Path) 
         server.enqueue(Reply(chunks=("one", " two"), stall_after=1))
         terminal.mark()
         terminal.line("first")
-        terminal.wait_for("one", timeout=20, output=True)
+        terminal.wait_for("one", timeout=60, output=True)
         terminal.send("typed ahead\r")
         server.release()
-        terminal.wait_for("You said: typed ahead", timeout=20, output=True)
+        terminal.wait_for("You said: typed ahead", timeout=60, output=True)
         reply = terminal.output().partition("one")[2].partition("Time:")[0]
         assert "typed" not in reply, "it is not echoed into the reply"
         terminal.wait_for(
-            re.compile(r"You said: typed ahead.*You:", re.DOTALL), timeout=20, output=True
+            re.compile(r"You said: typed ahead.*You:", re.DOTALL), timeout=60, output=True
         )
         leave(terminal)
     assert [exchange.query.text for exchange in saved(tmp_path).exchanges] == [
@@ -130,7 +130,7 @@ def test_ctrl_c_at_the_prompt_clears_the_line_and_ctrl_c_at_exit_skips_the_summa
 ) -> None:
     with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
         terminal.send("never mind")
-        terminal.wait_for("never mind", timeout=20)
+        terminal.wait_for("never mind", timeout=60)
         terminal.ctrl("c")
         answered(terminal, "hello")
         assert [request.query for request in server.requests] == ["hello"]
@@ -139,9 +139,9 @@ def test_ctrl_c_at_the_prompt_clears_the_line_and_ctrl_c_at_exit_skips_the_summa
         terminal.line("exit")
         server.stalled(1)
         terminal.ctrl("c")
-        terminal.wait_for("Conversation saved successfully!", timeout=20, output=True)
+        terminal.wait_for("Conversation saved successfully!", timeout=60, output=True)
         assert "Summary skipped. It will be made when you resume the session." in terminal.output()
-        assert terminal.exit_code(timeout=20) == 0
+        assert terminal.exit_code(timeout=60) == 0
     session = saved(tmp_path)
     assert session.seal is not None
     assert (session.seal.source, session.seal.summary) == ("none", None)
@@ -153,12 +153,12 @@ def test_a_resume_on_the_command_line(tmp_path: Path) -> None:
         terminal.mark()
         terminal.line("exit")
         terminal.wait_for(
-            "Resume with: chat-loop --model scripted:echo --resume", timeout=20, output=True
+            "Resume with: chat-loop --model scripted:echo --resume", timeout=60, output=True
         )
-        terminal.exit_code(timeout=20)
+        terminal.exit_code(timeout=60)
     parent = saved(tmp_path).header.id
     with chat(tmp_path, "--model", "scripted:echo", "--resume", "1") as terminal:
-        terminal.wait_for("Restoring context...", timeout=20, output=True)
+        terminal.wait_for("Restoring context...", timeout=60, output=True)
         assert "the port is 8443" in terminal.text()
         answered(terminal, "which port?")
         leave(terminal)
@@ -175,7 +175,7 @@ GREETING = (
 @pytest.mark.parametrize("cols", [80, 40])
 def test_the_first_start_greets_and_no_other(tmp_path: Path, cols: int) -> None:
     with chat(tmp_path, cols=cols) as terminal:
-        terminal.wait_for(re.compile(GREETING, re.MULTILINE | re.DOTALL), timeout=20)
+        terminal.wait_for(re.compile(GREETING, re.MULTILINE | re.DOTALL), timeout=60)
         assert terminal.text().count("You:") == 1
         answered(terminal, "hello")
         leave(terminal)
@@ -195,7 +195,7 @@ def test_retry_edit_and_copy_on_a_terminal(tmp_path: Path) -> None:
         terminal.mark()
         terminal.line("/copy query")
         terminal.wait_for(
-            "Copied your last message: 19 characters, 1 line", timeout=20, output=True
+            "Copied your last message: 19 characters, 1 line", timeout=60, output=True
         )
         assert "\x1b]52;c;d2hpY2ggd29vZCBpcyBzb2Z0Pw==\x07" in terminal.output()
         leave(terminal)

@@ -24,10 +24,10 @@ def test_a_reply_that_is_resized_in_the_middle(tmp_path: Path) -> None:
     with Loopback() as server, chat(tmp_path, *compatible(server), cols=100) as terminal:
         server.enqueue(Reply(chunks=(START, REST), stall_after=1))
         terminal.line("tell me")
-        terminal.wait_for("bold text and", timeout=20)
+        terminal.wait_for("bold text and", timeout=60)
         terminal.resize(24, 60)
         server.release()
-        terminal.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=20)
+        terminal.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=60)
         assert lines(terminal.text(), "Assistant:", "Time:") == [
             *("Assistant:", "Plan", "", "Some bold text and code.", ""),
             *("a   │ b", "────┼──", "one │ 2", ""),
@@ -44,9 +44,9 @@ def test_ctrl_c_shows_what_was_held_back_and_leaves_a_clean_line(tmp_path: Path)
         server.enqueue(Reply(chunks=(START, "never"), stall_after=1))
         terminal.mark()
         terminal.line("tell me")
-        terminal.wait_for("text and", timeout=20, output=True)
+        terminal.wait_for("text and", timeout=60, output=True)
         terminal.ctrl("c")
-        terminal.wait_for(re.compile(r"Interrupted.*You:", re.DOTALL), timeout=20)
+        terminal.wait_for(re.compile(r"Interrupted.*You:", re.DOTALL), timeout=60)
         server.left(0)
         assert lines(terminal.text(), "Assistant:", "Time:") == [
             "Assistant:",
