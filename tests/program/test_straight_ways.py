@@ -36,7 +36,7 @@ from tests.support.scripted_chat import Clock, words
 PACKAGE = str(Path(chat_loop.__file__).parent)
 LINE = (93, 24)
 """Functions and modules that a typed line may go through before its request."""
-RESUME = (196, 39)
+RESUME = (197, 39)
 
 
 class Crossed:
