@@ -105,6 +105,7 @@ class Loopback:
         self._started = threading.Event()
         self._faults: list[BaseException] = []
         self._connections: set[asyncio.Task[None]] = set()
+        self._transports: list[asyncio.WriteTransport] = []
         self._thread = threading.Thread(
             target=lambda: asyncio.run(self._serve()), name="loopback", daemon=True
         )
@@ -176,6 +177,9 @@ class Loopback:
         for connection in self._connections:
             connection.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
+        for transport in self._transports:  # a closed one stays open for what no client reads
+            transport.abort()
+        await asyncio.sleep(0)
 
     def _fault(self, loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
         error = context.get("exception")
@@ -185,6 +189,7 @@ class Loopback:
 
     def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
+        self._transports.append(writer.transport)
         task = asyncio.get_running_loop().create_task(self._converse(reader, writer))
         self._connections.add(task)
         task.add_done_callback(lambda _: self._disconnected(task, writer))
