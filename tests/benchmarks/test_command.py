@@ -56,7 +56,7 @@ def test_a_benchmark_writes_its_result_and_the_report(tmp_path: Path) -> None:
     result = read(tmp_path / "render.json")
     assert result is not None
     assert code == (1 if result.missed else 0)
-    assert result.origin.commit
+    assert result.origin.date  # git, which tells the commit, does not know every copy
     assert {"python", "rich"} <= {*result.origin.versions}
     ratio = result.measures["CPU / bare client, prose, 4,000 tokens"]
     assert (ratio.unit, ratio.at_most, len(ratio.samples)) == ("×", 2.0, 1)
