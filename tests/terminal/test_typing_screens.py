@@ -30,8 +30,10 @@ PAUSE = re.compile(r"\nAssistant …[^\n]*")
 """Both differ from run to run: a slow machine sees that the reply pauses."""
 
 
-def screens(terminal: PtyChat | TmuxChat, server: Loopback) -> str:
-    """Type during a reply; the screens with a draft, with a queued message, and at the end."""
+def screens(terminal: PtyChat | TmuxChat, server: Loopback, status: str) -> str:
+    """Type during a reply; the screens with a draft, with a queued message, and at the end, where
+    the prompt is drawn before the `status` line.
+    """
     terminal.wait_for(re.compile(r"^You:", re.MULTILINE))
     server.enqueue(Reply(chunks=REPLY, usage=Usage(input=900, output=30), stall_after=1))
     server.enqueue(Reply(chunks=("Until it is full.",), usage=Usage(input=950, output=9)))
@@ -45,7 +47,7 @@ def screens(terminal: PtyChat | TmuxChat, server: Loopback) -> str:
     terminal.wait_for(re.compile(r"^You…$", re.MULTILINE))
     shown.append(terminal.screen())
     server.release()
-    terminal.wait_for(re.compile(r"full\..*^You:$", re.MULTILINE | re.DOTALL))
+    terminal.wait_for(re.compile(rf"full\..*^You:$.*{status}", re.MULTILINE | re.DOTALL))
     shown.append(terminal.screen())
     terminal.send("exit\r")
     texts = (PAUSE.sub("", "\n".join(lines).rstrip()) for lines in shown)
@@ -55,6 +57,7 @@ def screens(terminal: PtyChat | TmuxChat, server: Loopback) -> str:
 @pytest.mark.parametrize("program", ["pty", "tmux"])
 @pytest.mark.parametrize("cols", [20, 80, 200])
 def test_typing_during_a_reply(tmp_path: Path, cols: int, program: str) -> None:
+    status = "" if cols == 20 else "Explain it"  # a narrow terminal has no such line
     (tmp_path / "sessions").mkdir()  # the greeting names the folder, whose length is not ours
     with Loopback() as server:
         env = {
@@ -69,11 +72,11 @@ def test_typing_during_a_reply(tmp_path: Path, cols: int, program: str) -> None:
         argv = [sys.executable, "-m", "chat_loop", "--model", "anthropic:claude-test"]
         if program == "pty":
             with PtyChat(argv, env, rows=24, cols=cols) as terminal:
-                shown = screens(terminal, server)
+                shown = screens(terminal, server, status)
         else:
             _require_tmux()
             with TmuxChat(tmp_path, argv, env, rows=24, cols=cols) as window:
-                shown = screens(window, server)
+                shown = screens(window, server, status)
     golden = GOLDEN / f"typing-{cols}.txt"
     if os.environ.get("CHAT_LOOP_WRITE_GOLDEN") and program == "pty":
         golden.write_text(shown)
