@@ -15,7 +15,7 @@ from benchmarks.factchain.ours import Clock
 from benchmarks.factchain.talk import Turn
 from chat_loop.agent.agent import Agent
 from chat_loop.context import summary
-from chat_loop.context.budget import Limits, ledger_room, room, size
+from chat_loop.context.budget import Limits, ledger_room, recall_room, size
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.events import Compacted, Event
@@ -97,11 +97,10 @@ class Chat:
         excerpts = ""
         if conversation.archive is not None and restoration is not None:
             # as Conversation.ask does it
-            used = conversation.budget.used + size(question, self._count)
             excerpts, _ = conversation.archive.recall(
                 question,
                 conversation.context_refs(),
-                min(400, self._window // 16, room(self._window) - used - 20),
+                recall_room(self._window),
                 restoration.block,
             )
         if excerpts:

@@ -109,6 +109,13 @@ def room(window: int) -> int:
     return window - min(8_192, window // 5)
 
 
+def recall_room(window: int) -> int:
+    """Return the tokens that passages of the archive may take beside a query, also of the reply's
+    room: just before a compaction the rest of the window is full.
+    """
+    return min(400, window // 16)
+
+
 def ledger_room(window: int, limits: Limits) -> int:
     """Return the tokens that the ledger may take in a window, or in what the limits leave of it."""
     return min(12_000, int(min(window, limits.max_tokens or window) * 0.345))

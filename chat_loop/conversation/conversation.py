@@ -197,11 +197,9 @@ class Conversation:
         restoration = self.session.restoration
         if restoration is None or not self.options.attach_from_archive or self.agent.calls_tools:
             return
-        # 400 tokens, less on a small window
-        free = budget.room(self.window) - self.budget.used - 20
-        limit = min(400, self.window // 16, free)
+        room = budget.recall_room(self.window)
         block, in_context = restoration.block, self.context_refs()
-        excerpts, refs = await asyncio.to_thread(archive.recall, text, in_context, limit, block)
+        excerpts, refs = await asyncio.to_thread(archive.recall, text, in_context, room, block)
         if excerpts:
             at = self.sessions.now()
             self.add(records.ArchiveContext(number=number, at=at, text=redact_text(excerpts)))

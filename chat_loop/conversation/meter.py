@@ -114,6 +114,8 @@ class ContextMeter:
             text += f"{limits.max_messages or limits.max_tokens:,}."
             conversation.show(Warned(text, "They are saved; compact summarizes them."))
         room = budget.room(conversation.window)
+        if isinstance(conversation.session.entries[-1], records.ArchiveContext):
+            room += budget.recall_room(conversation.window)
         used = self.budget().used
         if used > room:  # by our own count too: a server may count too much
             used = min(used, sum(self.weights().values()))

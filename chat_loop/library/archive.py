@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from typing import TypeVar
 
@@ -38,6 +38,7 @@ MAX_HITS = 5
 ROOM = 1_500
 RECALL_ROOM = 400
 STRONG = 0.36  # weaker hits are not attached to a query
+_ALONE = 0.2  # but for the best, from here on, if it is three times as strong as any other
 _MAX_RECALLED = 3
 _SENTENCE_ROOM = 90
 _BESIDE = 0.3  # the share of room for a text in which nothing matches; one with a match gets 1
@@ -166,13 +167,15 @@ def search_text(hits: Sequence[Hit], room: int, count: Count) -> str:
 
 
 def recall_text(
-    hits: Iterable[Hit], count: Count, room: int = RECALL_ROOM, known: str = ""
+    hits: Sequence[Hit], count: Count, room: int = RECALL_ROOM, known: str = ""
 ) -> tuple[str, tuple[str, ...]]:
     """Return the best sentences of strong hits to attach to a query, and their references; without
     tool results, and what is in `known`, the restored block.
     """
-    strong = [hit for hit in hits if hit.strength >= STRONG and hit.places]
-    best = max((hit.strength for hit in strong), default=0.0)
+    strengths = sorted((hit.strength for hit in hits), reverse=True)
+    best, second = (*strengths, 0.0, 0.0)[:2]
+    least = min(STRONG, max(_ALONE, 3 * second))
+    strong = [hit for hit in hits if hit.strength >= least and hit.places]
     lines, refs = [_RECALLED], list[str]()
     for hit in strong:
         spoken = hit.texts[:2]

@@ -257,13 +257,15 @@ def test_the_answer_to_a_question_is_attached_with_it() -> None:
     )
 
 
-def test_only_strong_hits_and_only_what_people_said_is_attached() -> None:
+def test_only_sure_hits_and_only_what_people_said_is_attached() -> None:
     one = exchange(2, 3, "Port 5433 it is.", "Fine.")
-    strong, weak = (
-        hit_of(one, strength, (Place(0, 0, 16),)) for strength in (STRONG, STRONG - 0.01)
+    strong, weak, weaker, weakest = (
+        hit_of(one, strength, (Place(0, 0, 16),)) for strength in (STRONG, 0.31, 0.1, 0.05)
     )
     assert recall_text([strong], estimate)[1] == ("2.3",)
-    assert recall_text([weak], estimate) == ("", ())
+    assert recall_text([weak, weaker], estimate)[1] == ("2.3",), "thrice as strong as the next"
+    assert recall_text([weak, weak], estimate) == ("", ())
+    assert recall_text([weaker, weakest], estimate) == ("", ())
     assert recall_text([hit_of(one, 1.0, (Place(2, 0, 1),))], estimate) == ("", ())
     assert recall_text([strong] * 9, estimate)[1] == ("2.3",), "no sentence twice"
     others = [

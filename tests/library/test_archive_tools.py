@@ -9,13 +9,14 @@ import pytest
 from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
+from chat_loop.context.budget import recall_room, room, size
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.events import Event, Recalled
 from chat_loop.library.archive_tools import READ, SEARCH
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import ArchiveContext, Call, Result
-from chat_loop.values import Message, ToolCall
+from chat_loop.values import Message, ToolCall, Window
 from tests.support.scripted import ScriptedProvider
 from tests.support.scripted_chat import Clock, words
 
@@ -114,3 +115,22 @@ def test_a_model_without_tools_is_given_what_was_found(tmp_path: Path, attach: b
         provider.requests[-1].messages[: len(provider.requests[-2].messages)]
         == provider.requests[-2].messages
     )
+
+
+def test_what_was_found_takes_from_the_room_of_the_reply(tmp_path: Path) -> None:
+    provider = ScriptedProvider(steps=["Noted."] * 8, window=Window(4_000))
+    shown: list[Event] = []
+    talk = conversation(tmp_path, provider, shown, QUIET)
+    question = "What is the heating engineer called?"
+
+    async def run() -> None:
+        await compacted(talk)
+        free = room(4_000) - talk.budget.used - size(question, words) - 10
+        await talk.ask("boat " * (free - size("", words) - size("Noted.", words)))
+        await talk.ask(question)
+
+    asyncio.run(run())
+    talk.close()
+    assert [event for event in shown if isinstance(event, Recalled)] == [Recalled(("1.1",))]
+    assert SAID in provider.requests[-1].messages[-1].text
+    assert room(4_000) < talk.budget.used < room(4_000) + recall_room(4_000)
