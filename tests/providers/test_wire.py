@@ -9,6 +9,7 @@ import threading
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from unittest.mock import ANY
 
 import pytest
 from hypothesis import given
@@ -28,7 +29,7 @@ from chat_loop.providers import anthropic, openai
 from chat_loop.providers.capabilities import LARGEST_COUNT
 from chat_loop.providers.refusals import MAX_WAIT, retry_after
 from chat_loop.providers.stream import LARGEST_EVENT, EventStream
-from chat_loop.values import Usage
+from chat_loop.values import Message, Request, Usage
 from tests.support.headless import run, said, saved
 from tests.support.providers import (
     MakeProvider,
@@ -450,3 +451,15 @@ def test_a_refusal_of_any_size_is_a_sentence(
 
     assert isinstance(error, ProviderError)
     assert len(error.message) < 400
+
+
+def test_a_request_is_json_in_utf_8(server: Loopback, provider_at: MakeProvider) -> None:
+    server.enqueue(reply(chunks=("Hi",)))
+    question = Request(system="", messages=(Message("user", "é🎉\u2028 \ud83c"),))
+
+    events_of(provider_at(server.url), question)
+
+    (received,) = server.requests
+    assert received.headers["content-type"] == "application/json"
+    assert received.body["messages"] == [{"role": "user", "content": ANY}]
+    assert "é🎉\u2028 \N{REPLACEMENT CHARACTER}" in json.dumps(received.body, ensure_ascii=False)
