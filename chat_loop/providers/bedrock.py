@@ -64,7 +64,7 @@ class BedrockProvider(AnthropicProvider):
                 yield event
         except self._sdk_error as error:  # an error inside the stream
             body = getattr(error, "body", None)
-            yield body if isinstance(body, dict) else {"type": "error"}
+            yield {"error": body if body and isinstance(body, dict) else {"type": "error"}}
         except (ParserError, ResponseParserError, *trusted) as error:
             raise ValueError("not an event stream") from error
 

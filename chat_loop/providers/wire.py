@@ -129,7 +129,7 @@ class WireProvider:
         return {"content": msgspec.json.encode(body)}
 
     def _read(self, event: Mapping[str, object], reply: Reply) -> None:
-        """Put one event into `reply`. Raises `ProviderError`."""
+        """Put one event into `reply`."""
         raise NotImplementedError
 
     async def _prepare(self, request: Request) -> None:
@@ -227,6 +227,8 @@ class WireProvider:
             async with aclosing(self._batches(stream, reply)) as batches:
                 async for events in batches:
                     for event in events:
+                        if event.get("error"):
+                            raise self._service.refusal_error(None, event)
                         self._read(event, reply)
                     for delta in reply.take_deltas():
                         yield delta

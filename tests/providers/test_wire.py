@@ -20,6 +20,7 @@ from chat_loop.errors import (
     AuthenticationFailed,
     ConnectionFailed,
     NoProvider,
+    Overloaded,
     ProviderError,
     RequestRejected,
     StreamBroken,
@@ -132,6 +133,29 @@ def test_a_page_instead_of_a_stream(server: Loopback, provider_at: MakeProvider)
     assert type(error) is RequestRejected
     assert error.message == f"{host(server)} answered with text/html instead of a stream."
     assert error.hint == "Check the provider's address; a login page or a proxy may answer for it."
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_an_error_that_counts_as_a_success(
+    server: Loopback, provider_at: MakeProvider, indent: int | None
+) -> None:
+    body = json.dumps({"error": {"message": "The model is not loaded."}}, indent=indent).encode()
+    server.enqueue(Reply(body=body, headers={"content-type": "application/json"}))
+
+    error = failure_of(provider_at(server.url))
+
+    assert type(error) is Overloaded
+    assert error.message == f"{host(server)} failed (error): The model is not loaded."
+
+
+@pytest.mark.parametrize("make", [openai_at, compatible_at])
+def test_a_server_that_does_not_stream(server: Loopback, make: MakeProvider) -> None:
+    choice = {"message": {"role": "assistant", "content": "Hi."}, "finish_reason": "stop"}
+    usage = {"prompt_tokens": 3, "completion_tokens": 2}
+    body = json.dumps({"choices": [choice], "usage": usage}).encode()
+    server.enqueue(Reply(body=body, headers={"content-type": "application/json"}))
+
+    assert events_of(make(server.url)) == [TextDelta("Hi."), DONE]
 
 
 @pytest.mark.parametrize("status", [301, 307, 308])
