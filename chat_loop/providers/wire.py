@@ -125,7 +125,7 @@ class WireProvider:
         raise NotImplementedError
 
     def _encode(self, body: object) -> dict[str, object]:
-        """Return the SDK's argument for a body: JSON, which it would take ten times as long for."""
+        """Return the SDK's argument for a body: JSON, which the SDKs make several times slower."""
         return {"content": msgspec.json.encode(body)}
 
     def _read(self, event: Mapping[str, object], reply: Reply) -> None:
