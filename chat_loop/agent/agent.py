@@ -9,9 +9,8 @@ from itertools import count
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from chat_loop.agent import tools
 from chat_loop.agent.ask import CallLimits, ask
-from chat_loop.agent.tools import Approve, Tool, Toolbox
+from chat_loop.agent.tools import CALL_LIMIT_RESULT, STEP_LIMIT_RESULT, Approve, Tool, Toolbox
 from chat_loop.events import Event, Finished, TextDelta, ToolCalled, ToolReturned, Warned
 from chat_loop.providers import Provider
 from chat_loop.providers.replies import MAX_CALLS, tool_name
@@ -112,22 +111,21 @@ class Agent(Struct, frozen=True, kw_only=True):
     async def _results(
         self, toolbox: Toolbox, calls: Sequence[ToolCall], *, is_last: bool
     ) -> AsyncGenerator[Event]:
-        """Run the calls that the limits allow, and yield the results of all; none runs in the last
-        step.
-        """
-        most, refusal = MAX_CALLS, tools.CALL_LIMIT_RESULT
+        """Run the calls that the limits allow, none in the last step; yield the results of all."""
+        most, refusal = MAX_CALLS, CALL_LIMIT_RESULT
         if is_last:
-            most, refusal = 0, tools.STEP_LIMIT_RESULT
+            most, refusal = 0, STEP_LIMIT_RESULT
             yield Warned(
                 f"The model reached the limit of tool calls for one reply ({self.steps}).",
                 "tools.max_steps in the config raises it.",
             )
         elif len(calls) > most:
             yield Warned(f"The model called more than {most} tools at once. The others do not run.")
-        for running in (toolbox.run(calls[:most]), tools.refuse(calls[most:], refusal)):
-            async with aclosing(running) as returned:
-                async for result in returned:
-                    yield result
+        async with aclosing(toolbox.run(calls[:most])) as returned:
+            async for result in returned:
+                yield result
+        for call in calls[most:]:
+            yield ToolReturned(id=call.id, name=call.name, text=refusal, failed=True, seconds=0.0)
 
     async def _step(
         self, request: Request, number: int, takes_calls: bool

@@ -25,6 +25,7 @@ from msgspec.structs import replace
 from chat_loop import __version__
 from chat_loop.agent import mcp_tools
 from chat_loop.agent.isolation import CapturedError, plain_line
+from chat_loop.agent.shell import Output
 from chat_loop.config import McpServer, expand_variables
 from chat_loop.errors import ChatLoopError
 from chat_loop.redact import redact_text
@@ -40,29 +41,6 @@ TOO_LARGE = f"it sent a message of more than {MAX_MESSAGE >> 20} MB"
 MAX_PAGES = 50
 MAX_REASON = 300
 MAX_STDERR = 4_096  # bytes of the end of a server's standard error that are kept
-PIPE_BYTES = 1 << 16  # a pipe's capacity, see pipe(7)
-
-
-class _EndOfStderr:
-    """A pipe for a process's standard error, of which the end is kept."""
-
-    def __init__(self) -> None:
-        reading, writing = os.pipe()
-        os.set_blocking(reading, False)
-        self._reading = os.fdopen(reading, "rb", 0)
-        self.writing = os.fdopen(writing, "wb", 0)
-        self.text = b""
-        self._loop = asyncio.get_running_loop()
-        self._loop.add_reader(reading, self.read)
-
-    def read(self) -> None:
-        """Take what is in the pipe."""
-        self.text = (self.text + (self._reading.read(PIPE_BYTES) or b""))[-MAX_STDERR:]
-
-    def close(self) -> None:
-        self._loop.remove_reader(self._reading)
-        self._reading.close()
-        self.writing.close()
 
 
 class McpConnection:
@@ -113,10 +91,10 @@ class McpConnection:
     async def _run(self) -> None:
         """Stay connected until the server ends or `stop` is called; record the reason."""
         # One task, since the SDK's scopes must be left where they were entered.
-        with closing(_EndOfStderr()) as stderr:
+        with closing(Output(0, MAX_STDERR)) as stderr:
             with CapturedError() as captured, self._scope:
                 async with Client(
-                    self._transport(stderr.writing),
+                    self._transport(stderr.pipe),
                     client_info=mcp_types.Implementation(name="chat-loop", version=__version__),
                     cache=None,
                 ) as client:
@@ -127,7 +105,7 @@ class McpConnection:
                     self.ready.set()
                     await anyio.sleep_forever()
             stderr.read()
-            last_line = stderr.text.decode("utf-8", "replace").strip().rpartition("\n")[2]
+            last_line = stderr.text().strip().rpartition("\n")[2]
         self._client = None
         problem = self._problem(captured.error, mcp_tools.clean_text(last_line, MAX_REASON))
         was_connected = self.state.state == "connected"

@@ -50,11 +50,7 @@ async def run_command(
     command: str, root: Path, environment: Mapping[str, str], seconds: float
 ) -> str:
     """Run a command of sh in `root`; return its exit code and output. Raises ChatLoopError."""
-    loop = asyncio.get_running_loop()
-    output = _Output()
-    reading, writing = os.pipe()
-    os.set_blocking(reading, False)
-    try:
+    with contextlib.closing(Output(MAX_BYTES, MAX_BYTES)) as output:
         try:
             # Not through asyncio: cancelled now, it would end the shell and forget its children.
             process = subprocess.Popen(  # noqa: ASYNC220 - it returns as soon as the process is there
@@ -62,30 +58,24 @@ async def run_command(
                 cwd=root,
                 env=dict(environment),
                 stdin=subprocess.DEVNULL,
-                stdout=writing,
-                stderr=writing,
+                stdout=output.pipe,
+                stderr=output.pipe,
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             raise ChatLoopError(f"The command cannot be run: {reason}.") from error
-        finally:
-            os.close(writing)
         exit_code = asyncio.ensure_future(asyncio.to_thread(process.wait))
-        loop.add_reader(reading, lambda: output.read(reading) or loop.remove_reader(reading))
         code = None
         try:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     code = await asyncio.shield(exit_code)
         finally:
-            loop.remove_reader(reading)
             await _end_group(process, exit_code)
             for _ in range(MAX_BYTES // _PIECE):  # somebody who left the group may still print
-                if not output.read(reading):
+                if not output.read():
                     break
-    finally:
-        os.close(reading)
     text = output.text()
     if code is None:
         late = f"It took longer than {seconds:.0f} seconds and was stopped."
@@ -110,26 +100,37 @@ async def _end_group(process: subprocess.Popen[bytes], exit_code: asyncio.Future
         process.wait()  # also when canceled a second time; a killed shell is gone at once
 
 
-class _Output:
-    """The beginning and the end of what a command prints."""
+class Output:
+    """A pipe for what processes print; its `first` and its `last` bytes are kept."""
 
-    def __init__(self) -> None:
+    def __init__(self, first: int, last: int) -> None:
+        reading, writing = os.pipe()
+        os.set_blocking(reading, False)
+        self.pipe = os.fdopen(writing, "wb", 0)
+        self._reading = os.fdopen(reading, "rb", 0)
+        self._first, self._last = first, last
         self._data = bytearray()
         self._omitted = 0
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(reading, self.read)
 
-    def read(self, descriptor: int) -> bool:
-        """Read available bytes. Return False at the end, True even when there are none yet."""
-        try:
-            piece = os.read(descriptor, _PIECE)
-        except BlockingIOError:
-            return True
+    def read(self) -> bool:
+        """Take what is in the pipe. Return False when it is empty."""
+        piece = self._reading.read(_PIECE) or b""
         self._data += piece
-        excess = max(0, len(self._data) - 2 * MAX_BYTES)
-        del self._data[MAX_BYTES : MAX_BYTES + excess]
+        excess = max(0, len(self._data) - self._first - self._last)
+        del self._data[self._first : self._first + excess]
         self._omitted += excess
         return bool(piece)
 
     def text(self) -> str:
+        """Return the text without its last line ends; a note stands for what is not kept."""
         note = f"\n[… {self._omitted:,} bytes left out …]\n" if self._omitted else ""
-        data = self._data[:MAX_BYTES] + note.encode() + self._data[MAX_BYTES:]
+        data = self._data[: self._first] + note.encode() + self._data[self._first :]
         return data.decode("utf-8", "replace").rstrip("\n")
+
+    def close(self) -> None:
+        """Close the pipe."""
+        self._loop.remove_reader(self._reading)
+        self._reading.close()
+        self.pipe.close()

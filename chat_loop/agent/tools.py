@@ -145,12 +145,6 @@ class Toolbox(Struct):
         return tool, arguments
 
 
-async def refuse(calls: Sequence[ToolCall], reason: str) -> AsyncGenerator[ToolReturned]:
-    """Run none of the calls; tell the model why."""
-    for call in calls:
-        yield ToolReturned(id=call.id, name=call.name, text=reason, failed=True, seconds=0.0)
-
-
 def call_text(title: str, arguments: Arguments) -> str:
     """Return the full text of a call: a line per argument, multi-line texts below their names."""
     lines = [f"{title}:"]

@@ -107,8 +107,6 @@ class AnthropicProvider(wire.WireProvider):
                 reply.usage = usage_of(event.get("usage"), reply.usage)
             case "message_stop":
                 reply.done = True
-            case "error":
-                raise self._service.refusal_error(None, event)
 
 
 def content_of(message: Message) -> str | list[dict[str, object]]:

@@ -44,6 +44,10 @@ class BedrockProvider(AnthropicProvider):
         self._credentials_errors = (BotoCoreError, RuntimeError)
         return anthropic, client, anthropic.AnthropicError
 
+    def _encode(self, body: object) -> dict[str, object]:
+        """Return the body as it is: the SDK moves parts of it to other places, and signs it."""
+        return {"body": body}
+
     def _batches(self, stream: Any, reply: Reply) -> AsyncGenerator[Iterable[Mapping[str, object]]]:
         return batches_of(self._events(stream), lambda: reply.started)
 
@@ -60,7 +64,7 @@ class BedrockProvider(AnthropicProvider):
                 yield event
         except self._sdk_error as error:  # an error inside the stream
             body = getattr(error, "body", None)
-            yield body if isinstance(body, dict) else {"type": "error"}
+            yield {"error": body if body and isinstance(body, dict) else {"type": "error"}}
         except (ParserError, ResponseParserError, *trusted) as error:
             raise ValueError("not an event stream") from error
 

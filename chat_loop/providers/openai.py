@@ -166,8 +166,6 @@ class OpenAIProvider(wire.WireProvider):
         return super()._adapt(status, error, request)
 
     def _read(self, event: Mapping[str, object], reply: Reply) -> None:
-        if event.get("error"):
-            raise self._service.refusal_error(None, event)
         read_chunk(event, reply)
         if reply.stop is None or not reply.calls:
             return
@@ -185,6 +183,8 @@ def read_chunk(event: object, reply: Reply) -> None:
         reply.usage = usage_of(counts)
     for choice in list_at(event, "choices"):
         delta = value_at(choice, "delta")
+        if delta is None:  # from a server that does not stream
+            delta = value_at(choice, "message")
         thoughts = (text_at(delta, name) for name in REASONING)
         reply.add_thinking(next(filter(None, thoughts), ""))
         reply.add_text(text_at(delta, "content"))

@@ -86,23 +86,29 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
                 break
         general = 300 if status < 400 else 400 if status < 500 else 500
         row = TABLE.statuses.get(status) or TABLE.statuses[general]
+        is_page = isinstance(body, str) and re.match(r"\s*<(!doctype )?html", body, re.IGNORECASE)
+        if is_page and status in (401, 403):  # of something before the service, which saw no key
+            row = TABLE.network["page"]
         location = short(headers.get("location", "")) or "nowhere"
         error = row.make(ending, location=location, **asdict(self))
         if error.retryable:
             error.retry_after = retry_after(headers.get("retry-after"))
-        if status == 429 and error.retry_after is not None:
-            error.hint = f"Wait {error.retry_after:.0f} s, then send the query again."
+        if status == 429 and (wait := round(error.retry_after or 0)):
+            time = f"{wait} s" if wait < 120 else f"{-(-wait // 60):,} minutes"
+            error.hint = f"Wait {time}, then send the query again."
         if isinstance(error, errors.ContextTooLong):
             error.window = window_from_error(ending)
         return error
 
     def failure_error(self, cause: BaseException, *, started: bool) -> ProviderError:
         """Return the error for a broken call: httpx's error, or a ValueError for a bad body."""
-        reason = root_reason(cause)
+        reason, text = root_reason(cause), short(str(cause))
         names = [base.__name__ for base in type(cause).__mro__]
+        if "RemoteProtocolError" in names and re.search("disconnected|closed", text):
+            names = []  # the end of a connection, for which httpx has no other class
         names.append("broken" if started else "closed")
         name = next(filter(TABLE.network.get, names))
-        error = self._network_error(name, started=started, reason=reason, text=short(str(cause)))
+        error = self._network_error(name, started=started, reason=reason, text=text)
         refused = f": {os.strerror(errno.ECONNREFUSED).lower()}"
         if is_local_address(f"http://{self.host}") and reason == refused:
             error.retryable = False  # nobody will listen on this machine in a few seconds

@@ -83,16 +83,21 @@ async def batches_of(
 
 
 class EventStream:
-    """Reads the JSON of each event of a `text/event-stream` from pieces of any size."""
+    """Reads the JSON of each event of a `text/event-stream` from pieces of any size. A body that is
+    one JSON object, as of an error, counts as one event.
+    """
 
     def __init__(self) -> None:
         self.done = False  # the end mark of Chat Completions has come
         self._rest = bytearray()  # of a line whose end has not come
         self._data: list[bytes] = []  # the lines of an event whose end has not come
         self._total = 0
+        self._is_object = False
 
     def feed(self, piece: bytes) -> Iterator[Mapping[str, object]]:
         """Yield the events that `piece` ends. Raises OversizedBody, and ValueError on nonsense."""
+        if not self._total:
+            self._is_object = piece.lstrip().startswith(b"{")
         self._total += len(piece)
         if self._total > LARGEST_REPLY:
             raise OversizedBody(f"more than {LARGEST_REPLY >> 20} MB in one reply")
@@ -103,7 +108,8 @@ class EventStream:
             self._rest.clear()
         self._rest += rest
         for line in lines:
-            text = line[5:].strip() if line.startswith(b"data:") else b""
+            is_data = self._is_object or line.startswith(b"data:")
+            text = line.removeprefix(b"data:").strip() if is_data else b""
             if data and (text == DONE or line in (b"", b"\r")):
                 yield _decode(b"\n".join(data))
                 data.clear()

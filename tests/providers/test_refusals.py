@@ -120,6 +120,34 @@ def refused_certificate() -> ssl.SSLCertVerificationError:
             "The connection to api.test ended in the middle of the reply: connection reset by peer.",
             "Send the query again.",
         ),
+        (
+            httpx2.RemoteProtocolError("Server disconnected without sending a response."),
+            False,
+            ConnectionFailed,
+            "api.test closed the connection before it answered.",
+            NETWORK,
+        ),
+        (
+            httpx2.RemoteProtocolError("peer closed connection (incomplete chunked read)"),
+            True,
+            StreamBroken,
+            "The connection to api.test ended in the middle of the reply.",
+            "Send the query again.",
+        ),
+        (
+            httpx2.RemoteProtocolError("illegal status line: b'SSH-2.0'"),
+            False,
+            ConnectionFailed,
+            "api.test sent no valid HTTP: illegal status line: b'SSH-2.0'.",
+            "Check the provider's address; another program may listen there.",
+        ),
+        (
+            httpx2.DecodingError("Error -3 while decompressing data"),
+            False,
+            ConnectionFailed,
+            "api.test sent something that cannot be unpacked.",
+            NETWORK,
+        ),
     ],
 )
 def test_a_broken_call(
@@ -269,9 +297,30 @@ def test_a_failure_without_words(body: object) -> None:
     assert SERVICE.refusal_error(500, body).message == "api.test failed (500)."
 
 
-def test_a_limit_with_a_time_says_how_long_to_wait() -> None:
-    error = SERVICE.refusal_error(429, None, {"retry-after": "2"})
-    assert (error.retry_after, error.hint) == (2.0, "Wait 2 s, then send the query again.")
+@pytest.mark.parametrize(
+    ("header", "seconds", "hint"),
+    [
+        ("2", 2.0, "Wait 2 s, then send the query again."),
+        ("601", 601.0, "Wait 11 minutes, then send the query again."),
+        ("-5", 0.0, LATER),
+        ("soon", None, LATER),
+    ],
+)
+def test_a_limit_with_a_time_says_how_long_to_wait(
+    header: str, seconds: float | None, hint: str
+) -> None:
+    error = SERVICE.refusal_error(429, None, {"retry-after": header})
+    assert (error.retry_after, error.hint) == (seconds, hint)
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_page_in_front_of_the_service_says_nothing_of_the_key(status: int) -> None:
+    page = "<!DOCTYPE html><html><title>Just a moment...</title></html>"
+    error = SERVICE.refusal_error(status, page)
+    assert type(error) is RequestRejected
+    refused = f"api.test refused the request with a web page ({status}): Just a moment..."
+    assert error.message == refused
+    assert error.hint == "Check the provider's address; a login page or a proxy may answer for it."
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from unittest.mock import ANY
 
 import pytest
 from hypothesis import given
@@ -19,6 +20,7 @@ from chat_loop.errors import (
     AuthenticationFailed,
     ConnectionFailed,
     NoProvider,
+    Overloaded,
     ProviderError,
     RequestRejected,
     StreamBroken,
@@ -28,7 +30,7 @@ from chat_loop.providers import anthropic, openai
 from chat_loop.providers.capabilities import LARGEST_COUNT
 from chat_loop.providers.refusals import MAX_WAIT, retry_after
 from chat_loop.providers.stream import LARGEST_EVENT, EventStream
-from chat_loop.values import Usage
+from chat_loop.values import Message, Request, Usage
 from tests.support.headless import run, said, saved
 from tests.support.providers import (
     MakeProvider,
@@ -131,6 +133,29 @@ def test_a_page_instead_of_a_stream(server: Loopback, provider_at: MakeProvider)
     assert type(error) is RequestRejected
     assert error.message == f"{host(server)} answered with text/html instead of a stream."
     assert error.hint == "Check the provider's address; a login page or a proxy may answer for it."
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_an_error_that_counts_as_a_success(
+    server: Loopback, provider_at: MakeProvider, indent: int | None
+) -> None:
+    body = json.dumps({"error": {"message": "The model is not loaded."}}, indent=indent).encode()
+    server.enqueue(Reply(body=body, headers={"content-type": "application/json"}))
+
+    error = failure_of(provider_at(server.url))
+
+    assert type(error) is Overloaded
+    assert error.message == f"{host(server)} failed (error): The model is not loaded."
+
+
+@pytest.mark.parametrize("make", [openai_at, compatible_at])
+def test_a_server_that_does_not_stream(server: Loopback, make: MakeProvider) -> None:
+    choice = {"message": {"role": "assistant", "content": "Hi."}, "finish_reason": "stop"}
+    usage = {"prompt_tokens": 3, "completion_tokens": 2}
+    body = json.dumps({"choices": [choice], "usage": usage}).encode()
+    server.enqueue(Reply(body=body, headers={"content-type": "application/json"}))
+
+    assert events_of(make(server.url)) == [TextDelta("Hi."), DONE]
 
 
 @pytest.mark.parametrize("status", [301, 307, 308])
@@ -450,3 +475,15 @@ def test_a_refusal_of_any_size_is_a_sentence(
 
     assert isinstance(error, ProviderError)
     assert len(error.message) < 400
+
+
+def test_a_request_is_json_in_utf_8(server: Loopback, provider_at: MakeProvider) -> None:
+    server.enqueue(reply(chunks=("Hi",)))
+    question = Request(system="", messages=(Message("user", "é🎉\u2028 \ud83c"),))
+
+    events_of(provider_at(server.url), question)
+
+    (received,) = server.requests
+    assert received.headers["content-type"] == "application/json"
+    assert received.body["messages"] == [{"role": "user", "content": ANY}]
+    assert "é🎉\u2028 \N{REPLACEMENT CHARACTER}" in json.dumps(received.body, ensure_ascii=False)
