@@ -563,9 +563,10 @@ def test_a_reply_is_read_at_most_thirty_times_a_second() -> None:
     asyncio.run(stream())
 
 
-@pytest.mark.parametrize("end", ["-", " - "])
-def test_an_item_that_a_stop_cut_off_makes_no_heading(end: str) -> None:
-    text = f"These are left:\n{end}"
-    assert sent([*text]) == sent(["These are left:"])
-    assert prose(text) == prose("These are left:")
+@pytest.mark.parametrize("end", ["-", " - ", "-\n"])
+@pytest.mark.parametrize("quote", ["", "> "])
+def test_an_item_that_a_stop_cut_off_makes_no_heading(end: str, quote: str) -> None:
+    text = f"{quote}These are left:\n{quote}{end}"
+    assert sent([*text]) == sent([f"{quote}These are left:"])
+    assert prose(text) == prose(f"{quote}These are left:")
     assert "<h" in prose("Title\n---"), "a line of several dashes is an underline"
