@@ -60,7 +60,6 @@ ESCAPE_SECONDS = 0.1
 TWICE_SECONDS = 1.5
 """Ctrl-C pressed again within this time quits."""
 STATUS_SECONDS = 1.0
-MULTILINE_HINT = "several lines: an empty one ends them, Ctrl-C gives up"
 
 
 class _Output(Vt100_Output):
@@ -147,7 +146,7 @@ class Composer(Reader):
                 self._line,
                 self._answer_line,
                 prompt=self._prompt,
-                question=lambda: self._question if self._answer is not None else None,
+                question=lambda: self._question,
                 live=lambda: self._live,
                 status=lambda: self._toolbar,
                 is_hidden=lambda: self._hidden,
@@ -258,7 +257,7 @@ class Composer(Reader):
 
     def offer(self, text: str, hint: str = EDIT_HINT) -> bool:
         self._take_back(Entry(self._pastes.fold(text, EDITED_CHARACTERS, EDITED_LINES), []))
-        self._mode.offered = hint
+        self._mode.offered, self._mode.hint = True, hint
         return True
 
     def enter(self, text: str) -> None:
@@ -294,7 +293,7 @@ class Composer(Reader):
         """Return the keys that stop, leave, suspend and take back."""
         keys = KeyBindings()
         mode, at_line = self._mode, filters.has_focus(DEFAULT_BUFFER)
-        is_asked = Condition(lambda: self._answer is not None)
+        is_asked = Condition(lambda: bool(self._question))
         is_busy = Condition(lambda: self._busy) & ~is_asked
         is_alone = Condition(lambda: not self._app.key_processor.input_queue)  # else an Alt key
         is_escape = is_alone & ~filters.vi_insert_mode
@@ -426,14 +425,9 @@ class Composer(Reader):
     def _status_line(self, size: Size) -> str:
         if size.columns < NARROW or size.rows < 4:
             return ""
-        if self._mode.multiline:
-            text = MULTILINE_HINT
-        elif self._mode.offered:
-            text = self._mode.offered
-        else:
-            if not self._busy or self._status_columns != size.columns:
-                self._status_text, self._status_columns = self._status(), size.columns
-            text = self._status_text
+        if not self._busy or self._status_columns != size.columns:
+            self._status_text, self._status_columns = self._status(), size.columns
+        text = self._mode.hint or self._status_text
         if self._entries:
             text = f"queued: {len(self._entries)} · {text}"
         return cut_to(f" {text}", size.columns) if text else ""

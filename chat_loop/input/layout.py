@@ -25,13 +25,13 @@ def composer_layout(
     answer: Buffer,
     *,
     prompt: Callable[[], StyleAndTextTuples],
-    question: Callable[[], str | None],
+    question: Callable[[], str],
     live: Callable[[], str],
     status: Callable[[], str],
     is_hidden: Callable[[], bool],
 ) -> Layout:
     """Return the layout: a question shows `answer` instead of `line`; `is_hidden` hides both."""
-    is_asked = Condition(lambda: question() is not None)
+    is_asked = Condition(lambda: bool(question()))
     shows_line = ~is_asked & Condition(lambda: not is_hidden())
     search = SearchBufferControl(Buffer(), input_processors=[processors.ReverseSearchProcessor()])
     marks = [
@@ -58,7 +58,7 @@ def composer_layout(
         BufferControl(answer),
         wrap_lines=True,
         dont_extend_height=True,
-        get_line_prefix=lambda number, wrap: "" if number or wrap else question() or "",
+        get_line_prefix=lambda number, wrap: "" if number or wrap else question(),
     )
     changing = FormattedTextControl(lambda: _fragments(live()))
     changing_window = Window(changing, wrap_lines=True, dont_extend_height=True)
