@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from chat_loop.display.markdown.stream import MarkdownStream
 
 DRAW_SECONDS = 1 / 30  # between two drawings of a reply that streams
-DRAW_SHARE = 0.1  # the largest share of the time for drawing, however long a paragraph is
+DRAW_SHARE = 0.1  # the largest share of a processor for drawing, however long a paragraph is
 
 
 class ReplyText:
@@ -72,7 +72,7 @@ class ReplyText:
     def _draw(self) -> None:
         """Write the pieces that came, and begin a pause."""
         self._timer = None
-        began = time.monotonic()
+        began = time.thread_time()
         text = self._take(ended=False)
         if self._stream is None:
             self._write(text)
@@ -80,8 +80,8 @@ class ReplyText:
         if rendered := self._stream.feed(text):
             self._write(rendered)
         self._preview(self._stream.preview())
-        now = time.monotonic()
-        self._next_draw = now + max(DRAW_SECONDS, (now - began) / DRAW_SHARE)
+        took = time.thread_time() - began
+        self._next_draw = time.monotonic() + max(DRAW_SECONDS, took / DRAW_SHARE)
 
     def _take(self, *, ended: bool) -> str:
         """Return the pieces that came, but for a carriage return that may belong to a newline."""

@@ -68,6 +68,15 @@ def cut_to(text: str, columns: int, ellipsis: str = "…") -> str:
     return f"{start.rstrip(' .')}{ellipsis}"
 
 
+def rows_of(line: str, columns: int) -> list[str]:
+    """Return a line, which may have styles, in rows of at most so many columns."""
+    width, rows, start = _wcwidth().width(line), list[str](), 0
+    while not rows or start < width:
+        rows.append(_wcwidth().clip(line, start, start + columns, fillchar=""))
+        start += max(1, _wcwidth().width(rows[-1]))
+    return rows
+
+
 def padded(text: str, columns: int, *, right: bool = False) -> str:
     """Return text with blanks behind it, or before it, in so many `columns`."""
     blanks = " " * (columns - cells(text))
