@@ -49,7 +49,7 @@ DOORS = {
     "yaml": {"config.py"},
     "rich": {"display/manager.py", "display/listings.py", "display/panels.py"},
     "prompt_toolkit": {
-        *("input/composer.py", "input/layout.py", "input/keys.py"),
+        *("input/composer.py", "input/layout.py", "input/keys.py", "input/frames.py"),
         *("commands/completing.py", "input/history.py", "input/bursts.py"),
         *("browser/app.py", "browser/list.py"),
     },
@@ -128,6 +128,7 @@ TESTED_ELSEWHERE = {
     "display/markdown/theme.py": "commands/test_view_theme.py",
     "export/documents.py": "export/test_exporting.py",
     "export/markup.py": "export/test_exporting.py",
+    "input/frames.py": "input/test_composer.py",
     "input/layout.py": "input/test_composer.py",
     "input/start.py": "terminal",
     "providers/scripted.py": "subcommands/test_tour.py",

@@ -241,14 +241,10 @@ class DisplayManager:
         if self._redraws:
             self.out.send("\x1b[H\x1b[2J\x1b[3J")
 
-    def _write(self, text: str) -> None:
-        self.out.write(text)
-        self.out.flush()
-
     def _close_line(self) -> None:
         self._reply.finish()
         if self._line_open:
-            self._write("\n")
+            self.out.write("\n")
             self._line_open = False
 
     def _new_reply(self, leads: int = 0) -> ReplyText:
@@ -261,7 +257,7 @@ class DisplayManager:
 
     def _write_reply(self, text: str) -> None:
         self._line_open = True
-        self._write(text)
+        self.out.write(text)
 
     def _text(self, text: str) -> None:
         if not self._in_reply:
@@ -269,7 +265,7 @@ class DisplayManager:
             name = f"{one_line(self.agent, 60)}:"
             self._reply = self._new_reply(cells(name))
             label = f"\x1b[{theme_of(self.theme).name}m{name}\x1b[0m" if self.theme else f"{name} "
-            self._write(label)
+            self.out.write(label)
             self._in_reply, self._line_open, self._in_thinking = True, True, False
         self.waiting.postpone()
         self._reply.feed(text)
@@ -282,7 +278,6 @@ class DisplayManager:
             self._in_thinking = self._line_open = True
         self.waiting.postpone()
         self.console.print(printable(text), style="dim", end="")
-        self.out.flush()
 
     def _reply_ended(self, event: events.ReplyEnded) -> None:
         self.begin_waiting()  # what comes of the text later begins anew
@@ -353,7 +348,7 @@ class DisplayManager:
         hint = " · Esc to skip" if event.optional else STOP_HINT
         self.begin_waiting(text, hint=hint, at_once=True)
         if not self._redraws:
-            self._write(text)
+            self.out.write(text)
             self._line_open = True
 
     def _summary_ended(self, event: events.SummaryEnded) -> None:
@@ -368,7 +363,7 @@ class DisplayManager:
         elif self._redraws:
             self.prose(f"{text} ✓", indent=3)
         else:
-            self._write(" ✓\n")
+            self.out.write(" ✓\n")
             self._line_open = False
 
     def _summary_prepared(self, event: events.SummaryPrepared) -> None:

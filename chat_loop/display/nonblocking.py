@@ -1,24 +1,22 @@
 """Standard output that never waits for the terminal.
 
-Bytes that a slow or stopped terminal does not take at once are buffered, and a thread writes them
-when it does: the reply that streams is still read and saved, and Ctrl-C still stops it.
+Bytes that a slow or stopped terminal does not take at once are buffered, and the event loop writes
+them when it does: the reply that streams is still read and saved, and Ctrl-C still stops it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import io
 import os
-import selectors
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from typing import Any, TextIO
 
 CHUNK = 65536  # bytes that are offered to the terminal at once
-_PAUSE_SECONDS = 0.01
-_POLL_SECONDS = 1.0
+PAUSE_SECONDS = 0.01  # until the terminal is offered the rest
 
 
 class NonblockingTerminal(io.RawIOBase):
@@ -31,9 +29,8 @@ class NonblockingTerminal(io.RawIOBase):
         except OSError:
             super().close()  # or the finalizer closes what was not opened
             raise
-        self._changed = threading.Condition()
         self._buffer = bytearray()
-        self._problem: OSError | None = None
+        self._timer: asyncio.TimerHandle | None = None
 
     def fileno(self) -> int:
         """Return the descriptor that was given: settings that others change belong to it."""
@@ -47,57 +44,43 @@ class NonblockingTerminal(io.RawIOBase):
 
     def write(self, data: Any) -> int:
         """Take all of `data`. Raises OSError, maybe later, when the terminal is gone."""
-        with self._changed:
-            if self._problem is not None:
-                raise self._problem
-            if self._buffer:
-                self._buffer += data
-                return len(data)
-            written = 0
-            with contextlib.suppress(BlockingIOError):
-                written = os.write(self._output, data)  # nearly always all of it
-            if written < len(data):
-                self._buffer += data[written:]
-                threading.Thread(target=self._write_rest, daemon=True, name="terminal").start()
+        self._buffer += data
+        if self._timer is None:
+            self._write_rest()
         return len(data)
 
     def drain(self) -> None:
         """Wait until the terminal has taken everything, or is gone."""
-        with self._changed:
-            self._changed.wait_for(lambda: not self._buffer)
+        with contextlib.suppress(OSError):
+            while self._buffer:
+                self._write_some()
+                time.sleep(PAUSE_SECONDS if self._buffer else 0)
 
     def close(self) -> None:
         """Close the own descriptor; what is still buffered is dropped."""
         if not self.closed:
             super().close()
-            with self._changed:
-                self._buffer.clear()
-                os.close(self._output)
+            self._buffer.clear()
+            os.close(self._output)
 
     def _write_rest(self) -> None:
-        # Not select(): that takes no descriptor above 1023.
-        with selectors.DefaultSelector() as selector:
-            with self._changed:
-                if self.closed:
-                    return
-                selector.register(self._output, selectors.EVENT_WRITE)
-            while True:
-                selector.select(_POLL_SECONDS)  # nothing wakes it when the descriptor is closed
-                before = len(self._buffer)
-                with self._changed:
-                    try:
-                        while self._buffer:
-                            del self._buffer[: os.write(self._output, self._buffer[:CHUNK])]
-                    except BlockingIOError:
-                        pass
-                    except OSError as error:
-                        self._problem = error
-                        self._buffer.clear()
-                    if not self._buffer:
-                        self._changed.notify_all()
-                        return
-                if len(self._buffer) >= before:  # it says that it has room, and has too little
-                    time.sleep(_PAUSE_SECONDS)
+        """Write what the terminal takes now, and in an event loop the rest a little later."""
+        self._timer = None
+        self._write_some()
+        if self._buffer:
+            with contextlib.suppress(RuntimeError):  # no loop: the next text or `drain` writes it
+                loop = asyncio.get_running_loop()
+                self._timer = loop.call_later(PAUSE_SECONDS, self._write_rest)
+
+    def _write_some(self) -> None:
+        try:
+            while self._buffer:
+                del self._buffer[: os.write(self._output, self._buffer[:CHUNK])]
+        except BlockingIOError:
+            pass
+        except OSError:
+            self._buffer.clear()
+            raise
 
 
 def _open_again(descriptor: int) -> int:

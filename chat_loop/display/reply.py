@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from chat_loop.display.markdown.stream import MarkdownStream
 
 DRAW_SECONDS = 1 / 30  # between two drawings of a reply that streams
-DRAW_SHARE = 0.1  # the largest share of the time for drawing, however long a paragraph is
+DRAW_SHARE = 0.1  # the largest share of a processor for drawing, however long a paragraph is
 
 
 class ReplyText:
     """Takes a reply in pieces and passes it to `write`: through `stream` as markdown, as far as it
     is certain, or as it is. `preview` gets the text that is held back.
 
-    Raises OSError when the terminal is gone, which may be known only with a later piece.
+    Raises OSError when the terminal is gone, which may be known only at the end.
     """
 
     def __init__(
@@ -35,19 +35,25 @@ class ReplyText:
         self._write, self._preview = write, preview
         self._stream = stream
         self._pieces: list[str] = []
-        self._return = ""  # a carriage return at the end of a piece, which may belong to a newline
         self._timer: asyncio.TimerHandle | None = None
+        self._next_draw = 0.0  # the earliest time of the next drawing
 
     def feed(self, text: str) -> None:
         """Take the next piece."""
         if not self.begun:
             text, self.begun = text.lstrip("\n"), True
         self._open = True
-        text = self._return + text
-        self._return = "\r" if text.endswith("\r") else ""
-        self._pieces.append(printable(text.removesuffix(self._return)))
-        if self._timer is None:
+        self._pieces.append(text)
+        if self._timer is not None:
+            return
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            loop = None
+        if self._stream is None or loop is None:
             self._draw()
+        else:  # behind the other pieces that came with this one
+            self._timer = loop.call_at(max(self._next_draw, loop.time()), self._draw)
 
     def finish(self) -> None:
         """Write the rest before other output."""
@@ -57,9 +63,7 @@ class ReplyText:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        text = "".join((*self._pieces, printable(self._return)))
-        self._return = ""
-        self._pieces.clear()
+        text = self._take(ended=True)
         if self._stream is not None:
             text = (self._stream.feed(text) if text else "") + self._stream.finish()
         if text:
@@ -68,23 +72,23 @@ class ReplyText:
     def _draw(self) -> None:
         """Write the pieces that came, and begin a pause."""
         self._timer = None
-        if not self._pieces:
-            return
-        began = time.monotonic()
-        text = "".join(self._pieces)
-        self._pieces.clear()
+        began = time.thread_time()
+        text = self._take(ended=False)
         if self._stream is None:
             self._write(text)
             return
         if rendered := self._stream.feed(text):
             self._write(rendered)
         self._preview(self._stream.preview())
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
-            return
-        pause = max(DRAW_SECONDS, (time.monotonic() - began) / DRAW_SHARE)
-        self._timer = loop.call_later(pause, self._draw)
+        took = time.thread_time() - began
+        self._next_draw = time.monotonic() + max(DRAW_SECONDS, took / DRAW_SHARE)
+
+    def _take(self, *, ended: bool) -> str:
+        """Return the pieces that came, but for a carriage return that may belong to a newline."""
+        text = "".join(self._pieces)
+        rest = "\r" if text.endswith("\r") and not ended else ""
+        self._pieces = [rest] if rest else []
+        return printable(text.removesuffix(rest))
 
 
 def markdown_on(out: TextIO, theme: str, *, wraps: bool, leads: int = 0) -> MarkdownStream:

@@ -102,23 +102,24 @@ class RowTable:
             date = "unknown" if row.updated is None else f"{row.updated:%Y-%m-%d %H:%M}"
             folder = re.split(r"[/\\]", row.project.rstrip("/\\"))[-1]
             unknown = row.queries is None or row.tokens is None
-            row_facts = (
-                date if exact else age_text(row.updated, now),
-                steady_text(folder, 20) if has_projects else "",
-                steady_text(row.git_branch, 20) if has_branches else "",
-                steady_text(row.agent, 20) if has_agents else "",
-                "" if row.queries is None else plural(row.queries, "query"),
-                "" if unknown else f"{compact_number(row.tokens or 0)} tokens",
-                dollars_text(price) if price else "",
-                ODD.get(row.state, ""),
-                row.id if exact else "",
+            row_facts = (  # from which width on, True for alignment at the right, and the text
+                (0, True, date if exact else age_text(row.updated, now)),
+                (MIN_SHORT, False, steady_text(folder, 20) if has_projects else ""),
+                (MIN_BRANCH, False, steady_text(row.git_branch, 20) if has_branches else ""),
+                (MIN_FULL, False, steady_text(row.agent, 20) if has_agents else ""),
+                (MIN_FULL, True, "" if row.queries is None else plural(row.queries, "query")),
+                (MIN_SHORT, True, "" if unknown else f"{compact_number(row.tokens or 0)} tokens"),
+                (MIN_FULL, True, dollars_text(price) if price else ""),
+                (0, False, ODD.get(row.state, "")),
+                (MIN_SHORT, False, row.id if exact else ""),
             )
             facts.append(row_facts)
-        self._columns = [
-            (min_width, _aligned(texts, right=right))
-            for (min_width, right), texts in zip(_COLUMNS, zip(*facts, strict=True), strict=False)
-            if any(texts)
-        ]
+        self._columns = []
+        for column in zip(*facts, strict=True):
+            least, right, _ = column[0]
+            texts = [text for _, _, text in column]
+            if any(texts):
+                self._columns.append((least, _aligned(texts, right=right)))
         names = ("".join((name_text(row, MAX_NAME), *_notes(row))) for row in rows)
         self._name_width = max(map(cells, names), default=0)
 
@@ -135,15 +136,6 @@ class RowTable:
         blanks = " " * (room - cells(name + compacted + tags))
         parts = (number, ""), (name, ""), (compacted, "dim"), (tags, "cyan")
         return [*parts, (f"{blanks}{line}".rstrip(), "dim")]
-
-
-_COLUMNS = (
-    *((0, True), (MIN_SHORT, False), (MIN_BRANCH, False), (MIN_FULL, False), (MIN_FULL, True)),
-    *((MIN_SHORT, True), (MIN_FULL, True), (0, False), (MIN_SHORT, False)),
-)
-"""From which width on each column is shown, and True for one that is aligned at its right: age,
-project, branch, agent, queries; tokens, cost, state, id.
-"""
 
 
 def _aligned(texts: Sequence[str], *, right: bool) -> list[str]:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
-from chat_loop.display.text import cells, cut_to
+from chat_loop.display.text import cells, cut_to, rows_of
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 TURN_SECONDS = 0.12
@@ -84,13 +84,14 @@ class Screen:
         return self._out.fileno()
 
     def flush(self) -> None:
-        if self._repaint is None:
-            self._out.flush()
+        """Do nothing: what is written goes on at once."""
 
     def write(self, text: str) -> int:
         """Print text; a line that has no end yet is drawn until it has."""
         if self._repaint is None:
-            return self._out.write(text)
+            self._out.write(text)
+            self._out.flush()
+            return len(text)
         lines, newline, rest = text.rpartition("\n")
         if newline:
             self._settled.append(f"{self._open}{lines}\n")
@@ -109,8 +110,7 @@ class Screen:
     def send(self, sequence: str) -> None:
         """Send a sequence that takes no place on the screen."""
         if self._repaint is None:
-            self._out.write(sequence)
-            self._out.flush()
+            self.write(sequence)
         else:
             self._settled.append(sequence)
             self._repaint()
@@ -134,8 +134,7 @@ class Screen:
         """Write what is left; from now on text goes straight to the terminal."""
         self._repaint, text = None, self.take() + self._open
         self._open = self._preview = ""
-        self._out.write(text)
-        self._out.flush()
+        self.write(text)
 
     def take(self) -> str:
         """Return the text that is settled since the last time."""
@@ -144,17 +143,14 @@ class Screen:
         return text
 
     def live(self, columns: int, rows: int) -> str:
-        """Return the lines that still change: at most the last `rows` rows of them."""
-        text = f"{self._open}{self._preview}"
-        lines = [_tail(line, columns * rows) for line in text.split("\n")]
+        """Return the lines that still change as rows: at most the last `rows` of them."""
+        if rows < 1:
+            return ""
+        lines = f"{self._open}{self._preview}".split("\n")
         if notice := self.waiting.line(columns):
             lines = [*filter(None, lines), notice]
-        height = 0
-        for number in range(len(lines) - 1, -1, -1):
-            height += max(1, -(-cells(_STYLE.sub("", lines[number])) // columns))
-            if height > rows:
-                return "\n".join(lines[number + 1 :])
-        return "\n".join(lines)
+        tails = (_tail(line, columns * rows) for line in lines)
+        return "\n".join([row for tail in tails for row in rows_of(tail, columns)][-rows:])
 
 
 def _tail(line: str, length: int) -> str:

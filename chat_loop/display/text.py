@@ -38,12 +38,18 @@ def one_line(text: str, length: int = 200) -> str:
 def wrapped(text: str, width: int, indent: int) -> str:
     """Wrap each line to `width` columns, with further ones indented by `indent` if possible."""
     indent = indent if 2 * indent <= width else min(4, width // 4)
-    wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
-    wrapper.subsequent_indent = " " * indent
-    lines = []
+    wrap = textwrap.wrap if text.isascii() else _wcwidth().wrap
+    lines: list[str] = []
     for line in printable(text).split("\n"):
-        wrapper.initial_indent = " " * (len(line) - len(line.lstrip(" ")))
-        lines.append(wrapper.fill(line.lstrip(" ")))
+        words = line.lstrip(" ")
+        lines += wrap(
+            words,
+            width,
+            initial_indent=line[: len(line) - len(words)],
+            subsequent_indent=" " * indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        ) or [""]
     return "\n".join(lines)
 
 
@@ -60,6 +66,15 @@ def cut_to(text: str, columns: int, ellipsis: str = "…") -> str:
         return ""
     start = text[: columns - 1] if text.isascii() else _wcwidth().clip(text, 0, columns - 1)
     return f"{start.rstrip(' .')}{ellipsis}"
+
+
+def rows_of(line: str, columns: int) -> list[str]:
+    """Return a line, which may have styles, in rows of at most so many columns."""
+    width, rows, start = _wcwidth().width(line), list[str](), 0
+    while not rows or start < width:
+        rows.append(_wcwidth().clip(line, start, start + columns, fillchar=""))
+        start += max(1, _wcwidth().width(rows[-1]))
+    return rows
 
 
 def padded(text: str, columns: int, *, right: bool = False) -> str:

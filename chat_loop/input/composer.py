@@ -31,7 +31,6 @@ from prompt_toolkit.filters import Always, Condition, Filter, is_searching
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.input.typeahead import get_typeahead
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent, merge_key_bindings
-from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.styles import Style
 
 from chat_loop.display.nonblocking import drain
@@ -40,6 +39,7 @@ from chat_loop.display.text import cut_to, printable, wrapped
 from chat_loop.errors import ChatLoopError
 from chat_loop.input import editor
 from chat_loop.input.bursts import BurstInput
+from chat_loop.input.frames import FrameOutput
 from chat_loop.input.history import PrivateHistory
 from chat_loop.input.keys import Mode, Pastes, bindings
 from chat_loop.input.layout import composer_layout
@@ -60,17 +60,6 @@ ESCAPE_SECONDS = 0.1
 TWICE_SECONDS = 1.5
 """Ctrl-C pressed again within this time quits."""
 STATUS_SECONDS = 1.0
-MULTILINE_HINT = "several lines: an empty one ends them, Ctrl-C gives up"
-
-
-class _Output(Vt100_Output):
-    """Sends all that is drawn at a time as one piece: a terminal must not show half of it."""
-
-    is_drawing = False
-
-    def flush(self) -> None:
-        if not self.is_drawing:
-            super().flush()
 
 
 class Entry(Struct):
@@ -111,7 +100,9 @@ class Composer(Reader):
             with contextlib.suppress(OSError):
                 self._terminal = Terminal(sys.stdin.fileno())
                 self._terminal.silence(signals=False)  # else keys typed before are echoed twice
-        self._output = cast(_Output, _Output.from_pty(sys.stdout, term=os.environ.get("TERM")))
+        self._output = cast(
+            FrameOutput, FrameOutput.from_pty(sys.stdout, term=os.environ.get("TERM"))
+        )
         self._output.enable_cpr = False  # nobody needs the cursor's position; some never answer
         self._entries: deque[Entry | EOFError | KeyboardInterrupt] = deque()
         self._arrived = asyncio.Event()
@@ -121,7 +112,8 @@ class Composer(Reader):
         self._hidden = False
         self._key_at = time.monotonic()
         self._status_text, self._status_columns = "", 0
-        self._live = self._toolbar = ""
+        self._toolbar = ""
+        self._is_paint_due = False
         self._question = ""
         self._answer: asyncio.Future[str] | None = None
         """Takes the answer to the question; None while there is none."""
@@ -147,8 +139,7 @@ class Composer(Reader):
                 self._line,
                 self._answer_line,
                 prompt=self._prompt,
-                question=lambda: self._question if self._answer is not None else None,
-                live=lambda: self._live,
+                question=lambda: self._question,
                 status=lambda: self._toolbar,
                 is_hidden=lambda: self._hidden,
             ),
@@ -162,6 +153,7 @@ class Composer(Reader):
             input=BurstInput(sys.stdin, takes_text=~filters.vi_navigation_mode),
             output=self._output,
             erase_when_done=True,
+            max_render_postpone_time=None,
             reverse_vi_search_direction=True,
         )
         self._app.ttimeoutlen = ESCAPE_SECONDS
@@ -179,7 +171,7 @@ class Composer(Reader):
             self._app.run_async(handle_sigint=False, set_exception_handler=False)
         )
         self._running.add_done_callback(self._ended)
-        self._screen.attach(self._app.invalidate)
+        self._screen.attach(lambda: self._paint_soon(loop))
 
     async def close(self) -> None:
         if self._running is not None:
@@ -188,8 +180,8 @@ class Composer(Reader):
             await asyncio.gather(self._running, return_exceptions=True)
             for timer in filter(None, (self._timer, self._menu_timer)):
                 timer.cancel()
-            self._output.is_drawing = False
             with contextlib.suppress(OSError):  # the terminal is gone
+                self._output.release()
                 self._screen.detach()
         if self._terminal is not None:
             self._terminal.restore()
@@ -229,6 +221,7 @@ class Composer(Reader):
                 await self._arrived.wait()
         finally:
             self._busy = True
+            self._app.invalidate()
         entry = self._entries.popleft()
         if not isinstance(entry, Entry):
             raise entry
@@ -257,7 +250,7 @@ class Composer(Reader):
 
     def offer(self, text: str, hint: str = EDIT_HINT) -> bool:
         self._take_back(Entry(self._pastes.fold(text, EDITED_CHARACTERS, EDITED_LINES), []))
-        self._mode.offered = hint
+        self._mode.offered, self._mode.hint = True, hint
         return True
 
     def enter(self, text: str) -> None:
@@ -293,7 +286,7 @@ class Composer(Reader):
         """Return the keys that stop, leave, suspend and take back."""
         keys = KeyBindings()
         mode, at_line = self._mode, filters.has_focus(DEFAULT_BUFFER)
-        is_asked = Condition(lambda: self._answer is not None)
+        is_asked = Condition(lambda: bool(self._question))
         is_busy = Condition(lambda: self._busy) & ~is_asked
         is_alone = Condition(lambda: not self._app.key_processor.input_queue)  # else an Alt key
         is_escape = is_alone & ~filters.vi_insert_mode
@@ -321,7 +314,7 @@ class Composer(Reader):
         bind("c-\\", Always(), lambda: signal.raise_signal(signal.SIGQUIT))
         bind("c-d", is_empty & ~is_searching & ~is_multiline, lambda: self._refuse(EOFError()))
         bind("up", at_line & has_entries, self._take_back)
-        bind("c-z", Always(), lambda: self._app.suspend_to_background())  # noqa: PLW0108 - made later
+        bind("c-z", Always(), self._suspend)
         return keys
 
     def _open_menu_soon(self) -> None:
@@ -337,7 +330,8 @@ class Composer(Reader):
             line.start_completion()
 
     def _accept(self, buffer: Buffer) -> bool:
-        self._entries.append(Entry(buffer.text, self._pastes.shown))
+        if buffer.text or not self._busy:  # nobody means to queue an empty message
+            self._entries.append(Entry(buffer.text, self._pastes.shown))
         self._pastes.shown = []
         self._mode.reset()
         self._app.vi_state.reset()
@@ -357,6 +351,7 @@ class Composer(Reader):
         self._answer, self._question = None, ""
         self._answer_line.reset()
         self._app.layout.focus(self._line)
+        self._app.invalidate()
 
     def _refuse(self, error: KeyboardInterrupt | EOFError) -> None:
         """Raise an error from `ask` while it waits, else from `read`."""
@@ -397,6 +392,7 @@ class Composer(Reader):
     @contextlib.asynccontextmanager
     async def release_terminal(self) -> AsyncIterator[None]:
         with set_app(self._app):
+            self._erase()
             async with in_terminal():
                 sys.stdout.write(self._screen.take())
                 drain(sys.stdout)
@@ -413,6 +409,10 @@ class Composer(Reader):
             return
         buffer.document = Document(self._pastes.fold(text, EDITED_CHARACTERS, EDITED_LINES))
 
+    def _suspend(self) -> None:
+        self._erase()
+        self._app.suspend_to_background()
+
     # Drawing
 
     def _prompt(self) -> StyleAndTextTuples:
@@ -425,43 +425,71 @@ class Composer(Reader):
     def _status_line(self, size: Size) -> str:
         if size.columns < NARROW or size.rows < 4:
             return ""
-        if self._mode.multiline:
-            text = MULTILINE_HINT
-        elif self._mode.offered:
-            text = self._mode.offered
-        else:
-            if not self._busy or self._status_columns != size.columns:
-                self._status_text, self._status_columns = self._status(), size.columns
-            text = self._status_text
+        if not self._busy or self._status_columns != size.columns:
+            self._status_text, self._status_columns = self._status(), size.columns
+        text = self._mode.hint or self._status_text
         if self._entries:
             text = f"queued: {len(self._entries)} · {text}"
         return cut_to(f" {text}", size.columns) if text else ""
 
-    def _before_render(self) -> None:
-        """Print settled text above the composer, which is then drawn again below it."""
-        size = self._app.output.get_size()
-        self._live = self._screen.live(size.columns, size.rows // 3) if size.rows > 2 else ""
-        self._toolbar = self._status_line(size)
-        text = self._screen.take()
-        if not (text or self._instant):
+    def _paint_soon(self, loop: asyncio.AbstractEventLoop) -> None:
+        if not self._is_paint_due:
+            self._is_paint_due = True
+            loop.call_soon_threadsafe(self._paint)
+
+    def _paint(self) -> None:
+        """Print above the composer, which is drawn anew only if it changed."""
+        self._is_paint_due = False
+        drawn = self._app.renderer.last_rendered_screen
+        if drawn is None or self._app.invalidated or not self._output.can_repeat():
+            self._app.invalidate()
             return
-        self._output.is_drawing = True
+        live = self._live_rows(self._output.get_size(), drawn.height)
+        self._output.repeat_frame(self._screen.take(), live)
+        self._draw_later()
+
+    def _live_rows(self, size: Size, height: int) -> list[str]:
+        """Return the rows that change, as far as there is room above a composer of this height."""
+        # One row of settled text stays: tmux keeps what is erased from the first row on.
+        rows = min(size.rows // 3, size.rows - height - 1)
+        live = self._screen.live(size.columns, rows)
+        return live.split("\n") if live else []
+
+    def _erase(self) -> None:
+        """Erase all that is drawn below the settled text."""
+        self._app.renderer.erase()
+        self._output.erase_rows()
+
+    def _before_render(self) -> None:
+        """Print above the composer, which is then drawn again below it."""
+        output, text = self._output, self._screen.take()
+        size = output.get_size()
+        self._toolbar = self._status_line(size)
+        live: list[str] = []
+        if not self._app.is_done:
+            height = self._app.layout.container.preferred_height(size.columns, size.rows).preferred
+            live = self._live_rows(size, height)
+        if not (text or self._instant) and output.shows(live):
+            return  # only what differs is drawn
+        output.hold()
         if self._instant is not None:
             self._instant.erase()
             self._instant = None
         self._app.renderer.erase()
-        self._app.output.write_raw(text)
+        output.print_above(text, live)
 
     def _after_render(self) -> None:
-        self._output.is_drawing = False
-        self._output.flush()
+        drawn, window = self._app.renderer.last_rendered_screen, self._app.layout.current_window
+        self._output.end_frame(drawn.get_cursor_position(window).y if drawn is not None else 0)
         self._ready()
-        seconds = self._screen.waiting.next_turn() if self._busy else None
+        self._draw_later()
+
+    def _draw_later(self) -> None:
+        """Draw again when the lines that change, or the status, do so by themselves."""
+        seconds, draw = self._screen.waiting.next_turn() if self._busy else None, self._paint
         if seconds is None and self._refreshes():
-            seconds = STATUS_SECONDS
-        if seconds is None:
-            return
-        loop = asyncio.get_running_loop()
+            seconds, draw = STATUS_SECONDS, self._app.invalidate
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = loop.call_later(seconds, self._app.invalidate)
+        if seconds is not None:
+            self._timer = asyncio.get_running_loop().call_later(seconds, draw)

@@ -20,6 +20,7 @@ from chat_loop.input.lines import MULTILINE_MARK, clean
 
 FOLD_CHARACTERS = 2_000
 FOLD_LINES = 20
+MULTILINE_HINT = "several lines: an empty one ends them, Ctrl-C gives up"
 MAX_GRAPHEME = 64
 """The most code points of one visible character."""
 NEWLINES = ("\x1b\r", "\x1b\n", "\x1b[13;2u", "\x1b[13;3u", "\x1b[27;2;13~", "\x1b[27;3;13~")
@@ -68,15 +69,16 @@ class Pastes:
 
 class Mode(Struct):
     """The state of the entry that is typed. `multiline`: two backslashes began it, and an empty
-    line ends it. `offered`: the hint on the text that it began with, which Ctrl-C gives up.
+    line ends it. `offered`: it began with a text that Ctrl-C gives up. `hint` is for the user.
     """
 
     multiline: bool = False
-    offered: str = ""
+    offered: bool = False
+    hint: str = ""
 
     def reset(self) -> None:
         """Begin a new entry."""
-        self.multiline, self.offered = False, ""
+        self.multiline, self.offered, self.hint = False, False, ""
 
 
 def bindings(
@@ -138,7 +140,7 @@ def end_line(buffer: Buffer, mode: Mode) -> None:
     backslashes = len(before) - len(before.rstrip("\\"))
     if document.text == MULTILINE_MARK:
         buffer.reset()
-        mode.multiline = True
+        mode.multiline, mode.hint = True, MULTILINE_HINT
     elif mode.multiline:
         if document.is_cursor_at_the_end and not document.current_line.strip():
             buffer.document = Document(buffer.text.rstrip("\n"))

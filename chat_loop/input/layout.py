@@ -1,15 +1,13 @@
-"""The layout of the composer: changing lines, the line or a question, the menu, the status."""
+"""The layout of the composer: the line or a question, the menu, the status."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import groupby
-from operator import itemgetter
 
 from prompt_toolkit.application import get_app
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.filters import Condition, is_searching
-from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
+from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.layout import ConditionalContainer, Dimension, Layout, Window, processors
 from prompt_toolkit.layout.containers import Float, FloatContainer, HSplit
 from prompt_toolkit.layout.controls import BufferControl, FormattedTextControl, SearchBufferControl
@@ -25,13 +23,12 @@ def composer_layout(
     answer: Buffer,
     *,
     prompt: Callable[[], StyleAndTextTuples],
-    question: Callable[[], str | None],
-    live: Callable[[], str],
+    question: Callable[[], str],
     status: Callable[[], str],
     is_hidden: Callable[[], bool],
 ) -> Layout:
     """Return the layout: a question shows `answer` instead of `line`; `is_hidden` hides both."""
-    is_asked = Condition(lambda: question() is not None)
+    is_asked = Condition(lambda: bool(question()))
     shows_line = ~is_asked & Condition(lambda: not is_hidden())
     search = SearchBufferControl(Buffer(), input_processors=[processors.ReverseSearchProcessor()])
     marks = [
@@ -58,16 +55,13 @@ def composer_layout(
         BufferControl(answer),
         wrap_lines=True,
         dont_extend_height=True,
-        get_line_prefix=lambda number, wrap: "" if number or wrap else question() or "",
+        get_line_prefix=lambda number, wrap: "" if number or wrap else question(),
     )
-    changing = FormattedTextControl(lambda: _fragments(live()))
-    changing_window = Window(changing, wrap_lines=True, dont_extend_height=True)
     status_window = Window(FormattedTextControl(lambda: [("class:status", status())]), height=1)
     line_or_search = ConditionalContainer(line_window, ~is_searching, Window(search, height=1))
     menu = CompletionsMenu(max_height=MENU_LINES, scroll_offset=1)
     body = HSplit(
         [
-            ConditionalContainer(changing_window, Condition(lambda: bool(live()))),
             ConditionalContainer(answer_window, is_asked),
             FloatContainer(
                 ConditionalContainer(line_or_search, shows_line),
@@ -86,9 +80,3 @@ def _line_height(line: Buffer, rows: int) -> Dimension:
     if state is None or not state.completions:
         return Dimension(min=1)
     return Dimension(min=max(1, min(MENU_LINES + 1, len(state.completions) + 1, rows - 3)))
-
-
-def _fragments(text: str) -> StyleAndTextTuples:
-    """Return styled text as one fragment per style; those of ANSI are single characters."""
-    styles = groupby(to_formatted_text(ANSI(text)), key=itemgetter(0))
-    return [(style, "".join(piece[1] for piece in pieces)) for style, pieces in styles]

@@ -55,6 +55,10 @@ class TmuxChat:
         """The visible lines, without blanks at their ends."""
         return [line.rstrip() for line in self._tmux("capture-pane", "-p").split("\n")]
 
+    def history(self) -> list[str]:
+        """The lines that have left the screen at its top, and the visible ones."""
+        return self._tmux("capture-pane", "-p", "-S", "-").split("\n")
+
     def wait_for(self, what: str | re.Pattern[str]) -> None:
         """Wait until the screen contains `what`."""
         pattern = re.compile(re.escape(what)) if isinstance(what, str) else what

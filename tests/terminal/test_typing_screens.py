@@ -21,6 +21,7 @@ pytestmark = [
 ]
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "screens"
+ARGV = [sys.executable, "-m", "chat_loop", "--model", "anthropic:claude-test"]
 REPLY = (
     "A **bucket** holds tokens.\n\nEvery request takes one of them, ",
     "and they come back steadily.\n",
@@ -58,29 +59,53 @@ def screens(terminal: PtyChat | TmuxChat, server: Loopback, status: str) -> str:
 @pytest.mark.parametrize("cols", [20, 80, 200])
 def test_typing_during_a_reply(tmp_path: Path, cols: int, program: str) -> None:
     status = "" if cols == 20 else "Explain it"  # a narrow terminal has no such line
-    (tmp_path / "sessions").mkdir()  # the greeting names the folder, whose length is not ours
     with Loopback() as server:
-        env = {
-            "CHAT_LOOP_HOME": str(tmp_path),
-            "HOME": str(tmp_path),
-            "PATH": "/usr/bin:/bin",
-            "LANG": "C.UTF-8",
-            "TZ": "UTC",
-            "ANTHROPIC_API_KEY": "sk-test",
-            "ANTHROPIC_BASE_URL": server.url,
-        }
-        argv = [sys.executable, "-m", "chat_loop", "--model", "anthropic:claude-test"]
+        env = _environment(tmp_path, server)
         if program == "pty":
-            with PtyChat(argv, env, rows=24, cols=cols) as terminal:
+            with PtyChat(ARGV, env, rows=24, cols=cols) as terminal:
                 shown = screens(terminal, server, status)
         else:
             _require_tmux()
-            with TmuxChat(tmp_path, argv, env, rows=24, cols=cols) as window:
+            with TmuxChat(tmp_path, ARGV, env, rows=24, cols=cols) as window:
                 shown = screens(window, server, status)
     golden = GOLDEN / f"typing-{cols}.txt"
     if os.environ.get("CHAT_LOOP_WRITE_GOLDEN") and program == "pty":
         golden.write_text(shown)
     assert shown == golden.read_text()
+
+
+def test_a_draft_as_high_as_the_screen_leaves_nothing_in_the_scrollback(tmp_path: Path) -> None:
+    _require_tmux()
+    drafts = [f"draft {number}" for number in range(10)]
+    with Loopback() as server:
+        server.enqueue(Reply(chunks=("It holds ", "tokens.\n\nThey ", "come back."), stall_after=1))
+        env = _environment(tmp_path, server)
+        with TmuxChat(tmp_path, ARGV, env, rows=12, cols=80) as window:
+            window.wait_for(re.compile(r"^You:", re.MULTILINE))
+            window.send("Explain it\r")
+            server.stalled()
+            window.wait_for("It holds")
+            window.send("\n".join(drafts))
+            window.wait_for(drafts[-1])
+            server.release()
+            window.wait_for(re.compile(r"^You: draft 0$", re.MULTILINE))
+            window.wait_for("Explain it")
+            history = "\n".join(window.history())
+            assert [history.count(draft) for draft in drafts] == [1] * len(drafts)
+            assert history.count("It holds") == 1
+
+
+def _environment(home: Path, server: Loopback) -> dict[str, str]:
+    (home / "sessions").mkdir()  # the greeting names the folder, whose length is not ours
+    return {
+        "CHAT_LOOP_HOME": str(home),
+        "HOME": str(home),
+        "PATH": "/usr/bin:/bin",
+        "LANG": "C.UTF-8",
+        "TZ": "UTC",
+        "ANTHROPIC_API_KEY": "sk-test",
+        "ANTHROPIC_BASE_URL": server.url,
+    }
 
 
 def _require_tmux() -> None:

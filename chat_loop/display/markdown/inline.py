@@ -32,7 +32,7 @@ _SIGNS = {"backticks": "`", "link": "[", "image": "!", "autolink": "", "html_inl
 """The signs that the rules begin with; of `<` the second rule decides."""
 _STYLES = {"em_open": ITALIC, "strong_open": BOLD, "s_open": STRUCK, "link_open": UNDERLINED}
 
-_LONE_DASH = re.compile(r"(?<=\n)[ \t]*-[ \t]*\Z")
+_LONE_DASH = re.compile(r"(?<=\n)[ \t>]*-\s*\Z")
 
 Rule = Callable[[StateInline, bool], bool]
 
@@ -87,8 +87,8 @@ def markdown() -> MarkdownIt:
 
 
 def without_open_item(text: str) -> str:
-    """Return a text without a lone dash on its last line: a list item that a stop cut off, which
-    would make a heading of the line before it.
+    """Return a text without a lone dash on its last line, also of a quote: a list item that a stop
+    cut off, which would make a heading of the line before it.
     """
     return _LONE_DASH.sub("", text)
 

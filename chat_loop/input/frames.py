@@ -1,0 +1,75 @@
+"""Terminal output of an application at the bottom of the screen, and of what is printed above it.
+
+While the application does not change, what is printed above it costs no drawing: the frame that it
+drew last is sent again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from prompt_toolkit.data_structures import Size
+from prompt_toolkit.output.vt100 import Vt100_Output
+
+
+class FrameOutput(Vt100_Output):
+    """Sends all that is drawn at a time as one piece: a terminal must not show half of it."""
+
+    _rows: Sequence[str] = ()  # the rows above the frame that still change
+    _size = Size(0, 0)  # the terminal's when they were printed
+    _frame = ""  # empty when the application has drawn something else since
+    _start = _cursor_row = 0
+    _is_held = False
+
+    def flush(self) -> None:
+        if not self._is_held:
+            super().flush()
+
+    def hold(self) -> None:
+        """Send nothing until `end_frame` or `release`."""
+        self._is_held = True
+
+    def release(self) -> None:
+        """Send what was held."""
+        self._is_held = False
+        self.flush()
+
+    def shows(self, rows: Sequence[str]) -> bool:
+        """Return True when these rows stand above the frame, in a terminal of this size."""
+        return rows == self._rows and self.get_size() == self._size
+
+    def can_repeat(self) -> bool:
+        """Return True when the terminal shows the last frame, and has its size."""
+        return bool(self._frame) and self.get_size() == self._size
+
+    def print_above(self, text: str, rows: Sequence[str]) -> None:
+        """Print settled text in the place of the rows, and below it others. The cursor stands where
+        the frame begins.
+        """
+        self.cursor_up(len(self._rows))
+        self.erase_down()
+        self.write_raw(text)
+        self.disable_autowrap()
+        self.write_raw("".join(f"{row}\x1b[0m\r\n" for row in rows))
+        self.enable_autowrap()
+        self._rows, self._size, self._start = rows, self.get_size(), len(self._buffer)
+
+    def end_frame(self, cursor_row: int) -> None:
+        """Send what was drawn; it is a whole frame if it was held."""
+        self._frame = "".join(self._buffer[self._start :]) if self._is_held else ""
+        self._cursor_row = cursor_row
+        self.release()
+
+    def repeat_frame(self, text: str, rows: Sequence[str]) -> None:
+        """Print above the frame, and send it again."""
+        self.write_raw("\r")
+        self.cursor_up(self._cursor_row)
+        self.print_above(text, rows)
+        self.write_raw(self._frame)
+        self.flush()
+
+    def erase_rows(self) -> None:
+        """Erase the rows above the frame, from where it begins; forget the frame."""
+        self.print_above("", [])
+        self.flush()
+        self._frame = ""
