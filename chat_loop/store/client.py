@@ -64,9 +64,11 @@ class ObjectStore:
             self._store: Any = store.from_url(url, **more)
 
     def list(self) -> Iterator[Listed]:
-        """Yield all objects."""
+        """Yield all objects but those whose names sort before `0`: they are no sessions, and one
+        such as `../a` would end the listing.
+        """
         with self._translated():
-            for page in obstore.list(self._store):
+            for page in obstore.list(self._store, offset="0"):
                 for item in page:
                     yield Listed(item["path"], _tag(item), item["size"])
 
@@ -114,21 +116,25 @@ class ObjectStore:
         except (exceptions.BaseError, FileNotFoundError, ValueError) as error:
             text = str(error)
             answer = re.search(r"status code: (\d{3})|169\.254\.169\.254|Account must", text)
-            if answer and answer[1] == "404":
+            if isinstance(error, exceptions.InvalidPathError):
+                name = "".join(re.findall(r'path: "(.+?)",\n', text)[:1])
+                what = f"has an object with an invalid name, {name[:200]}"
+                hint = "Remove it: until then, sessions are uploaded, but not all are downloaded."
+            elif answer and answer[1] == "404":
                 what, hint = "does not exist", "Create it, or correct sessions.store in the config."
             elif answer and not (answer[1] or "").startswith("5"):
                 what, hint = refusal, CREDENTIALS.get(scheme, "")
                 hint = f"{hint} {LOCAL} meanwhile."
-            elif isinstance(error, exceptions.InvalidPathError):
-                what = "has an object with an invalid name"
-                hint = "Remove it: until then, sessions are uploaded, but not downloaded."
             else:
                 what, hint = "cannot be reached", f"{LOCAL} and sent later; chat-loop sync tries."
             raise StoreUnavailable(f"{self._url} {what}.", hint) from error
 
 
 def _tag(meta: Any) -> Tag:
-    return Tag(meta.get("e_tag") or "", meta.get("version") or "")
+    """Return the state of an object. Azure's listings lack the quotes of the ETag."""
+    e_tag = meta.get("e_tag") or ""
+    e_tag = e_tag if '"' in e_tag or not e_tag else f'"{e_tag}"'
+    return Tag(e_tag, meta.get("version") or "")
 
 
 def _profile(url: str) -> Any:

@@ -196,6 +196,9 @@ class Synchronizer:
                 self._receive(identity, local, remote, tag)
                 return self._send(branch)
             self._receive(identity, local, remote, tag)
+            if holds_all(local, remote):  # the same words
+                text = f"{identity} has another name, tags or summary in the store: those count."
+                self._outcome.sentences.append(text)
         except SessionLocked:
             return False
         return True

@@ -15,7 +15,7 @@ from chat_loop.library.library import Library
 from chat_loop.library.lineage import tree
 from chat_loop.sessions.erasure import Eraser, without_text
 from chat_loop.sessions.files import take_lock
-from chat_loop.sessions.records import Attachment, Query
+from chat_loop.sessions.records import Attachment, Query, Seal
 from chat_loop.sessions.writer import render
 from chat_loop.store.client import ObjectStore
 from chat_loop.store.state import FILE
@@ -153,8 +153,9 @@ def test_of_two_summaries_or_names_the_first_in_the_store_stays(machine: Machine
     for each, name in ((here, "From here"), (there, "From there")):
         loaded = each.sessions.load(each.folder / f"{CHILD}.md")
         each.sessions.describe(loaded, name=name)
-    for each in (here, there, here):
-        assert each.sync().sentences == []
+    text = f"{CHILD} has another name, tags or summary in the store: those count."
+    for each, sentences in ((here, []), (there, [text]), (here, []), (there, [])):
+        assert each.sync().sentences == sentences
     assert here.files()[0].read_bytes() == there.files()[0].read_bytes()
     assert here.sessions.load(here.files()[0]).session.name == "From here"
 
@@ -271,6 +272,32 @@ def test_without_its_notes_nothing_is_lost_or_doubled(machine: Machines) -> None
     assert here.said() == there.said() == {SEALED: said(FIRST), LIVING: said(later)}
 
 
+def test_a_session_that_another_machine_seals_while_it_goes_on_keeps_its_words(
+    machine: Machines,
+) -> None:
+    """The other machine lost the note that the session is not its own."""
+    here, there = machine("here"), machine("there")
+    live = here.sessions.begin(agent="Sally")
+    live.add(Query(number=1, at=at(11, 21), text="Is it there?"))
+    here.sync()
+    there.sync()
+    (there.folder / FILE).unlink()
+    there.sync()
+    identity = live.header.id
+    seal = Seal(at=at(11, 22), reason="resume", source="none")
+    there.sessions.seal_stored(there.sessions.load(there.files()[0]), seal)
+    assert there.sync().sent == 1
+    live.add(Query(number=2, at=at(11, 23), text="And now?"))
+    assert here.sync().waiting == {identity}
+    live.add(Query(number=3, at=at(11, 24), text="And then?"))
+    live.seal(Seal(at=at(11, 25)))
+    live.close()
+    for each in (here, there):
+        each.sync()
+    assert here.said() == there.said()
+    assert here.said() == {identity: ["Is it there?", "And now?", "And then?"]}
+
+
 def test_clocks_decide_nothing(machine: Machines) -> None:
     here, there = machine("here"), machine("there")
     here.put(OPEN)
@@ -309,17 +336,39 @@ def test_objects_that_are_no_sessions_or_images_stay_where_they_are(
     assert (outcome.received, after) == (0, before)
 
 
-@pytest.mark.parametrize("key", ["../evil.md", "a//b.md", "\x07.md"])
-def test_a_name_that_leaves_the_prefix_stops_downloads_only(
+def _add(s3: S3Server, *keys: str) -> None:
+    """Put objects into the server that no client of ours could write."""
+    s3.kill()
+    for key in keys:
+        (s3.folder / quote(key, safe="")).write_bytes(b"evil")
+    s3.start()
+
+
+def test_names_that_leave_the_prefix_are_left_out(
+    machine: Machines, s3: S3Server, prefix: str
+) -> None:
+    here, there = machine("here"), machine("there")
+    here.put(FIRST)
+    here.put(SECOND)
+    here.sync()
+    _add(s3, *(prefix + key for key in ("../evil.md", "./evil.md", "/evil.md", "\x07.md")))
+    outcome = there.sync()
+    assert (outcome.received, outcome.sentences) == (2, [])
+    assert there.said() == here.said()
+    assert not [*there.folder.parent.rglob("*evil*")]
+
+
+@pytest.mark.parametrize("key", ["a//b.md", "b/../evil.md", "bell\x07.md"])
+def test_an_invalid_name_that_sorts_among_sessions_is_told(
     key: str, machine: Machines, s3: S3Server, prefix: str
 ) -> None:
     here = machine("here")
     here.put(FIRST)
-    (s3.folder / quote(prefix + key, safe="")).write_bytes(b"evil")
-    s3.kill()
-    s3.start()
-    with pytest.raises(StoreUnavailable, match="has an object with an invalid name"):
+    _add(s3, prefix + key)
+    with pytest.raises(StoreUnavailable) as raised:
         here.sync()
+    name = f"{prefix}{key}".replace("\x07", "\\u{7}")
+    assert raised.value.message.endswith(f" has an object with an invalid name, {name}.")
     assert f"{SEALED}.md" in s3.objects(prefix)
     assert [path.name for path in here.folder.parent.glob("**/*.md")] == [f"{SEALED}.md"]
 
