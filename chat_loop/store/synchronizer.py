@@ -17,17 +17,15 @@ from msgspec import Struct, field
 
 from chat_loop.errors import SessionLocked, StoreUnavailable, os_reason
 from chat_loop.sessions import partial
-from chat_loop.sessions.files import Lock, read_part, take_lock
+from chat_loop.sessions.files import read_part, take_lock
 from chat_loop.sessions.images import IMAGE_PATH, MAX_IMAGE, is_image
 from chat_loop.sessions.manager import SessionManager, holds_all
-from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import ID_PATTERN, IMAGE_FOLDER
 from chat_loop.store.client import MAX_OBJECT, ObjectChanged, ObjectStore
 from chat_loop.store.state import Known, SyncState, Tag
 
 LOCK = "sync"
 TRIES = 5  # at an object that others keep changing
-_HEAD = 1 << 16  # bytes that hold a header
 
 
 class Outcome(Struct):
@@ -56,7 +54,12 @@ class Synchronizer:
         OSError.
         """
         self._outcome = Outcome()
-        with closing(self._lock(seconds)):
+        try:
+            lock = take_lock(self._folder, LOCK, seconds=seconds)
+        except SessionLocked as error:
+            text = "Another process synchronizes these sessions."
+            raise SessionLocked(text, "Try again in a moment.") from error
+        with closing(lock):
             self._known = self._state.known()
             for key in [key for key, known in self._known.items() if known.removed]:
                 self._store.delete(key)
@@ -88,13 +91,6 @@ class Synchronizer:
     def _store(self) -> ObjectStore:
         return ObjectStore(self._url)
 
-    def _lock(self, seconds: float) -> Lock:
-        try:
-            return take_lock(self._folder, LOCK, seconds=seconds)
-        except SessionLocked as error:
-            text = "Another process synchronizes these sessions."
-            raise SessionLocked(text, "Try again in a moment.") from error
-
     def _upload(self) -> None:
         """Upload the files that changed since they were the same, a parent before its children."""
         stamps = {stamp.id: stamp for stamp in partial.newest_first(self._folder)}
@@ -120,18 +116,12 @@ class Synchronizer:
                 done.add(member)
 
     def _parent(self, identity: str) -> str:
-        """Return the parent of a session, read from its header."""
-        with suppress(OSError):
-            session = parse(read_part(self._path(identity), _HEAD)[0]).session
-            return session.header.parent if session else ""
-        return ""
-
-    def _path(self, identity: str) -> Path:
-        return self._sessions.session_file(identity)
+        """Return the parent of a session, read from its file."""
+        return partial.row(self._sessions.session_file(identity), quick=True).parent
 
     def _send(self, identity: str) -> bool:
         """Upload a session with its images. Return False when it has to wait."""
-        key, path = f"{identity}.md", self._path(identity)
+        key, path = f"{identity}.md", self._sessions.session_file(identity)
         for _ in range(TRIES):
             try:
                 data, status = read_part(path)
@@ -184,23 +174,24 @@ class Synchronizer:
         """
         key, digest = f"{identity}.md", sha256(remote).hexdigest()
         known = self._known.get(key, Known())
-        is_older = holds_all(local, remote) and not holds_all(remote, local)
+        has_theirs, has_ours = holds_all(local, remote), holds_all(remote, local)
+        is_older = has_theirs and not has_ours
         if local == remote or is_older or digest == known.attempt:  # an upload without an answer
             self._note(key, known._replace(tag=tag, digest=digest, size=-1))
             return True
         try:
-            if not holds_all(remote, local):
+            if not has_ours:
                 branch = self._sessions.branch_off(identity, self._unsent_children(identity))
-                text = f"{identity} has other words in the store: the session here is {branch} now."
-                self._outcome.sentences.append(text)
-                self._receive(identity, local, remote, tag)
-                return self._send(branch)
             self._receive(identity, local, remote, tag)
-            if holds_all(local, remote):  # the same words
-                text = f"{identity} has another name, tags or summary in the store: those count."
-                self._outcome.sentences.append(text)
         except SessionLocked:
             return False
+        if not has_ours:
+            text = f"{identity} has other words in the store: the session here is {branch} now."
+            self._outcome.sentences.append(text)
+            return self._send(branch)
+        if has_theirs:
+            text = f"{identity} has another name, tags or summary in the store: those count."
+            self._outcome.sentences.append(text)
         return True
 
     def _unsent_children(self, identity: str) -> list[str]:
@@ -245,7 +236,7 @@ class Synchronizer:
 
     def _fetch(self, identity: str) -> None:
         """Download a session, unless the user removed it here. Raises SessionLocked, OSError."""
-        key, path = f"{identity}.md", self._path(identity)
+        key, path = f"{identity}.md", self._sessions.session_file(identity)
         known, local = self._known.get(key), None
         with suppress(FileNotFoundError):
             local, _ = read_part(path)
