@@ -52,7 +52,7 @@ class ObjectStore:
         if not IS_INSTALLED:
             text = f"The package obstore is missing, which reaches {url}."
             raise StoreUnavailable(text, install_hint("s3"))
-        options = {"connect_timeout": "5s", "timeout": "60s"}
+        options = {"connect_timeout": "5s", "timeout": "300s"}  # of a whole upload on a slow line
         endpoint = os.environ.get("AWS_ENDPOINT_URL", "")
         more: dict[str, Any] = {
             "client_options": {**options, "allow_http": endpoint.startswith("http://")},
@@ -115,7 +115,8 @@ class ObjectStore:
             yield
         except (exceptions.BaseError, FileNotFoundError, ValueError) as error:
             text = str(error)
-            answer = re.search(r"status code: (\d{3})|169\.254\.169\.254|Account must", text)
+            signs = r"status code: (\d{3})|169\.254\.169\.254|Account must|AccessDenied"
+            answer = re.search(signs, text)
             if isinstance(error, exceptions.InvalidPathError):
                 name = "".join(re.findall(r'path: "(.+?)",\n', text)[:1])
                 what = f"has an object with an invalid name, {name[:200]}"

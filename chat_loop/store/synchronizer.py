@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -59,16 +59,12 @@ class Synchronizer:
         except SessionLocked as error:
             text = "Another process synchronizes these sessions."
             raise SessionLocked(text, "Try again in a moment.") from error
-        with closing(lock):
+        with closing(lock), ExitStack() as steps:  # each is tried: a store may allow reading only
             self._known = self._state.known()
-            for key in [key for key, known in self._known.items() if known.removed]:
-                self._store.delete(key)
-                self._state.forget(key)
-            try:
-                self._upload()
-            finally:  # a store may be read-only
-                if both_ways:
-                    self._download()
+            if both_ways:
+                steps.callback(self._download)
+            steps.callback(self._upload)
+            steps.callback(self._remove)  # the first one
         return self._outcome
 
     def mark_removed(self, files: Iterable[Path]) -> None:
@@ -90,6 +86,13 @@ class Synchronizer:
     @cached_property
     def _store(self) -> ObjectStore:
         return ObjectStore(self._url)
+
+    def _remove(self) -> None:
+        """Delete what was purged here."""
+        for key in [key for key, known in self._known.items() if known.removed]:
+            self._store.delete(key)
+            self._state.forget(key)
+            del self._known[key]
 
     def _upload(self) -> None:
         """Upload the files that changed since they were the same, a parent before its children."""

@@ -28,18 +28,18 @@ SEALED, CHILD, LIVING = FIRST.header.id, SECOND.header.id, OPEN.header.id
 PNG = b"\x89PNG\r\n\x1a\n" + b"pixels" * 20
 
 
+def _image() -> Attachment:
+    digest = sha256(PNG).hexdigest()
+    return Attachment(
+        number=1, at=at(11, 10), name="a.png", media="image/png", size=len(PNG), sha256=digest
+    )
+
+
 def test_sessions_and_images_come_to_another_machine(
     machine: Machines, s3: S3Server, prefix: str
 ) -> None:
     here, there = machine("here"), machine("there")
-    image = Attachment(
-        number=1,
-        at=at(11, 10),
-        name="shot.png",
-        media="image/png",
-        size=len(PNG),
-        sha256=sha256(PNG).hexdigest(),
-    )
+    image = _image()
     here.put(FIRST)
     here.put(SECOND)
     here.put(replace(OPEN, entries=(*OPEN.entries, image)))
@@ -223,6 +223,39 @@ def test_a_purge_goes_through_when_the_store_is_back(
     assert [*s3.objects(prefix)] == [f"{CHILD}.md"]
     assert SEALED in there.said()
     assert here.sync().received == 0
+
+
+def test_a_store_that_keeps_everything_gets_and_gives_all_else(
+    machine: Machines, s3: S3Server, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = machine("here"), machine("there")
+    path = here.put(FIRST)
+    here.sync()
+    there.put(OPEN)
+    there.sync()
+    for name, value in s3.environment(user=2).items():
+        monkeypatch.setenv(name, value)
+    here = machine("here")
+    with pytest.raises(StoreUnavailable, match="does not allow deleting"):
+        here.purge(path)
+    here.put(SECOND)
+    with pytest.raises(StoreUnavailable, match="does not allow deleting"):
+        here.sync()
+    assert here.said() == {CHILD: said(SECOND), LIVING: said(OPEN)}
+    assert s3.objects(prefix).keys() == {f"{name}.md" for name in (SEALED, CHILD, LIVING)}
+
+
+def test_an_image_that_was_purged_and_sent_again_is_in_the_store(
+    machine: Machines, s3: S3Server, prefix: str
+) -> None:
+    here, image = machine("here"), _image()
+    here.put(replace(OPEN, entries=(*OPEN.entries, image)))
+    here.sessions.images.keep(image.file, PNG)
+    here.sync()
+    here.synchronizer.mark_removed([here.folder / image.file])
+    here.put(replace(FIRST, entries=(*FIRST.entries, image)))
+    here.sync()
+    assert image.file in s3.objects(prefix)
 
 
 def test_with_a_store_that_is_read_only_the_sessions_of_others_come(
