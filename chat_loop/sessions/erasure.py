@@ -1,5 +1,5 @@
-"""Take out of sessions for good (pure): a text, or a parent with all that its children got from
-it. A visible mark stays, and nothing of its content.
+"""Remove from sessions for good (pure): a text, or all that a session got from a purged parent. A
+visible mark stays, and nothing of the content.
 """
 
 from __future__ import annotations

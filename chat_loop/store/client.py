@@ -34,7 +34,7 @@ class ObjectChanged(Exception):
     """The object is not in the expected state: it was not written."""
 
 
-class Listed(NamedTuple):
+class ListedObject(NamedTuple):
     """An object in a listing."""
 
     key: str
@@ -63,14 +63,14 @@ class ObjectStore:
         with self._translated():
             self._store: Any = store.from_url(url, **more)
 
-    def list(self) -> Iterator[Listed]:
+    def list(self) -> Iterator[ListedObject]:
         """Yield all objects but those whose names sort before `0`: they are no sessions, and one
         such as `../a` would end the listing.
         """
         with self._translated():
             for page in obstore.list(self._store, offset="0"):
                 for item in page:
-                    yield Listed(item["path"], _tag(item), item["size"])
+                    yield ListedObject(item["path"], _tag(item), item["size"])
 
     def get(self, key: str) -> tuple[bytes, Tag] | None:
         """Return an object, None when it does not exist or is larger than MAX_OBJECT."""

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable
 from contextlib import ExitStack, closing, suppress
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from hashlib import sha256
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from chat_loop.sessions.images import IMAGE_PATH, MAX_IMAGE, is_image
 from chat_loop.sessions.manager import SessionManager, holds_all
 from chat_loop.sessions.records import ID_PATTERN, IMAGE_FOLDER
 from chat_loop.store.client import MAX_OBJECT, ObjectChanged, ObjectStore
-from chat_loop.store.state import Known, SyncState, Tag
+from chat_loop.store.state import SyncEntry, SyncState, Tag
 
 LOCK = "sync"
 TRIES = 5  # at an object that others keep changing
@@ -45,7 +46,7 @@ class Synchronizer:
     def __init__(self, sessions: SessionManager, url: str) -> None:
         self._sessions, self._folder, self._url = sessions, sessions.directory, url
         self._state = SyncState(self._folder, url)
-        self._known: dict[str, Known] = {}
+        self._known: dict[str, SyncEntry] = {}
         self._outcome = Outcome()
 
     def run(self, *, both_ways: bool = True, seconds: float = 0) -> Outcome:
@@ -71,11 +72,11 @@ class Synchronizer:
         """Note that files must go from the store. Raises StoreUnavailable."""
         for file in files:
             if file.parent in (self._folder, self._folder / IMAGE_FOLDER):
-                self._state.note(str(file.relative_to(self._folder)), Known(removed=True))
+                self._state.note(str(file.relative_to(self._folder)), SyncEntry(removed=True))
 
     def finish_removal(self) -> None:
-        """Take the files that were removed out of the store, and upload those that were changed.
-        Raises StoreUnavailable.
+        """Delete what was removed from the store, and upload what was changed. Raises
+        StoreUnavailable.
         """
         try:
             self.run(both_ways=False, seconds=10)
@@ -95,28 +96,23 @@ class Synchronizer:
             del self._known[key]
 
     def _upload(self) -> None:
-        """Upload the files that changed since they were the same, a parent before its children."""
-        stamps = {stamp.id: stamp for stamp in partial.newest_first(self._folder)}
+        """Upload the files that changed since they were the same, a parent before its children: of
+        a session that has to wait, they wait, too.
+        """
         changed = {
             identity
-            for identity, (time, _, size) in stamps.items()
+            for time, identity, size in partial.newest_first(self._folder)
             if (known := self._known.get(f"{identity}.md")) is None
             or (known.size, known.changed) != (size, time)
         }
-        done: set[str] = set()
-        for identity in sorted(changed):
-            line = [identity]
-            while (parent := self._parent(line[-1])) in changed - done and parent not in line:
-                line.append(parent)
-            while line:
-                member = line.pop()
-                if member in done:
-                    continue
-                if not self._send(member):
-                    self._outcome.waiting |= {member, *line}  # the children wait, too
-                    done |= {member, *line}
-                    break
-                done.add(member)
+        parents = {identity: {self._parent(identity)} & changed for identity in sorted(changed)}
+        try:
+            order = [*TopologicalSorter(parents).static_order()]
+        except CycleError:  # sessions that go on from each other
+            order = [*parents]
+        for identity in order:
+            if parents[identity] & self._outcome.waiting or not self._send(identity):
+                self._outcome.waiting.add(identity)
 
     def _parent(self, identity: str) -> str:
         """Return the parent of a session, read from its file."""
@@ -132,8 +128,8 @@ class Synchronizer:
                 return True  # it was moved meanwhile, or nobody can read it
             if len(data) > MAX_OBJECT:
                 return False
-            known, digest = self._known.get(key, Known()), sha256(data).hexdigest()
-            same = Known(known.tag, digest, *_stamp(status), known.theirs)
+            known, digest = self._known.get(key, SyncEntry()), sha256(data).hexdigest()
+            same = SyncEntry(known.tag, digest, *_stamp(status), known.theirs)
             if known.digest == digest:
                 self._note(key, same)
                 return True
@@ -143,7 +139,7 @@ class Synchronizer:
                 tag = self._store.put(key, data, known.tag if known.tag.e_tag else None)
             except ObjectChanged:
                 found = self._store.get(key)
-                if found is not None and not self._settle(identity, data, *found):
+                if found is not None and not self._reconcile(identity, data, *found):
                     return False
                 if found is None and known.tag.e_tag:
                     self._note(key, same)
@@ -165,18 +161,18 @@ class Synchronizer:
                 if is_image(key, image):
                     with suppress(ObjectChanged):  # it is there
                         self._store.put(key, image, None)
-                    self._note(key, Known())
+                    self._note(key, SyncEntry())
 
-    def _note(self, key: str, known: Known) -> None:
+    def _note(self, key: str, known: SyncEntry) -> None:
         self._known[key] = known
         self._state.note(key, known)
 
-    def _settle(self, identity: str, local: bytes, remote: bytes, tag: Tag) -> bool:
-        """Make one of two states of a session, or two sessions. Return False when it has to wait,
-        such as while the session is open.
+    def _reconcile(self, identity: str, local: bytes, remote: bytes, tag: Tag) -> bool:
+        """Bring two states of a session together: into one, or into two sessions. Return False when
+        that has to wait, such as while the session is open.
         """
         key, digest = f"{identity}.md", sha256(remote).hexdigest()
-        known = self._known.get(key, Known())
+        known = self._known.get(key, SyncEntry())
         has_theirs, has_ours = holds_all(local, remote), holds_all(remote, local)
         is_older = has_theirs and not has_ours
         if local == remote or is_older or digest == known.attempt:  # an upload without an answer
@@ -199,9 +195,9 @@ class Synchronizer:
 
     def _unsent_children(self, identity: str) -> list[str]:
         """Return the sessions that go on from a session and were never in the store."""
+        sent = {key for key, entry in self._known.items() if entry.tag.e_tag}
         ids = (stamp.id for stamp in partial.newest_first(self._folder))
-        unsent = (child for child in ids if not self._known.get(f"{child}.md", Known()).tag.e_tag)
-        return [child for child in unsent if self._parent(child) == identity]
+        return [each for each in ids if f"{each}.md" not in sent and self._parent(each) == identity]
 
     def _receive(
         self, identity: str, local: bytes | None, remote: bytes, tag: Tag, *, keeps: bool = False
@@ -210,10 +206,10 @@ class Synchronizer:
         SessionLocked and OSError.
         """
         key = f"{identity}.md"
-        known = self._known.get(key, Known(theirs=local is None))
+        known = self._known.get(key, SyncEntry(theirs=local is None))
         status = self._sessions.receive(identity, local, remote, keeps=keeps)
         digest = sha256(remote).hexdigest()
-        self._note(key, Known(tag, digest, *_stamp(status), known.theirs))
+        self._note(key, SyncEntry(tag, digest, *_stamp(status), known.theirs))
         self._outcome.received += 1
 
     def _download(self) -> None:
@@ -228,7 +224,7 @@ class Synchronizer:
                     found = self._store.get(key) if size <= MAX_IMAGE else None
                     if found is not None and is_image(key, found[0]):
                         self._sessions.images.keep(key, found[0])
-                        self._note(key, Known())
+                        self._note(key, SyncEntry())
                 elif identity != key and ID_PATTERN.fullmatch(identity) and size <= MAX_OBJECT:
                     self._fetch(identity)
             except SessionLocked:
@@ -249,7 +245,7 @@ class Synchronizer:
         if local is None:
             self._receive(identity, None, remote, tag)
         elif known is None or sha256(local).hexdigest() != known.digest:
-            if not (self._settle(identity, local, remote, tag) and self._send(identity)):
+            if not (self._reconcile(identity, local, remote, tag) and self._send(identity)):
                 self._outcome.waiting.add(identity)
         else:
             keeps = not holds_all(remote, local)

@@ -136,13 +136,16 @@ def test_an_open_session_waits_until_it_has_ended(machine: Machines) -> None:
     here.put(grown(OPEN, "Said here."))
     here.sync()
     path = there.put(theirs := grown(OPEN, "Said there."))
+    there.put(replace(SECOND, header=replace(SECOND.header, id="z_child", parent=LIVING)))
     lock = take_lock(there.folder, LIVING)
     before = path.read_bytes()
-    assert there.sync().waiting == {LIVING}
+    assert there.sync().waiting == {LIVING, "z_child"}  # the child goes on from these words
     assert path.read_bytes() == before
     lock.close()
     there.sync()
     assert there.said()[f"{LIVING}_2"] == said(theirs)
+    child = there.sessions.load(there.folder / "z_child.md").session
+    assert child.header.parent == f"{LIVING}_2"
 
 
 def test_of_two_summaries_or_names_the_first_in_the_store_stays(machine: Machines) -> None:
