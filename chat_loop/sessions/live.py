@@ -363,16 +363,34 @@ def change_metadata(
     return data + (TORN_FENCE if parsed.torn else b"") + texts.encode()
 
 
+def change_content(
+    data: bytes,
+    change: Callable[[records.Session], records.Session],
+    erase: Callable[[str], str] = str,
+) -> bytes | None:
+    """Return a transcript with its content changed, and the lines that others added to its header
+    erased; None when the program cannot write it: it is damaged, or another program's.
+    """
+    parsed = parse(data)
+    if parsed.session is None or len(parsed.damage) > parsed.torn_records:
+        return None
+    others = _added_lines(data)
+    session, kept = change(parsed.session), [*map(erase, others)]
+    if session == parsed.session and kept == others:
+        return data
+    return writer.render(session, kept)
+
+
 def _replace_header(data: bytes, header: records.Header, totals: records.Totals) -> bytes:
     """Return a transcript with another header; one whose header is broken stays as it is."""
     data = data.removeprefix(BOM)
     head, end, body = data.partition(b"\n" + marker.PREFIX + b"end")
     if not (end and data.startswith(marker.PREFIX + b"session")):
         return data
-    return writer.head(header, totals, added_lines(head)).encode() + body.partition(b"\n")[2]
+    return writer.head(header, totals, _added_lines(head)).encode() + body.partition(b"\n")[2]
 
 
-def added_lines(data: bytes) -> list[str]:
+def _added_lines(data: bytes) -> list[str]:
     """Return the lines of a transcript's header that are somebody else's."""
     head = data.partition(b"\n" + marker.PREFIX + b"end")[0]
     return [
