@@ -243,9 +243,8 @@ class Conversation:
             self.show(event)
 
         try:
-            clock = agent.limits.clock
-            turn = Turn(self.live, number, self.sessions.now(), clock, estimate)
-            reply = await turn.run(agent, messages, show, limit)
+            turn = Turn(self.live, number, self.sessions.now(), agent, estimate)
+            reply = await turn.run(messages, show, limit)
         finally:
             self._report_saving()
         if number and reply.usage is not None and not reply.usage.estimated:

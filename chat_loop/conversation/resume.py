@@ -44,17 +44,6 @@ class ChildPlanner:
         self, loaded: LoadedSession, *, last: int = 0, whole: bool = False
     ) -> ChildPlan:
         """Continue from a summary and `last` exchanges, or the `whole`. Raises SessionError."""
-        plan = await self._resume(loaded, last=last, whole=whole)
-        session = loaded.session
-        if not (loaded.is_open and session.exchanges):
-            return plan
-        text = f"The machine that began {session.header.id} has not ended it."
-        hint = "Continuing in a new session with what is here so far."
-        self._conversation.show(Warned(text, hint))
-        return replace(plan, until=f"{session.depth}.{session.exchanges[-1].query.number}")
-
-    async def _resume(self, loaded: LoadedSession, *, last: int, whole: bool) -> ChildPlan:
-        """Return the plan of `resume` for a session that nobody adds to."""
         session, header, conversation = loaded.session, loaded.session.header, self._conversation
         _check_resumable(session, conversation.fallback_text)
         thread, full_tokens, full_cost = self._thread(loaded), 0, None
@@ -86,14 +75,21 @@ class ChildPlanner:
             self._quick = True  # nobody waits for a summary
             self._warn_if_locked(session)
         # A fork in which nothing was said yet: its words are what it is.
-        untouched = session.seal is None and thread.carried and not session.exchanges
-        if whole or untouched:
-            return await self._whole(loaded, thread)
+        whole = whole or (session.seal is None and bool(thread.carried) and not session.exchanges)
         if is_missing:  # no model tells of the last ones
             last = max(last, conversation.options.limits.preserve_recent // 2)
-            if full_tokens and 0 < len(thread.exchanges) <= last:
-                return await self._whole(loaded, thread)  # an extract would only repeat it
-        return await self._summarized(loaded, thread, last)
+            # an extract would only repeat a short one
+            whole = whole or bool(full_tokens and 0 < len(thread.exchanges) <= last)
+        if whole:
+            plan = await self._whole(loaded, thread)
+        else:
+            plan = await self._summarized(loaded, thread, last)
+        if loaded.is_open and session.exchanges:
+            text = f"The machine that began {header.id} has not ended it."
+            hint = "Continuing in a new session with what is here so far."
+            conversation.show(Warned(text, hint))
+            plan = replace(plan, until=session.exchanges[-1].ref)
+        return plan
 
     def _warn_if_locked(self, session: Session) -> None:
         """Warn when another process has the session open, or still makes its summary."""

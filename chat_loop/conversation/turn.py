@@ -28,15 +28,16 @@ class Turn:
         live: LiveSession,
         number: int,
         at: datetime,
-        clock: Callable[[], float],
+        agent: Agent,
         estimate: Callable[[str], Usage],
     ) -> None:
         self._live = live
+        self._agent = agent
         self._number = number
         self._at = self._step_at = at
-        self._clock = clock
+        self._clock = agent.limits.clock
         self._estimate = estimate
-        self._started = self._step_started = clock()
+        self._started = self._step_started = self._clock()
         live.begin_reply(number, at)
         self._streams = True  # False while tools run, and at the end
         self._calls: list[ToolCall] = []  # those of the step that streams
@@ -46,7 +47,6 @@ class Turn:
 
     async def run(
         self,
-        agent: Agent,
         messages: tuple[Message, ...],
         show: Callable[[Event], None],
         max_tokens: int | None = None,
@@ -56,7 +56,7 @@ class Turn:
         rejected = False
         try:
             called = sum(isinstance(entry, Call) for entry in self._live.session.entries)
-            run = agent.run(
+            run = self._agent.run(
                 messages, max_tokens, offer_tools=self._number > 0, first_call=called + 1
             )
             async with aclosing(run) as events:

@@ -1,12 +1,12 @@
-"""Take out of sessions for good (pure): a text, or a parent with all that its children got from
-it. A visible mark stays, and nothing of its content.
+"""Remove from sessions for good (pure): a text, or all that a session got from a purged parent. A
+visible mark stays, and nothing of the content.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from hashlib import sha256
 from typing import TypeVar
 
@@ -14,9 +14,8 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from chat_loop.errors import UsageError
-from chat_loop.sessions import live, marker, writer
+from chat_loop.sessions import marker
 from chat_loop.sessions.escape import decode
-from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import (
     PURGED_PARENT,
     REMOVED,
@@ -131,19 +130,3 @@ def without_parent(session: Session, archive_tools: Collection[str]) -> Session:
         seal = replace(seal, summary=None, source="none", usage=None, seconds=None, covers=None)
     header = replace(session.header, title="", parent_path="")
     return replace(session, header=header, entries=(*map(without, session.entries),), seal=seal)
-
-
-def change_content(
-    data: bytes, change: Callable[[Session], Session], erase: Callable[[str], str] = str
-) -> bytes | None:
-    """Return a transcript with its content changed, and the lines that others added to its header
-    erased; None when the program cannot write it: it is damaged, or another program's.
-    """
-    parsed = parse(data)
-    if parsed.session is None or len(parsed.damage) > parsed.torn_records:
-        return None
-    others = live.added_lines(data)
-    session, kept = change(parsed.session), [*map(erase, others)]
-    if session == parsed.session and kept == others:
-        return data
-    return writer.render(session, kept)

@@ -72,7 +72,6 @@ class Files:
     def write_new(self, path: Path, data: bytes) -> None:
         """Write a new file, completely or, also on Ctrl-C, not at all. Raises FileExistsError."""
         descriptor = self.create(path)
-        written = False
         try:
             try:
                 rest = memoryview(data)
@@ -81,10 +80,9 @@ class Files:
                 self.sync(descriptor)
             finally:
                 os.close(descriptor)
-            written = True
-        finally:
-            if not written:
-                self.remove(path)
+        except (OSError, KeyboardInterrupt):
+            self.remove(path)
+            raise
 
     def replace(self, path: Path, data: bytes) -> None:
         """Replace the file at `path` atomically: a crash leaves the old or the new file."""

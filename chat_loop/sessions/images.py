@@ -29,7 +29,7 @@ def is_image(file: str, data: bytes) -> bool:
 
 
 class ImageStore:
-    """The images of a folder. What is not on disk, such as without `files`, stays in memory."""
+    """The images of a folder. Without `files`, and while the disk refuses, they stay in memory."""
 
     def __init__(self, directory: Path, files: Files | None, *, locks: bool = False) -> None:
         self._folder = directory / IMAGE_FOLDER

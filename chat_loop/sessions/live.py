@@ -134,7 +134,7 @@ class LiveSession:
             if self._streaming:
                 self._open()  # which may leave the file with the pieces
             if self._streaming:
-                self._write(writer.reply_end(reply).encode())
+                self._write(writer.reply_end(reply))
                 self._written += 1
                 self._torn = False
             self._flush()
@@ -149,10 +149,11 @@ class LiveSession:
         with self._noting_problem():
             if opening:
                 self._flush()
-                self._append(opening + writer.labelled(writer.label(self.header.agent), encoded))
+                text = opening + writer.labelled(writer.label(self.header.agent), encoded)
+                self._write(text, begins=True)
                 self._torn = True  # until its end is there
             else:
-                self._write(encoded.encode())
+                self._write(encoded)
             if self._monotonic() - self._synced_at >= SYNC_SECONDS:
                 self._sync()
                 self._synced_at = self._monotonic()
@@ -216,26 +217,24 @@ class LiveSession:
             self._rewrite()
         self._open()
         if not self._has_header:
-            self._write(writer.head(self.header).encode())
+            self._write(writer.head(self.header))
             self._has_header = True
         for entry in self.session.entries[self._written :]:
-            self._append(writer.entry_text(entry, self.header))
+            self._write(writer.entry_text(entry, self.header), begins=True)
             self._written += 1
         if self._unsynced:
             self._sync()
         self.problem = None
 
-    def _append(self, text: str) -> None:
-        """Write a record or its beginning, behind a fence where the file ends inside another."""
-        self._write((TORN_FENCE if self._torn else b"") + text.encode())
-        self._torn = False
-
-    def _write(self, data: bytes) -> None:
+    def _write(self, text: str, *, begins: bool = False) -> None:
+        """Append text; what `begins` a record gets a fence if the file ends inside another one."""
         assert self._descriptor is not None
-        rest, self._unsynced = data, True
+        rest = data = (TORN_FENCE if begins and self._torn else b"") + text.encode()
+        self._unsynced = True
         try:
             while rest:
                 rest = rest[self._files.write(self._descriptor, rest) :]
+            self._torn = self._torn and not begins
         except OSError:
             self._torn = self._torn or len(rest) < len(data)
             raise
@@ -364,16 +363,34 @@ def change_metadata(
     return data + (TORN_FENCE if parsed.torn else b"") + texts.encode()
 
 
+def change_content(
+    data: bytes,
+    change: Callable[[records.Session], records.Session],
+    erase: Callable[[str], str] = str,
+) -> bytes | None:
+    """Return a transcript with its content changed, and the lines that others added to its header
+    erased; None when the program cannot write it: it is damaged, or another program's.
+    """
+    parsed = parse(data)
+    if parsed.session is None or len(parsed.damage) > parsed.torn_records:
+        return None
+    others = _added_lines(data)
+    session, kept = change(parsed.session), [*map(erase, others)]
+    if session == parsed.session and kept == others:
+        return data
+    return writer.render(session, kept)
+
+
 def _replace_header(data: bytes, header: records.Header, totals: records.Totals) -> bytes:
     """Return a transcript with another header; one whose header is broken stays as it is."""
     data = data.removeprefix(BOM)
     head, end, body = data.partition(b"\n" + marker.PREFIX + b"end")
     if not (end and data.startswith(marker.PREFIX + b"session")):
         return data
-    return writer.head(header, totals, added_lines(head)).encode() + body.partition(b"\n")[2]
+    return writer.head(header, totals, _added_lines(head)).encode() + body.partition(b"\n")[2]
 
 
-def added_lines(data: bytes) -> list[str]:
+def _added_lines(data: bytes) -> list[str]:
     """Return the lines of a transcript's header that are somebody else's."""
     head = data.partition(b"\n" + marker.PREFIX + b"end")[0]
     return [

@@ -23,8 +23,8 @@ from chat_loop.sessions.git import git_head
 from chat_loop.sessions.images import ImageStore
 from chat_loop.sessions.live import (
     LiveSession,
-    added_lines,
     append_seal,
+    change_content,
     change_metadata,
     save_error,
 )
@@ -352,6 +352,10 @@ class SessionManager:
         """Copy a session under a free id, and have these children go on from the copy; return the
         id. Raises SessionLocked and OSError.
         """
+
+        def go_on_from_branch(child: records.Session) -> records.Session:
+            return replace(child, header=replace(child.header, parent=branch))
+
         with ExitStack() as locks:
             for each in (identity, *children):
                 locks.enter_context(closing(take_lock(self.directory, each)))
@@ -364,12 +368,8 @@ class SessionManager:
                     continue
                 break
             for file in map(self.session_file, children):
-                data, _ = read_part(file)
-                parsed = parse(data)
-                if parsed.session is not None and len(parsed.damage) <= parsed.torn_records:
-                    header = replace(parsed.session.header, parent=branch)
-                    changed = replace(parsed.session, header=header)
-                    self._files.replace(file, render(changed, added_lines(data)))
+                if changed := change_content(read_part(file)[0], go_on_from_branch):
+                    self._files.replace(file, changed)
             return branch
 
     def set_current(self, identity: str) -> None:

@@ -70,7 +70,7 @@ def rows(directory: Path) -> list[SessionRow]:
 
 
 def row(path: Path, *, quick: bool = False) -> SessionRow:
-    """Return one file's row, of an unreadable one too. `quick`: without an open file's numbers."""
+    """Return the row of a file, readable or not; when `quick`, an open session's lacks numbers."""
     state: records.State = "foreign"
     with suppress(OSError), open_regular(path) as (file, status):
         head, size = file.read(_HEAD), status.st_size

@@ -168,7 +168,7 @@ class ModelChange(Note, frozen=True, tag="switch"):
 
 class Restoration(Entry, frozen=True, kw_only=True):
     """The context that the session got from its parent: a summary block's inner text, and the words
-    from `verbatim_from` on, those from `unsummarized_from` on in no block yet, up to `until`.
+    from `verbatim_from` up to `until`; no block covers those from `unsummarized_from` on yet.
     """
 
     parent_created: datetime

@@ -34,7 +34,7 @@ class ObjectChanged(Exception):
     """The object is not in the expected state: it was not written."""
 
 
-class Listed(NamedTuple):
+class ListedObject(NamedTuple):
     """An object in a listing."""
 
     key: str
@@ -52,7 +52,7 @@ class ObjectStore:
         if not IS_INSTALLED:
             text = f"The package obstore is missing, which reaches {url}."
             raise StoreUnavailable(text, install_hint("s3"))
-        options = {"connect_timeout": "5s", "timeout": "60s"}
+        options = {"connect_timeout": "5s", "timeout": "300s"}  # of a whole upload on a slow line
         endpoint = os.environ.get("AWS_ENDPOINT_URL", "")
         more: dict[str, Any] = {
             "client_options": {**options, "allow_http": endpoint.startswith("http://")},
@@ -63,12 +63,14 @@ class ObjectStore:
         with self._translated():
             self._store: Any = store.from_url(url, **more)
 
-    def list(self) -> Iterator[Listed]:
-        """Yield all objects."""
+    def list(self) -> Iterator[ListedObject]:
+        """Yield all objects but those whose names sort before `0`: they are no sessions, and one
+        such as `../a` would end the listing.
+        """
         with self._translated():
-            for page in obstore.list(self._store):
+            for page in obstore.list(self._store, offset="0"):
                 for item in page:
-                    yield Listed(item["path"], _tag(item), item["size"])
+                    yield ListedObject(item["path"], _tag(item), item["size"])
 
     def get(self, key: str) -> tuple[bytes, Tag] | None:
         """Return an object, None when it does not exist or is larger than MAX_OBJECT."""
@@ -113,22 +115,27 @@ class ObjectStore:
             yield
         except (exceptions.BaseError, FileNotFoundError, ValueError) as error:
             text = str(error)
-            answer = re.search(r"status code: (\d{3})|169\.254\.169\.254|Account must", text)
-            if answer and answer[1] == "404":
+            signs = r"status code: (\d{3})|169\.254\.169\.254|Account must|AccessDenied"
+            answer = re.search(signs, text)
+            if isinstance(error, exceptions.InvalidPathError):
+                name = "".join(re.findall(r'path: "(.+?)",\n', text)[:1])
+                what = f"has an object with an invalid name, {name[:200]}"
+                hint = "Remove it: until then, sessions are uploaded, but not all are downloaded."
+            elif answer and answer[1] == "404":
                 what, hint = "does not exist", "Create it, or correct sessions.store in the config."
             elif answer and not (answer[1] or "").startswith("5"):
                 what, hint = refusal, CREDENTIALS.get(scheme, "")
                 hint = f"{hint} {LOCAL} meanwhile."
-            elif isinstance(error, exceptions.InvalidPathError):
-                what = "has an object with an invalid name"
-                hint = "Remove it: until then, sessions are uploaded, but not downloaded."
             else:
                 what, hint = "cannot be reached", f"{LOCAL} and sent later; chat-loop sync tries."
             raise StoreUnavailable(f"{self._url} {what}.", hint) from error
 
 
 def _tag(meta: Any) -> Tag:
-    return Tag(meta.get("e_tag") or "", meta.get("version") or "")
+    """Return the state of an object. Azure's listings lack the quotes of the ETag."""
+    e_tag = meta.get("e_tag") or ""
+    e_tag = e_tag if '"' in e_tag or not e_tag else f'"{e_tag}"'
+    return Tag(e_tag, meta.get("version") or "")
 
 
 def _profile(url: str) -> Any:

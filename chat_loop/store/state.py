@@ -23,7 +23,7 @@ class Tag(NamedTuple):
     version: str = ""
 
 
-class Known(NamedTuple):
+class SyncEntry(NamedTuple):
     """An object as it was last seen: the SHA-256 of its content, the size in bytes and the time in
     nanoseconds of the file that holds the same. `theirs`: another machine wrote it; `removed`: the
     user purged it, and it must go from the store; `attempt`: the SHA-256 of an upload without an
@@ -61,14 +61,14 @@ class SyncState:
             hint = "Delete it: the files and the store are then compared again."
             raise StoreUnavailable(text, hint) from error
 
-    def known(self) -> dict[str, Known]:
+    def known(self) -> dict[str, SyncEntry]:
         """Return all objects by their keys."""
         columns = "key, e_tag, version, digest, size, changed, theirs, removed, attempt"
         with self._table() as table:
             rows = table.execute(f"SELECT {columns} FROM objects WHERE store = ?", [self._store])
-            return {key: Known(Tag(*row[:2]), *row[2:]) for key, *row in rows}
+            return {key: SyncEntry(Tag(*row[:2]), *row[2:]) for key, *row in rows}
 
-    def note(self, key: str, known: Known) -> None:
+    def note(self, key: str, known: SyncEntry) -> None:
         """Note how an object is now."""
         (e_tag, version), *rest = known
         values = [self._store, key, e_tag, version, *rest]

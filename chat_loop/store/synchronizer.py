@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from hashlib import sha256
 from pathlib import Path
 
@@ -17,17 +18,15 @@ from msgspec import Struct, field
 
 from chat_loop.errors import SessionLocked, StoreUnavailable, os_reason
 from chat_loop.sessions import partial
-from chat_loop.sessions.files import Lock, read_part, take_lock
+from chat_loop.sessions.files import read_part, take_lock
 from chat_loop.sessions.images import IMAGE_PATH, MAX_IMAGE, is_image
 from chat_loop.sessions.manager import SessionManager, holds_all
-from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import ID_PATTERN, IMAGE_FOLDER
 from chat_loop.store.client import MAX_OBJECT, ObjectChanged, ObjectStore
-from chat_loop.store.state import Known, SyncState, Tag
+from chat_loop.store.state import SyncEntry, SyncState, Tag
 
 LOCK = "sync"
 TRIES = 5  # at an object that others keep changing
-_HEAD = 1 << 16  # bytes that hold a header
 
 
 class Outcome(Struct):
@@ -47,7 +46,7 @@ class Synchronizer:
     def __init__(self, sessions: SessionManager, url: str) -> None:
         self._sessions, self._folder, self._url = sessions, sessions.directory, url
         self._state = SyncState(self._folder, url)
-        self._known: dict[str, Known] = {}
+        self._known: dict[str, SyncEntry] = {}
         self._outcome = Outcome()
 
     def run(self, *, both_ways: bool = True, seconds: float = 0) -> Outcome:
@@ -56,27 +55,28 @@ class Synchronizer:
         OSError.
         """
         self._outcome = Outcome()
-        with closing(self._lock(seconds)):
+        try:
+            lock = take_lock(self._folder, LOCK, seconds=seconds)
+        except SessionLocked as error:
+            text = "Another process synchronizes these sessions."
+            raise SessionLocked(text, "Try again in a moment.") from error
+        with closing(lock), ExitStack() as steps:  # each is tried: a store may allow reading only
             self._known = self._state.known()
-            for key in [key for key, known in self._known.items() if known.removed]:
-                self._store.delete(key)
-                self._state.forget(key)
-            try:
-                self._upload()
-            finally:  # a store may be read-only
-                if both_ways:
-                    self._download()
+            if both_ways:
+                steps.callback(self._download)
+            steps.callback(self._upload)
+            steps.callback(self._remove)  # the first one
         return self._outcome
 
     def mark_removed(self, files: Iterable[Path]) -> None:
         """Note that files must go from the store. Raises StoreUnavailable."""
         for file in files:
             if file.parent in (self._folder, self._folder / IMAGE_FOLDER):
-                self._state.note(str(file.relative_to(self._folder)), Known(removed=True))
+                self._state.note(str(file.relative_to(self._folder)), SyncEntry(removed=True))
 
     def finish_removal(self) -> None:
-        """Take the files that were removed out of the store, and upload those that were changed.
-        Raises StoreUnavailable.
+        """Delete what was removed from the store, and upload what was changed. Raises
+        StoreUnavailable.
         """
         try:
             self.run(both_ways=False, seconds=10)
@@ -88,50 +88,39 @@ class Synchronizer:
     def _store(self) -> ObjectStore:
         return ObjectStore(self._url)
 
-    def _lock(self, seconds: float) -> Lock:
-        try:
-            return take_lock(self._folder, LOCK, seconds=seconds)
-        except SessionLocked as error:
-            text = "Another process synchronizes these sessions."
-            raise SessionLocked(text, "Try again in a moment.") from error
+    def _remove(self) -> None:
+        """Delete what was purged here."""
+        for key in [key for key, known in self._known.items() if known.removed]:
+            self._store.delete(key)
+            self._state.forget(key)
+            del self._known[key]
 
     def _upload(self) -> None:
-        """Upload the files that changed since they were the same, a parent before its children."""
-        stamps = {stamp.id: stamp for stamp in partial.newest_first(self._folder)}
+        """Upload the files that changed since they were the same, a parent before its children: of
+        a session that has to wait, they wait, too.
+        """
         changed = {
             identity
-            for identity, (time, _, size) in stamps.items()
+            for time, identity, size in partial.newest_first(self._folder)
             if (known := self._known.get(f"{identity}.md")) is None
             or (known.size, known.changed) != (size, time)
         }
-        done: set[str] = set()
-        for identity in sorted(changed):
-            line = [identity]
-            while (parent := self._parent(line[-1])) in changed - done and parent not in line:
-                line.append(parent)
-            while line:
-                member = line.pop()
-                if member in done:
-                    continue
-                if not self._send(member):
-                    self._outcome.waiting |= {member, *line}  # the children wait, too
-                    done |= {member, *line}
-                    break
-                done.add(member)
+        parents = {identity: {self._parent(identity)} & changed for identity in sorted(changed)}
+        try:
+            order = [*TopologicalSorter(parents).static_order()]
+        except CycleError:  # sessions that go on from each other
+            order = [*parents]
+        for identity in order:
+            if parents[identity] & self._outcome.waiting or not self._send(identity):
+                self._outcome.waiting.add(identity)
 
     def _parent(self, identity: str) -> str:
-        """Return the parent of a session, read from its header."""
-        with suppress(OSError):
-            session = parse(read_part(self._path(identity), _HEAD)[0]).session
-            return session.header.parent if session else ""
-        return ""
-
-    def _path(self, identity: str) -> Path:
-        return self._sessions.session_file(identity)
+        """Return the parent of a session, read from its file."""
+        return partial.row(self._sessions.session_file(identity), quick=True).parent
 
     def _send(self, identity: str) -> bool:
         """Upload a session with its images. Return False when it has to wait."""
-        key, path = f"{identity}.md", self._path(identity)
+        key, path = f"{identity}.md", self._sessions.session_file(identity)
         for _ in range(TRIES):
             try:
                 data, status = read_part(path)
@@ -139,8 +128,8 @@ class Synchronizer:
                 return True  # it was moved meanwhile, or nobody can read it
             if len(data) > MAX_OBJECT:
                 return False
-            known, digest = self._known.get(key, Known()), sha256(data).hexdigest()
-            same = Known(known.tag, digest, *_stamp(status), known.theirs)
+            known, digest = self._known.get(key, SyncEntry()), sha256(data).hexdigest()
+            same = SyncEntry(known.tag, digest, *_stamp(status), known.theirs)
             if known.digest == digest:
                 self._note(key, same)
                 return True
@@ -150,7 +139,7 @@ class Synchronizer:
                 tag = self._store.put(key, data, known.tag if known.tag.e_tag else None)
             except ObjectChanged:
                 found = self._store.get(key)
-                if found is not None and not self._settle(identity, data, *found):
+                if found is not None and not self._reconcile(identity, data, *found):
                     return False
                 if found is None and known.tag.e_tag:
                     self._note(key, same)
@@ -172,39 +161,43 @@ class Synchronizer:
                 if is_image(key, image):
                     with suppress(ObjectChanged):  # it is there
                         self._store.put(key, image, None)
-                    self._note(key, Known())
+                    self._note(key, SyncEntry())
 
-    def _note(self, key: str, known: Known) -> None:
+    def _note(self, key: str, known: SyncEntry) -> None:
         self._known[key] = known
         self._state.note(key, known)
 
-    def _settle(self, identity: str, local: bytes, remote: bytes, tag: Tag) -> bool:
-        """Make one of two states of a session, or two sessions. Return False when it has to wait,
-        such as while the session is open.
+    def _reconcile(self, identity: str, local: bytes, remote: bytes, tag: Tag) -> bool:
+        """Bring two states of a session together: into one, or into two sessions. Return False when
+        that has to wait, such as while the session is open.
         """
         key, digest = f"{identity}.md", sha256(remote).hexdigest()
-        known = self._known.get(key, Known())
-        is_older = holds_all(local, remote) and not holds_all(remote, local)
+        known = self._known.get(key, SyncEntry())
+        has_theirs, has_ours = holds_all(local, remote), holds_all(remote, local)
+        is_older = has_theirs and not has_ours
         if local == remote or is_older or digest == known.attempt:  # an upload without an answer
             self._note(key, known._replace(tag=tag, digest=digest, size=-1))
             return True
         try:
-            if not holds_all(remote, local):
+            if not has_ours:
                 branch = self._sessions.branch_off(identity, self._unsent_children(identity))
-                text = f"{identity} has other words in the store: the session here is {branch} now."
-                self._outcome.sentences.append(text)
-                self._receive(identity, local, remote, tag)
-                return self._send(branch)
             self._receive(identity, local, remote, tag)
         except SessionLocked:
             return False
+        if not has_ours:
+            text = f"{identity} has other words in the store: the session here is {branch} now."
+            self._outcome.sentences.append(text)
+            return self._send(branch)
+        if has_theirs:
+            text = f"{identity} has another name, tags or summary in the store: those count."
+            self._outcome.sentences.append(text)
         return True
 
     def _unsent_children(self, identity: str) -> list[str]:
         """Return the sessions that go on from a session and were never in the store."""
+        sent = {key for key, entry in self._known.items() if entry.tag.e_tag}
         ids = (stamp.id for stamp in partial.newest_first(self._folder))
-        unsent = (child for child in ids if not self._known.get(f"{child}.md", Known()).tag.e_tag)
-        return [child for child in unsent if self._parent(child) == identity]
+        return [each for each in ids if f"{each}.md" not in sent and self._parent(each) == identity]
 
     def _receive(
         self, identity: str, local: bytes | None, remote: bytes, tag: Tag, *, keeps: bool = False
@@ -213,10 +206,10 @@ class Synchronizer:
         SessionLocked and OSError.
         """
         key = f"{identity}.md"
-        known = self._known.get(key, Known(theirs=local is None))
+        known = self._known.get(key, SyncEntry(theirs=local is None))
         status = self._sessions.receive(identity, local, remote, keeps=keeps)
         digest = sha256(remote).hexdigest()
-        self._note(key, Known(tag, digest, *_stamp(status), known.theirs))
+        self._note(key, SyncEntry(tag, digest, *_stamp(status), known.theirs))
         self._outcome.received += 1
 
     def _download(self) -> None:
@@ -231,7 +224,7 @@ class Synchronizer:
                     found = self._store.get(key) if size <= MAX_IMAGE else None
                     if found is not None and is_image(key, found[0]):
                         self._sessions.images.keep(key, found[0])
-                        self._note(key, Known())
+                        self._note(key, SyncEntry())
                 elif identity != key and ID_PATTERN.fullmatch(identity) and size <= MAX_OBJECT:
                     self._fetch(identity)
             except SessionLocked:
@@ -242,7 +235,7 @@ class Synchronizer:
 
     def _fetch(self, identity: str) -> None:
         """Download a session, unless the user removed it here. Raises SessionLocked, OSError."""
-        key, path = f"{identity}.md", self._path(identity)
+        key, path = f"{identity}.md", self._sessions.session_file(identity)
         known, local = self._known.get(key), None
         with suppress(FileNotFoundError):
             local, _ = read_part(path)
@@ -252,7 +245,7 @@ class Synchronizer:
         if local is None:
             self._receive(identity, None, remote, tag)
         elif known is None or sha256(local).hexdigest() != known.digest:
-            if not (self._settle(identity, local, remote, tag) and self._send(identity)):
+            if not (self._reconcile(identity, local, remote, tag) and self._send(identity)):
                 self._outcome.waiting.add(identity)
         else:
             keeps = not holds_all(remote, local)

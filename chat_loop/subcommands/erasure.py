@@ -19,6 +19,7 @@ from chat_loop.library.index import BUSY_SECONDS, discard
 from chat_loop.memory import NAME, locate
 from chat_loop.sessions import erasure
 from chat_loop.sessions.files import read_part, take_lock
+from chat_loop.sessions.live import change_content
 from chat_loop.sessions.manager import TRASH
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import IMAGE_FOLDER, Attachment, Change, Query, Session
@@ -47,7 +48,7 @@ def redact(actions: SessionActions, options: argparse.Namespace) -> int:
     with ExitStack() as locks:
         for path, data, session in _files(actions, family, links, locks):
             before = erase.count
-            changed = erasure.change_content(data, without_text, erase)
+            changed = change_content(data, without_text, erase)
             if changed is None and has_text(path):
                 why = f"{path.name} has the text, but is damaged or another program’s"
                 hint = "Remove the text from that file in an editor first."
@@ -88,7 +89,7 @@ def purge(actions: SessionActions, options: argparse.Namespace) -> int:
         for path, data, session in _files(actions, {identity, *later}, links, locks):
             if identity in (path.stem, session.header.id if session else ""):
                 purged[path] = session
-            elif (changed := erasure.change_content(data, without_parent)) is None:
+            elif (changed := change_content(data, without_parent)) is None:
                 err(f"{path.name} stays as it is: it is damaged, or another program’s.")
             elif changed != data:
                 changes[path] = changed, "without what it got from that session"

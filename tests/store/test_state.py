@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from chat_loop.errors import StoreUnavailable
-from chat_loop.store.state import FILE, Known, SyncState, Tag
+from chat_loop.store.state import FILE, SyncEntry, SyncState, Tag
 
 
 def test_each_store_has_its_own_notes(tmp_path: Path) -> None:
     first, second = SyncState(tmp_path, "s3://a"), SyncState(tmp_path, "s3://b")
-    known = Known(Tag('"1"', "2"), "digest", 3, 4, theirs=True, attempt="other")
+    known = SyncEntry(Tag('"1"', "2"), "digest", 3, 4, theirs=True, attempt="other")
     first.note("x.md", known)
     assert first.known() == {"x.md": known}
     assert second.known() == {}

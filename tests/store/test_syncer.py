@@ -14,7 +14,7 @@ from chat_loop.sessions.records import Query
 from chat_loop.store.syncer import CLOSE_SECONDS, Syncer
 from chat_loop.store.synchronizer import Outcome, Synchronizer
 from tests.support.ports import answering
-from tests.support.s3_server import S3Server
+from tests.support.s3_server import SECRET, S3Server
 from tests.support.saved_sessions import FIRST, OPEN, at
 from tests.support.shared_sessions import Machine
 
@@ -38,6 +38,20 @@ class Recorded(Synchronizer):
         """Wait until something is so after a synchronization."""
         while not is_so():
             self.outcomes.get(timeout=PATIENCE)
+
+
+class Counted(Synchronizer):
+    """Counts its attempts, failed ones as well."""
+
+    def __init__(self, machine: Machine, url: str) -> None:
+        super().__init__(machine.sessions, url)
+        self.runs: Queue[None] = Queue()
+
+    def run(self, *, both_ways: bool = True, seconds: float = 0) -> Outcome:
+        try:
+            return super().run(both_ways=both_ways, seconds=seconds)
+        finally:
+            self.runs.put(None)
 
 
 @contextmanager
@@ -91,6 +105,41 @@ def test_a_store_that_is_away_is_told_once_and_caught_up(
         assert not syncer.is_behind
     assert s3.objects(prefix) == {path.name: path.read_bytes()}
     assert told.empty()
+
+
+@pytest.mark.parametrize(
+    ("secret", "user", "bucket", "problem"),
+    [
+        ("wrong", 0, "chats", "refused the credentials."),
+        (SECRET, 0, "none", "does not exist."),
+        (SECRET, 1, "chats", "does not allow writing."),
+    ],
+)
+def test_a_store_that_refuses_is_one_sentence_and_the_chat_goes_on(
+    machine: Callable[[str], Machine],
+    s3: S3Server,
+    url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    secret: str,
+    user: int,
+    bucket: str,
+    problem: str,
+) -> None:
+    for name, value in s3.environment(user, secret).items():
+        monkeypatch.setenv(name, value)
+    here, url = machine("here"), url.replace("chats", bucket, 1)
+    counted = Counted(here, url)
+    with syncing(counted) as (syncer, told):
+        live = here.sessions.begin(agent="Sally")
+        for number in (1, 2, 3):
+            live.add(Query(number=number, at=at(11, 21, number), text=f"Question {number}?"))
+            syncer.wake()
+            counted.runs.get(timeout=PATIENCE)
+        live.close()
+        assert told.get(timeout=PATIENCE)[0] == f"{url} {problem}"
+        assert syncer.is_behind
+    assert told.empty()
+    assert here.said() == {live.header.id: [f"Question {number}?" for number in (1, 2, 3)]}
 
 
 def test_a_server_that_does_not_answer_delays_no_exit(

@@ -15,7 +15,7 @@ from chat_loop.library.library import Library
 from chat_loop.library.lineage import tree
 from chat_loop.sessions.erasure import Eraser, without_text
 from chat_loop.sessions.files import take_lock
-from chat_loop.sessions.records import Attachment, Query
+from chat_loop.sessions.records import Attachment, Query, Seal
 from chat_loop.sessions.writer import render
 from chat_loop.store.client import ObjectStore
 from chat_loop.store.state import FILE
@@ -28,18 +28,18 @@ SEALED, CHILD, LIVING = FIRST.header.id, SECOND.header.id, OPEN.header.id
 PNG = b"\x89PNG\r\n\x1a\n" + b"pixels" * 20
 
 
+def _image() -> Attachment:
+    digest = sha256(PNG).hexdigest()
+    return Attachment(
+        number=1, at=at(11, 10), name="a.png", media="image/png", size=len(PNG), sha256=digest
+    )
+
+
 def test_sessions_and_images_come_to_another_machine(
     machine: Machines, s3: S3Server, prefix: str
 ) -> None:
     here, there = machine("here"), machine("there")
-    image = Attachment(
-        number=1,
-        at=at(11, 10),
-        name="shot.png",
-        media="image/png",
-        size=len(PNG),
-        sha256=sha256(PNG).hexdigest(),
-    )
+    image = _image()
     here.put(FIRST)
     here.put(SECOND)
     here.put(replace(OPEN, entries=(*OPEN.entries, image)))
@@ -136,13 +136,16 @@ def test_an_open_session_waits_until_it_has_ended(machine: Machines) -> None:
     here.put(grown(OPEN, "Said here."))
     here.sync()
     path = there.put(theirs := grown(OPEN, "Said there."))
+    there.put(replace(SECOND, header=replace(SECOND.header, id="z_child", parent=LIVING)))
     lock = take_lock(there.folder, LIVING)
     before = path.read_bytes()
-    assert there.sync().waiting == {LIVING}
+    assert there.sync().waiting == {LIVING, "z_child"}  # the child goes on from these words
     assert path.read_bytes() == before
     lock.close()
     there.sync()
     assert there.said()[f"{LIVING}_2"] == said(theirs)
+    child = there.sessions.load(there.folder / "z_child.md").session
+    assert child.header.parent == f"{LIVING}_2"
 
 
 def test_of_two_summaries_or_names_the_first_in_the_store_stays(machine: Machines) -> None:
@@ -153,8 +156,9 @@ def test_of_two_summaries_or_names_the_first_in_the_store_stays(machine: Machine
     for each, name in ((here, "From here"), (there, "From there")):
         loaded = each.sessions.load(each.folder / f"{CHILD}.md")
         each.sessions.describe(loaded, name=name)
-    for each in (here, there, here):
-        assert each.sync().sentences == []
+    text = f"{CHILD} has another name, tags or summary in the store: those count."
+    for each, sentences in ((here, []), (there, [text]), (here, []), (there, [])):
+        assert each.sync().sentences == sentences
     assert here.files()[0].read_bytes() == there.files()[0].read_bytes()
     assert here.sessions.load(here.files()[0]).session.name == "From here"
 
@@ -224,6 +228,39 @@ def test_a_purge_goes_through_when_the_store_is_back(
     assert here.sync().received == 0
 
 
+def test_a_store_that_keeps_everything_gets_and_gives_all_else(
+    machine: Machines, s3: S3Server, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = machine("here"), machine("there")
+    path = here.put(FIRST)
+    here.sync()
+    there.put(OPEN)
+    there.sync()
+    for name, value in s3.environment(user=2).items():
+        monkeypatch.setenv(name, value)
+    here = machine("here")
+    with pytest.raises(StoreUnavailable, match="does not allow deleting"):
+        here.purge(path)
+    here.put(SECOND)
+    with pytest.raises(StoreUnavailable, match="does not allow deleting"):
+        here.sync()
+    assert here.said() == {CHILD: said(SECOND), LIVING: said(OPEN)}
+    assert s3.objects(prefix).keys() == {f"{name}.md" for name in (SEALED, CHILD, LIVING)}
+
+
+def test_an_image_that_was_purged_and_sent_again_is_in_the_store(
+    machine: Machines, s3: S3Server, prefix: str
+) -> None:
+    here, image = machine("here"), _image()
+    here.put(replace(OPEN, entries=(*OPEN.entries, image)))
+    here.sessions.images.keep(image.file, PNG)
+    here.sync()
+    here.synchronizer.mark_removed([here.folder / image.file])
+    here.put(replace(FIRST, entries=(*FIRST.entries, image)))
+    here.sync()
+    assert image.file in s3.objects(prefix)
+
+
 def test_with_a_store_that_is_read_only_the_sessions_of_others_come(
     machine: Machines, s3: S3Server, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -271,6 +308,32 @@ def test_without_its_notes_nothing_is_lost_or_doubled(machine: Machines) -> None
     assert here.said() == there.said() == {SEALED: said(FIRST), LIVING: said(later)}
 
 
+def test_a_session_that_another_machine_seals_while_it_goes_on_keeps_its_words(
+    machine: Machines,
+) -> None:
+    """The other machine lost the note that the session is not its own."""
+    here, there = machine("here"), machine("there")
+    live = here.sessions.begin(agent="Sally")
+    live.add(Query(number=1, at=at(11, 21), text="Is it there?"))
+    here.sync()
+    there.sync()
+    (there.folder / FILE).unlink()
+    there.sync()
+    identity = live.header.id
+    seal = Seal(at=at(11, 22), reason="resume", source="none")
+    there.sessions.seal_stored(there.sessions.load(there.files()[0]), seal)
+    assert there.sync().sent == 1
+    live.add(Query(number=2, at=at(11, 23), text="And now?"))
+    assert here.sync().waiting == {identity}
+    live.add(Query(number=3, at=at(11, 24), text="And then?"))
+    live.seal(Seal(at=at(11, 25)))
+    live.close()
+    for each in (here, there):
+        each.sync()
+    assert here.said() == there.said()
+    assert here.said() == {identity: ["Is it there?", "And now?", "And then?"]}
+
+
 def test_clocks_decide_nothing(machine: Machines) -> None:
     here, there = machine("here"), machine("there")
     here.put(OPEN)
@@ -309,17 +372,39 @@ def test_objects_that_are_no_sessions_or_images_stay_where_they_are(
     assert (outcome.received, after) == (0, before)
 
 
-@pytest.mark.parametrize("key", ["../evil.md", "a//b.md", "\x07.md"])
-def test_a_name_that_leaves_the_prefix_stops_downloads_only(
+def _add(s3: S3Server, *keys: str) -> None:
+    """Put objects into the server that no client of ours could write."""
+    s3.kill()
+    for key in keys:
+        (s3.folder / quote(key, safe="")).write_bytes(b"evil")
+    s3.start()
+
+
+def test_names_that_leave_the_prefix_are_left_out(
+    machine: Machines, s3: S3Server, prefix: str
+) -> None:
+    here, there = machine("here"), machine("there")
+    here.put(FIRST)
+    here.put(SECOND)
+    here.sync()
+    _add(s3, *(prefix + key for key in ("../evil.md", "./evil.md", "/evil.md", "\x07.md")))
+    outcome = there.sync()
+    assert (outcome.received, outcome.sentences) == (2, [])
+    assert there.said() == here.said()
+    assert not [*there.folder.parent.rglob("*evil*")]
+
+
+@pytest.mark.parametrize("key", ["a//b.md", "b/../evil.md", "bell\x07.md"])
+def test_an_invalid_name_that_sorts_among_sessions_is_told(
     key: str, machine: Machines, s3: S3Server, prefix: str
 ) -> None:
     here = machine("here")
     here.put(FIRST)
-    (s3.folder / quote(prefix + key, safe="")).write_bytes(b"evil")
-    s3.kill()
-    s3.start()
-    with pytest.raises(StoreUnavailable, match="has an object with an invalid name"):
+    _add(s3, prefix + key)
+    with pytest.raises(StoreUnavailable) as raised:
         here.sync()
+    name = f"{prefix}{key}".replace("\x07", "\\u{7}")
+    assert raised.value.message.endswith(f" has an object with an invalid name, {name}.")
     assert f"{SEALED}.md" in s3.objects(prefix)
     assert [path.name for path in here.folder.parent.glob("**/*.md")] == [f"{SEALED}.md"]
 

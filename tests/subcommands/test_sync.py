@@ -82,6 +82,28 @@ def test_a_session_that_has_not_ended_goes_on_in_both_places(tmp_path: Path, s3:
     )
 
 
+def test_a_session_that_ends_at_home_while_it_goes_on_elsewhere_has_two_children(
+    tmp_path: Path, s3: S3Server
+) -> None:
+    here, there = Home(tmp_path / "here", s3), Home(tmp_path / "there", s3)
+    put(here.sessions.directory, OPEN)
+    assert here.run("sync") == 0
+    assert there.run("sync") == 0
+    assert there.run("--resume", OPEN.header.id, "-p", "And the host?") == 0
+    assert here.run("sessions", "compact", OPEN.header.id) == 0  # it crashed here
+    assert here.run("--resume", OPEN.header.id, "-p", "And the cache?") == 0
+    for home in (here, there):
+        home.finish()
+    for home in (here, there, here):
+        assert home.run("sync") == 0
+    assert here.contents() == there.contents() == s3.objects("team/")
+    parent, *children = sorted(sessions_of(there), key=lambda session: session.depth)
+    assert parent.seal is not None
+    assert said(parent) == said(OPEN)
+    assert {said(child)[0] for child in children} == {"And the host?", "And the cache?"}
+    assert {child.header.parent for child in children} == {OPEN.header.id}
+
+
 def test_who_has_no_store_loads_nothing_of_it(tmp_path: Path) -> None:
     done = run(tmp_path, *ECHO, "-p", "Hello.", prefix=("env", "PYTHONPROFILEIMPORTTIME=1"))
     assert done.returncode == 0

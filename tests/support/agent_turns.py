@@ -94,8 +94,8 @@ class Turns:
         def estimate(text: str) -> Usage:
             return Usage(input=7, output=len(text.split()), estimated=True)
 
-        turn = Turn(self.live, number, self.clock.now(), self.agent.limits.clock, estimate)
-        return await turn.run(self.agent, self.messages, self._tell)
+        turn = Turn(self.live, number, self.clock.now(), self.agent, estimate)
+        return await turn.run(self.messages, self._tell)
 
     def _tell(self, event: Event) -> None:
         self.events.append(event)

@@ -20,7 +20,11 @@ from urllib.parse import quote, unquote
 import pytest
 
 BUCKET = "chats"
-USERS = {"AKIAWRITER0000000000": "s3:*", "AKIAREADER0000000000": ["s3:Get*", "s3:List*"]}
+USERS = {
+    "AKIAWRITER0000000000": "s3:*",
+    "AKIAREADER0000000000": ["s3:Get*", "s3:List*"],
+    "AKIAKEEPER0000000000": ["s3:Get*", "s3:List*", "s3:Put*"],
+}
 """The ids of the keys, and what they may do."""
 SECRET = "0123456789/of+the+test/0123456789ABCDEFG"
 ACCOUNT = "123456789012"
