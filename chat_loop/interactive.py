@@ -35,7 +35,7 @@ from chat_loop.display.nonblocking import drain, nonblocking_output
 from chat_loop.display.status import greeting, offer, status_line
 from chat_loop.display.text import one_line, wrapped
 from chat_loop.errors import ChatLoopError, os_reason
-from chat_loop.events import Event, SessionSealed
+from chat_loop.events import Event, ReplyEnded, SessionSealed
 from chat_loop.input.lines import LineReader, Reader
 from chat_loop.input.start import DIM, ENDING_SIGNALS, SIGNAL_EXIT_BASE, banner, columns, styled
 from chat_loop.library.indexer import Indexer
@@ -103,6 +103,8 @@ class Interactive:
             )
         self._asks_about_files = False
         """New files of the project are asked about before the first message."""
+        self._has_sealed = False
+        """A session was sealed since the indexer was woken."""
         self._syncer: Syncer | None = None
         semantic = SemanticIndex() if config.search.meaning else None
         self._indexer = Indexer(sessions.directory, embeds=semantic is not None)
@@ -248,6 +250,11 @@ class Interactive:
         if self._syncer is not None:
             self._syncer.wake()
         if isinstance(event, SessionSealed):
+            self._has_sealed = True
+        # an indexer would slow down the query that waits for an automatic compaction
+        waits = isinstance(event, SessionSealed) and event.reason == "automatic"
+        if self._has_sealed and isinstance(event, SessionSealed | ReplyEnded) and not waits:
+            self._has_sealed = False
             self._indexer.wake()
 
     def _resume_command(self) -> str:

@@ -40,9 +40,11 @@ _HEADING = re.compile(r"#{1,6}[ \t]+")
 _QUOTED = re.compile(r">[> \t]*")
 _FENCE = re.compile(r"(?:```|~~~)[`~]{0,9}[\w+-]{0,20}")
 _RULE = re.compile(r"[|:\-\s=_*]{3,}")
-_END = re.compile(r"[.!?…]{1,4}[\"'”’)\]»*_`“]{0,3}(?=\s)|[。！？]{1,4}[」』）”]?")
+_END = re.compile(  # which begins with one set of signs: the search for it skips all others
+    r"[.!?…。！？](?:(?<![。！？])[.!?…]{0,3}[\"'”’)\]»*_`“]{0,3}(?=\s)"
+    r"|(?<=[。！？])[。！？]{0,3}[」』）”]?)"
+)
 _CLAUSE = re.compile(r"(?<=[;,:–—])\s|\s(?=[–—(])")
-_LAST_WORD = re.compile(r"(?:[^\W_]\.){0,3}[^\W_]{1,12}\Z")
 _TITLES = frozenset(
     ("dr", "dra", "mr", "mrs", "ms", "prof", "sr", "sra", "st", "hr", "fr", "bzw", "approx", "incl")
 )
@@ -136,11 +138,14 @@ def _goes_on(text: str, begin: int, stop: re.Match[str]) -> bool:
     after = text[stop.end() : stop.end() + 4].lstrip()[:3]
     if stop.group() == "...":
         return after[:1].islower()
-    word = _LAST_WORD.search(text, max(begin, stop.start() - 20), stop.start())
-    if word is None:
+    start = stop.start()
+    while start > begin and text[start - 1].isalnum():
+        start -= 1
+    last = text[start : stop.start()]
+    if not last or len(last) > 12:
         return False
-    last = word.group()
-    if "." in last or (len(last) == 1 and last.isalpha() and last != "I"):
+    is_initials = start > begin + 1 and text[start - 1] == "." and text[start - 2].isalnum()
+    if is_initials or (len(last) == 1 and last.isalpha() and last != "I"):
         return True  # z.B., J. Smith
     if last.lower() in _TITLES:
         return True

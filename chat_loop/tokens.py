@@ -8,6 +8,7 @@ import hashlib
 import threading
 import zlib
 from binascii import a2b_base64
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,6 +65,7 @@ class TokenCounter:
         self._data = data
         self._lock = threading.Lock()
         self._encoding: tiktoken.Encoding | None = None
+        self._exact = lru_cache(maxsize=4096)(self._encode)  # a context is counted again and again
 
     def load(self) -> bool:
         """Load the encoding, from any thread; it takes up to 0.5 s and 50 MB, once."""
@@ -77,9 +79,11 @@ class TokenCounter:
 
     def count(self, text: str) -> int:
         """Count the tokens of `text`, of a long one by 64 samples; never wait for `load`."""
+        return estimate(text) if self._encoding is None else self._exact(text)
+
+    def _encode(self, text: str) -> int:
         encoding = self._encoding
-        if encoding is None:
-            return estimate(text)
+        assert encoding is not None
         if len(text) <= EXACT_CHARS:
             return len(encoding.encode_ordinary(text))
         step = (len(text) - 2_048) / 63

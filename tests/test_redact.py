@@ -5,12 +5,15 @@ from __future__ import annotations
 import base64
 import random
 import re
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chat_loop import redact
 from chat_loop.redact import Redactor, Secret, find_secrets, keys_from, redact_text
 from tests.support.made_secrets import (
     BOUNDED,
@@ -246,3 +249,12 @@ def test_invisible_characters_hide_no_key(own_keys: list[str], sign: str) -> Non
 def test_text_with_invisible_characters_stays() -> None:
     text = "\ufeffA fam\u00adi\u00adly: 👩\u200d👩\u200d👧, zero\u200bwidth and a \u202eturn\u202c."
     assert redact_text(text) == text
+
+
+def test_a_token_of_the_least_length_is_found() -> None:
+    data = tomllib.loads(Path(redact.__file__).with_name("patterns.toml").read_text("utf-8"))
+    some = {"upper": "7K2QX9ZB4M", "hex": "7f2a9c4e1b"}
+    for _, sign, least, prefixes in data["tokens"]["rows"]:
+        for prefix in prefixes.split():
+            token = prefix + (some.get(sign, "k7Qz2Xv9Bm") * least)[:least]
+            assert token not in redact_text(f"It is {token} now."), prefix

@@ -62,10 +62,10 @@ _AFTER = re.compile(
 )
 _BEFORE = re.compile(r"([^\W\d_][\w$]{0,12})\.?[ \u00a0]\Z")
 _ALPHANUMERIC = re.compile(r"(?=\w{0,39}[^\W\d_])\w{2,40}(?:-\w{1,20}){0,4}")
-_CAPITAL = r"[A-ZÀ-ÖØ-ÞŁŚŻŹĆ][\w'’-]{1,40}"
-_NAME = re.compile(
-    rf"(?<![.!?:\n•*\#>|(«„“\"]\ )(?<![\w@/.])(?<!\A){_CAPITAL}"
-    rf"(?:(?:\.?\ |\ (?:van|von|de|da|del|dos|di|zu)\ (?:der\ |la\ )?){_CAPITAL}){{1,3}}",
+_FIRST, _REST = "[A-ZÀ-ÖØ-ÞŁŚŻŹĆ]", r"[\w'’-]{1,40}"
+_NAME = re.compile(  # which begins with one set of letters: the search for it skips all others
+    rf"{_FIRST}(?<![.!?:\n•*\#>|(«„“\"]\ .)(?<![\w@/.].)(?<!\A.){_REST}"
+    rf"(?:(?:\.?\ |\ (?:van|von|de|da|del|dos|di|zu)\ (?:der\ |la\ )?){_FIRST}{_REST}){{1,3}}",
     re.VERBOSE,
 )
 
@@ -90,13 +90,22 @@ def find(text: str) -> list[ExactValue]:
             position = consumed = value.end
     whole: list[ExactValue] = []
     end = 0
-    for start, value in [*((value.start, value) for value in values), (len(text), None)]:
-        names = _NAME.finditer(text, end, start)
-        whole += (ExactValue(match.group(), "name", *match.span()) for match in names)
-        if value is not None:
-            whole.append(value)
-            end = value.end
-    return whole
+    for value in values:
+        whole += _names(text, end, value.start)
+        whole.append(value)
+        end = value.end
+    return whole + _names(text, end, len(text))
+
+
+def may_hold_values(text: str) -> bool:
+    """Return False for a text that surely has no exact value, sooner than `find` does."""
+    return _TRIGGER.search(text) is not None or _NAME.search(text) is not None
+
+
+def _names(text: str, start: int, end: int) -> list[ExactValue]:
+    """Return the names that stand between other values."""
+    names = _NAME.finditer(text, start, end)
+    return [ExactValue(match.group(), "name", *match.span()) for match in names]
 
 
 def _value(text: str, match: re.Match[str], floor: int) -> ExactValue | None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
-from itertools import islice
+from functools import cached_property, lru_cache
+from itertools import chain, islice
 from math import fsum, log
 from typing import Literal
 
@@ -15,11 +14,10 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chat_loop.context import activity
-from chat_loop.context.exact import figures, find, normalize
-from chat_loop.redact import Redactor
-from chat_loop.sessions import summary_block
+from chat_loop.context.exact import figures, find, may_hold_values, normalize
+from chat_loop.redact import Redactor, is_clean
 from chat_loop.sessions.records import Exchange, Summary
-from chat_loop.text import Sentence, sentences
+from chat_loop.text import sentences
 
 Section = Literal["decisions", "pending", "key_facts"]
 SECTIONS: tuple[Section, ...] = ("decisions", "pending", "key_facts")
@@ -59,7 +57,7 @@ WORD_POINTS = 8.0  # for 18 words; a shorter sentence gets a part, since asides 
 NEWER = 0.16  # the likeness from which a line counts as a newer value of an older one
 
 
-class Line(Struct, frozen=True):
+class Line(Struct, frozen=True, dict=True):
     """One line of a summary block. `ref` is empty when a model's narrative made it."""
 
     text: str
@@ -68,17 +66,17 @@ class Line(Struct, frozen=True):
     speaker: Speaker = "narrative"
     pasted: bool = False
 
-    @property
+    @cached_property
     def session(self) -> int:
         """The session of the chain in which it was said; a narrative's comes after all."""
         return int(self.ref.partition(".")[0] or 10**9)
 
-    @property
+    @cached_property
     def mark(self) -> str:
         """Its session and its speaker as they stand at its end: of `2.14` ` [2 user]`."""
         return f" [{self.session} {self.speaker}]" if self.ref else ""
 
-    @property
+    @cached_property
     def whole(self) -> str:
         """The line as it stands in the block."""
         return self.text + self.mark
@@ -87,14 +85,16 @@ class Line(Struct, frozen=True):
 class ParsedSentence(Struct, frozen=True):
     """A sentence as it is compared with others. `exactness` is the loss if its values were gone: 0
     nothing, 1 a bare number, 2 a measure, 3 a path or id. `normals` are the values in one spelling,
-    without names, `measures` their kinds, such as `min` or `path`, `figures` the numbers without
-    units and all other values, and `words` the beginnings of the words outside of them.
+    without names, in their order and as a set, `measures` their kinds, such as `min` or `path`,
+    `figures` the numbers without units and all other values, and `words` the beginnings of the
+    words outside of them.
     """
 
     text: str
     values: tuple[str, ...]
     exactness: int
     normals: tuple[str, ...]
+    normal_set: frozenset[str]
     measures: frozenset[str]
     figures: frozenset[str]
     words: frozenset[str]
@@ -107,16 +107,19 @@ class ParsedSentence(Struct, frozen=True):
 
     def apart(self, other: ParsedSentence) -> bool:
         """Return True when each has words of its own: the two may be about two things."""
-        return bool(self.words - other.words and other.words - self.words)
+        return not (self.words <= other.words or other.words <= self.words)
 
     def replaces(self, old: ParsedSentence, *, in_other_words: bool = False) -> bool:
         """Return True when it has all of an older one and another value, or corrects it."""
-        if not (self.measures & old.measures):
+        if self.measures.isdisjoint(old.measures):
             return False
-        telling = frozenset(word for word in old.words if len(word) > 3) or old.words
-        telling = telling if in_other_words else old.words
-        named = old.figures < self.figures and telling <= self.words
-        return named or (self.label == "correction" and self.varies(old) and not self.apart(old))
+        if old.figures < self.figures:
+            telling = old.words
+            if in_other_words:
+                telling = frozenset(word for word in telling if len(word) > 3) or telling
+            if telling <= self.words:
+                return True
+        return self.label == "correction" and self.varies(old) and not self.apart(old)
 
 
 class LedgerBlock(Struct, frozen=True):
@@ -127,16 +130,17 @@ class LedgerBlock(Struct, frozen=True):
     superseded: int = 0
 
 
-class _Entry(Struct, eq=False):
+class Entry(Struct, eq=False):
     """A line on its way into the block, the `older` ones like it, and perhaps its `newer` value."""
 
     line: Line
     sentence: ParsedSentence
     section: Section
+    weight: float = 0.0  # of its words
     replaced: bool = False
     score: float = 0.0
-    older: list[_Entry] = field(default_factory=list)
-    newer: _Entry | None = None
+    older: list[Entry] = field(default_factory=list)
+    newer: Entry | None = None
 
 
 def items(summary: Summary) -> Iterator[Line]:
@@ -152,46 +156,81 @@ def items(summary: Summary) -> Iterator[Line]:
                 yield Line(text, section, place[1], "reply" if place[2] == "reply" else "user")
 
 
-def collect(exchanges: Iterable[Exchange], redactor: Redactor | None = None) -> list[Line]:
+def collect(exchanges: Iterable[Exchange], redactor: Redactor | None = None) -> list[Entry]:
     """Return the sentences worth keeping in their order, without secrets and echoes."""
     redactor = redactor or Redactor()
-    lines: list[Line] = []
+    entries: list[Entry] = []
     for exchange in exchanges:
-        query, reply = exchange.query.text, exchange.reply
-        pasted = len(query) > OWN_WORDS
-        asked: set[str] = set()
-        said = (
-            sentence
-            for part, sentence in _read_all(query, redactor)
-            if _is_worth_keeping(part, sentence, pasted)
-        )
-        for sentence in islice(said, PASTED_FACTS if pasted else None):
-            asked |= sentence.figures
+        query, reply = exchange.query.text, exchange.reply.text if exchange.reply else ""
+        pasted, query, reply = len(query) > OWN_WORDS, _clip(query), _clip(reply)
+        said = _read_clean(query, reply, pasted)
+        if said is None:
+            said = tuple(_read_exchange(redactor(query), redactor(reply), pasted))
+        for speaker, sentence in said:
             section: Section = "key_facts"
-            if sentence.label in ("decisions", "pending"):
+            if speaker == "user" and sentence.label in ("decisions", "pending"):
                 section = sentence.label
-            lines.append(Line(sentence.text, section, exchange.ref, "user", pasted))
-        for part, sentence in _read_all(reply.text if reply else "", redactor):
-            echo = bool(sentence.figures) and sentence.figures <= asked
-            if not echo and _is_worth_keeping(part, sentence, borrowed=True):
-                lines.append(Line(sentence.text, "key_facts", exchange.ref, "reply"))
-    return lines
+            is_pasted = pasted and speaker == "user"
+            line = Line(sentence.text, section, exchange.ref, speaker, is_pasted)
+            entries.append(Entry(line, sentence, section))
+    return entries
 
 
-def _read_all(text: str, redactor: Redactor) -> Iterator[tuple[Sentence, ParsedSentence]]:
-    """Yield the sentences of a text but for headings and code."""
-    if len(text) > LOOKED_AT:
-        text = f"{text[: LOOKED_AT // 2]}\n{text[-LOOKED_AT // 2 :]}"
-    for part in sentences(redactor(text)):
-        if part.role not in ("heading", "code") and len(part.text) > 3:
-            yield part, read(part.text)
+def _clip(text: str) -> str:
+    """Return what is read of a text."""
+    if len(text) <= LOOKED_AT:
+        return text
+    return f"{text[: LOOKED_AT // 2]}\n{text[-LOOKED_AT // 2 :]}"
 
 
-def _is_worth_keeping(part: Sentence, sentence: ParsedSentence, borrowed: bool) -> bool:
-    """Return True unless it says next to nothing; only exact values count of `borrowed` words."""
-    borrowed = borrowed or part.role in ("row", "quoted")
-    if part.role == "command":
-        return True
+def read_ahead(parent: Summary | None, exchanges: Sequence[Exchange]) -> None:
+    """Read what a block is made of before it is needed: most of the work is to read it."""
+    collect(exchanges)
+    _entries(items(parent or Summary()))
+
+
+_Said = tuple[tuple[Speaker, ParsedSentence], ...]
+
+
+@lru_cache(maxsize=1024)  # a context is read in the background before it is compacted
+def _read_clean(query: str, reply: str, pasted: bool) -> _Said | None:
+    """Return the same as `_read_exchange`; None when the texts may hold secrets."""
+    if not (is_clean(query) and is_clean(reply)):
+        return None
+    return tuple(_read_exchange(query, reply, pasted))
+
+
+def _read_exchange(
+    query: str, reply: str, pasted: bool
+) -> Iterator[tuple[Speaker, ParsedSentence]]:
+    """Yield the sentences of an exchange that are worth keeping, each with its speaker."""
+    asked: set[str] = set()
+    said = _worth_keeping(query, borrowed=pasted)
+    for sentence in islice(said, PASTED_FACTS if pasted else None):
+        asked |= sentence.figures
+        yield "user", sentence
+    for sentence in _worth_keeping(reply, borrowed=True):
+        if not (sentence.figures and sentence.figures <= asked):  # else it is an echo
+            yield "reply", sentence
+
+
+def _worth_keeping(text: str, borrowed: bool) -> Iterator[ParsedSentence]:
+    """Yield the sentences of a text that say something; only exact values count of `borrowed`
+    words. Headings and code are left out.
+    """
+    for part in sentences(text):
+        if part.role in ("heading", "code") or len(part.text) <= 3:
+            continue
+        is_borrowed = (borrowed or part.role in ("row", "quoted")) and part.role != "command"
+        # most of a reply has nothing exact: it need not be read any further
+        if not is_borrowed or may_hold_values(part.text) or _LABEL.match(part.text):
+            sentence = read(part.text)
+            if part.role == "command" or _is_worth_keeping(sentence, is_borrowed):
+                yield sentence
+
+
+def _is_worth_keeping(sentence: ParsedSentence, borrowed: bool) -> bool:
+    """Return True unless a sentence says next to nothing, or is a question."""
     if _QUESTION.search(sentence.text) and not sentence.label:
         return sentence.exactness > 1 and not borrowed
     if not borrowed:
@@ -204,25 +243,26 @@ def _is_worth_keeping(part: Sentence, sentence: ParsedSentence, borrowed: bool) 
 def read(text: str) -> ParsedSentence:
     """Read the first 1,000 characters of a sentence: its values, its words, its label."""
     text = text[:1_000]
-    exact_values = find(text)
-    exact = [value for value in exact_values if value.kind != "name"]
+    values = find(text)
+    exact = [value for value in values if value.kind != "name"]
+    normals = tuple(normalize(value.text) for value in exact)
     label = _LABEL.match(text)
-    outside, position = [], label.end() if label is not None else 0
+    outside, position = "", label.end() if label is not None else 0
     bare: set[str] = set()
-    for value in exact:
-        outside.append(text[position : value.start])
+    for value, normal in zip(exact, normals, strict=True):
+        outside += f"{text[position : value.start]} "
         position = max(position, value.end)
         # an echo may leave the unit of a measure out
         numbers = figures(value.text) if value.kind in ("quantity", "number") else []
-        bare.update(numbers or [normalize(value.text)])
-    outside.append(text[position:])
-    words = _WORD.findall(" ".join(outside).casefold())
+        bare.update(numbers or [normal])
+    words = _WORD.findall((outside + text[position:]).casefold())
     first = label[1].casefold().split()[0] if label is not None else ""
     return ParsedSentence(
         text=text,
-        values=tuple(value.text for value in exact_values),
-        exactness=max((_EXACTNESS.get(value.kind, 3) for value in exact_values), default=0),
-        normals=tuple(normalize(value.text) for value in exact),
+        values=tuple(value.text for value in values),
+        exactness=max((_EXACTNESS.get(value.kind, 3) for value in values), default=0),
+        normals=normals,
+        normal_set=frozenset(normals),
         measures=frozenset(value.unit or value.kind for value in exact),
         figures=frozenset(bare),
         words=frozenset(word[:5] for word in words),  # forms of one word begin alike
@@ -231,54 +271,58 @@ def read(text: str) -> ParsedSentence:
 
 
 class WordIndex:
-    """Sentences by number, words and values. The rarer a word, the more it weighs."""
+    """The words of all entries, and which entries are near which. The rarer a word, the more it
+    weighs.
+    """
 
-    def __init__(self, everything: Iterable[ParsedSentence]) -> None:
-        counts: Counter[str] = Counter()
-        self._places: dict[str, list[int]] = {}
-        total = 0
-        for total, sentence in enumerate(everything, 1):
-            counts.update(sentence.words)
-            for key in (*sentence.words, *sentence.figures):
-                self._places.setdefault(key, []).append(total - 1)
-        self._most = log(2 + total)
-        self._weights = {word: log(1 + (1 + total) / number) for word, number in counts.items()}
-
-    def near(self, sentence: ParsedSentence, before: int) -> list[int]:
-        """Return numbers below `before` of sentences with the same rare words or values."""
-        keys = [key for key in (*sentence.figures, *sentence.words) if key in self._places]
-        ends = {key: bisect_left(self._places[key], before) for key in keys}
-        rarest = sorted((end, key) for key, end in ends.items() if end)[:4]
-        return sorted(
-            {at for end, key in rarest for at in self._places[key][max(0, end - 40) : end]}
-        )
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        counts = Counter(chain.from_iterable(entry.sentence.words for entry in entries))
+        total = 1 + len(entries)
+        self._weights = {word: log(1 + total / number) for word, number in counts.items()}
+        places: dict[str, list[int]] = {}
+        for number, entry in enumerate(entries):
+            sentence = entry.sentence
+            entry.weight = self.weight(sentence.words)
+            known = []
+            for key in sentence.words | sentence.figures:
+                if (before := places.get(key)) is None:
+                    places[key] = [number]
+                else:
+                    known.append((len(before), key))
+            rarest = sorted(known)[:4]
+            near = {at for _, key in rarest for at in places[key][-40:]}
+            entry.older = [entries[at] for at in sorted(near)]
+            for _, key in known:
+                places[key].append(number)
 
     def weight(self, words: Iterable[str]) -> float:
         """Return how much words weigh together."""
-        return fsum(self._weights.get(word, self._most) for word in words)
+        return fsum(map(self._weights.__getitem__, words))
 
-    def covered(self, sentence: ParsedSentence, other: ParsedSentence) -> float:
-        """Return the share of the words of a sentence that `other` has too, from 0 to 1."""
-        if sentence.words <= other.words:
-            return 1.0
-        return self.weight(sentence.words & other.words) / self.weight(sentence.words)
+    def covered(self, entry: Entry, other: Entry) -> float:
+        """Return the share of an entry's words that `other` has too, from 0 to 1."""
+        words, others = entry.sentence.words, other.sentence.words
+        return 1.0 if words <= others else self.weight(words & others) / entry.weight
 
-    def repeats(
-        self, sentence: ParsedSentence, other: ParsedSentence, *, bullet: bool = False
-    ) -> bool:
-        """Return True when `other` has all values and nearly all words of a sentence."""
-        values, words = set(sentence.normals), 0.8 if sentence.normals else 1.0
-        if not values.issubset(other.normals) or (not bullet and sentence.apart(other)):
+    def repeats(self, entry: Entry, other: Entry, *, bullet: bool = False) -> bool:
+        """Return True when `other` has all values and nearly all words of an entry."""
+        sentence, before = entry.sentence, other.sentence
+        if not sentence.normal_set <= before.normal_set:
             return False
-        return self.covered(sentence, other) >= (0.7 if bullet else words)
+        if not bullet and sentence.apart(before):
+            return False
+        least = 0.7 if bullet else 0.8 if sentence.normals else 1.0
+        return self.covered(entry, other) >= least
 
-    def likeness(self, new: ParsedSentence, old: ParsedSentence) -> float:
-        """Return how surely a sentence only gives an older one another value, from 0 to 1."""
-        if not (new.measures & old.measures) or set(new.normals) & set(old.normals):
+    def likeness(self, new: Entry, old: Entry) -> float:
+        """Return how surely an entry only gives an older one another value, from 0 to 1."""
+        sentence, before = new.sentence, old.sentence
+        is_other = sentence.normal_set.isdisjoint(before.normal_set)
+        if not is_other or sentence.measures.isdisjoint(before.measures):
             return 0.0
-        common = self.weight(new.words & old.words)
-        least = min(self.weight(new.words), self.weight(old.words))
-        return common / least * (1.0 if new.varies(old) else 0.75) if common else 0.0
+        common = self.weight(sentence.words & before.words)
+        share = common / min(new.weight, old.weight) if common else 0.0
+        return share * (1.0 if sentence.varies(before) else 0.75)
 
 
 def ledger(
@@ -297,26 +341,24 @@ def ledger(
     """
     parent = parent or Summary()
     narrative = narrative or Summary(background=parent.background)
-    redactor = Redactor(summary_block.render(parent), summary_block.render(narrative))
+    redactor = Redactor(repr(parent), repr(narrative))  # their marks: new ones go on counting
     carried = _entries(items(parent))
     if branch is not None:
         carried += _entries(items(branch))
         carried.sort(key=lambda entry: entry.line.session)
     pinned = _entries(Line(pin, "key_facts") for pin in pins)
-    new, ahead = _entries(collect(fresh, redactor)), _entries(collect(tail, redactor))
+    new, ahead = collect(fresh, redactor), collect(tail, redactor)
     sections_of: dict[str, Section] = dict.fromkeys(narrative.decisions, "decisions")
     for text in narrative.pending:
         sections_of.setdefault(text, "pending")
     bullets = _entries(Line(text, section) for text, section in sections_of.items())
     everything = [*pinned, *carried, *new, *ahead, *bullets]
-    index = WordIndex(entry.sentence for entry in everything)
-    for number, entry in enumerate(everything):
-        entry.older = [everything[at] for at in index.near(entry.sentence, number)]
+    index = WordIndex(everything)
     superseded = _replace([*(carried if branch else ()), *new, *ahead, *bullets], index)
     live = [entry for entry in (*carried, *new) if not entry.replaced]
-    candidates = lines = _without_repetitions(pinned, live, bullets, index)
-    if count("".join(f"- {entry.line.whole}\n" for entry in lines)) > room:
-        lines = _fitting(lines, index, room, count)
+    candidates = _without_repetitions(pinned, live, bullets, index)
+    _score(candidates, index)
+    lines = _fitting(candidates, room, count)
     left_out = set(candidates).difference(lines)
     # session by session, the user's before the model's; bullets come last
     lines.sort(key=lambda entry: (entry.line.session, entry.line.speaker != "user"))
@@ -335,20 +377,20 @@ def ledger(
     return LedgerBlock(summary, tuple(archived), superseded)
 
 
-def _entries(lines: Iterable[Line]) -> list[_Entry]:
+def _entries(lines: Iterable[Line]) -> list[Entry]:
     """Return lines as entries; the references in a narrative's bullets are no values."""
     return [
-        _Entry(line, read(line.text if line.ref else REFERENCE.sub("", line.text)), line.section)
+        Entry(line, read(line.text if line.ref else REFERENCE.sub("", line.text)), line.section)
         for line in lines
     ]
 
 
-def _replace(entries: Iterable[_Entry], index: WordIndex) -> int:
+def _replace(entries: Iterable[Entry], index: WordIndex) -> int:
     """Mark what newer sentences replace, and open points that are done; return how many values."""
     superseded = 0
     for new in entries:
         done, bullet = new.sentence.label == "done", not new.line.ref
-        scored: list[tuple[float, _Entry]] = []
+        scored: list[tuple[float, Entry]] = []
         for old in new.older:
             if old.replaced or new.line.pasted or (old.section == "pending") != done:
                 continue
@@ -357,7 +399,7 @@ def _replace(entries: Iterable[_Entry], index: WordIndex) -> int:
             named = old.sentence.figures <= new.sentence.figures and old.section == "key_facts"
             replaces = new.sentence.replaces(old.sentence, in_other_words=bullet)
             if done or (replaces and (overrides or named)):
-                scored.append((index.covered(old.sentence, new.sentence), old))
+                scored.append((index.covered(old, new), old))
         best = max((score for score, _ in scored), default=0.0)
         winners = [old for score, old in scored if score == best >= 0.5]
         if len({old.sentence.words for old in winners}) > 1:
@@ -369,10 +411,10 @@ def _replace(entries: Iterable[_Entry], index: WordIndex) -> int:
 
 
 def _without_repetitions(
-    pinned: Sequence[_Entry], live: Sequence[_Entry], bullets: Sequence[_Entry], index: WordIndex
-) -> list[_Entry]:
+    pinned: Sequence[Entry], live: Sequence[Entry], bullets: Sequence[Entry], index: WordIndex
+) -> list[Entry]:
     """Return the lines that repeat no older one; a repeated line takes a bullet's section."""
-    lines: list[_Entry] = []
+    lines: list[Entry] = []
     written: set[str] = set()
     originals = {*pinned, *live}
     sourced = {entry for entry in live if entry.line.ref}
@@ -383,7 +425,7 @@ def _without_repetitions(
             (
                 old
                 for old in entry.older
-                if old in candidates and index.repeats(entry.sentence, old.sentence, bullet=bullet)
+                if old in candidates and index.repeats(entry, old, bullet=bullet)
             ),
             None,
         )
@@ -398,10 +440,8 @@ def _without_repetitions(
     return lines
 
 
-def _fitting(
-    lines: Sequence[_Entry], index: WordIndex, room: int, count: Callable[[str], int]
-) -> list[_Entry]:
-    """Return the lines of the highest scores that fit, a newer value before the older one."""
+def _score(lines: Sequence[Entry], index: WordIndex) -> None:
+    """Score lines by what is lost without them, and note the newer value of each that has one."""
     for entry in lines:
         sentence = entry.sentence
         entry.score = (
@@ -412,12 +452,16 @@ def _fitting(
     candidates = {entry for entry in lines if entry.section != "pending"}
     for new in lines:
         older = [old for old in new.older if old in candidates and old.line.ref != new.line.ref]
-        scored = [(index.likeness(new.sentence, old.sentence), at) for at, old in enumerate(older)]
+        scored = [(index.likeness(new, old), at) for at, old in enumerate(older)]
         likeness, at = max(scored, default=(0.0, 0))
         if likeness >= NEWER and not new.line.pasted:
             older[at].newer = new
             new.score = max(new.score, older[at].score)
-    selected: set[_Entry] = set()
+
+
+def _fitting(lines: Sequence[Entry], room: int, count: Callable[[str], int]) -> list[Entry]:
+    """Return the lines of the highest scores that fit, a newer value before the older one."""
+    selected: set[Entry] = set()
     groups: set[tuple[Section, str]] = set()
     newest_first = list(reversed(lines))
     for best in sorted(newest_first, key=lambda entry: -entry.score):

@@ -124,9 +124,9 @@ class _Writer(Struct):
     async def write(self, exchanges: Sequence[Exchange]) -> None:
         """Write the narratives of the span's parts. Raises the second attempt's ProviderError."""
         provider, redactor = self.routes[0], Redactor()
-        texts = [transcribe(exchange, redactor) for exchange in exchanges]
         ceiling, before, room = self._limits(provider)
-        spans = parts(texts, room, self.count)
+        texts = (transcribe(exchange, redactor) for exchange in exchanges)
+        spans = await asyncio.to_thread(parts, texts, room, self.count)
         if self.options.announce is not None:
             requests = [request("\n\n".join(span), before, self.orders) for span in spans]
             size = sum(self.count(text) for sent in requests for text in sent.texts)

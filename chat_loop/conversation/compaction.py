@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from chat_loop.agent.isolation import in_thread
 from chat_loop.context import budget
 from chat_loop.context.budget import Draft, Outcome, Plan
 from chat_loop.context.messages import Thread
 from chat_loop.errors import SaveError, SessionError, UsageError
 from chat_loop.events import Compacted, SummaryPrepared, Warned
+from chat_loop.library.library import Library
 from chat_loop.sessions import records, summary_block
 from chat_loop.sessions.files import Lock
 from chat_loop.sessions.live import LiveSession
@@ -136,6 +138,8 @@ class Compaction:
         self._prepared: Outcome | None = None
         self._deliver_to: Deliver | None = None  # takes the running summary, of an ended session
         self._failures = 0  # of summaries in the background, in a row
+        self._reading: asyncio.Future[Any] | None = None
+        self._indexed: tuple[records.Exchange, ...] = ()  # when a compaction was near
 
     @property
     def state(self) -> str:
@@ -172,9 +176,10 @@ class Compaction:
             await asyncio.gather(task, return_exceptions=True)
 
     async def wait(self) -> None:
-        """Wait until the summary in the background has ended and its result is handled."""
+        """Wait until nothing is done in the background, and the summary's result is handled."""
         while self._task is not None:
             await asyncio.wait({self._task})
+        await self._until_read()
 
     async def _prepare(self, thread: Thread, end: int, *, idle: bool = False) -> None:
         """Begin or continue the summary of the first `end` fresh exchanges in the background."""
@@ -225,6 +230,35 @@ class Compaction:
             if self._task is asyncio.current_task():
                 self._task = None
 
+    def _read_ahead(self, thread: Thread, *, near: bool) -> None:
+        """Begin to index, in a thread, what the next query would wait for; when a compaction is
+        `near`, to read what that needs.
+        """
+        conversation, archive = self._conversation, self._conversation.archive
+
+        def read() -> None:
+            if near:
+                self.summaries.read_ahead(thread)
+            is_late = archive is not None and archive.late
+            if conversation.recalls and (is_late or (near and not self._is_indexed(thread))):
+                library = Library(conversation.sessions.directory)
+                with closing(library), suppress(SessionError, MemoryError):
+                    library.update_index()
+                    self._indexed = thread.fresh if near else ()
+            if archive is not None:
+                archive.late = ""
+
+        if self._reading is None or self._reading.done():
+            self._reading = asyncio.ensure_future(in_thread(read))  # an exit does not wait for it
+
+    async def _until_read(self) -> None:
+        if self._reading is not None and not self._reading.done():
+            await asyncio.wait({self._reading})
+
+    def _is_indexed(self, thread: Thread) -> bool:
+        """Return True when the index had the words of this thread while a compaction was near."""
+        return bool(self._indexed) and thread.fresh[: len(self._indexed)] == self._indexed
+
     async def make_room(self, waiting: int) -> None:
         """Compact without a model when the next request, of `waiting` new tokens, is at a limit."""
         conversation, limits = self._conversation, self._conversation.options.limits
@@ -240,6 +274,7 @@ class Compaction:
         share = budget.nearest_limit(used, messages, conversation.window, limits)[0]
         if share < 1 or (used < self._not_below and not full):
             return
+        await self._until_read()
         plan = await asyncio.to_thread(self._plan, thread, used)
         if not plan.compact:
             return
@@ -266,12 +301,15 @@ class Compaction:
     async def watch(self) -> None:
         """After a reply: begin the summary of what will be compacted next, when it is time."""
         conversation, limits = self._conversation, self._conversation.options.limits
-        if not (limits.enabled and conversation.options.use_ai_summary):
+        if not limits.enabled:
             return
         thread, used = conversation.thread, conversation.budget.used
         messages = budget.messages_in(thread.exchanges) if limits.max_messages else 0
         share = budget.nearest_limit(used, messages, conversation.window, limits)[0]
-        if share >= budget.EARLY and used >= self._not_below and not self._task:
+        near = share >= budget.EARLY and used >= self._not_below
+        if near or (conversation.archive is not None and conversation.archive.late):
+            self._read_ahead(thread, near=near)
+        if near and conversation.options.use_ai_summary and not self._task:
             ahead = max(1, int(used / share - used))
             plan = await asyncio.to_thread(self._plan, thread, used, ahead)
             await self._prepare(thread, len(thread.uncovered(plan.compact)))
@@ -372,5 +410,5 @@ class Compaction:
         plan = ChildPlan(
             parent=parent, path=path, block=block, carried=keep, unsummarized_from=first
         )
-        conversation.begin_child(plan, reason)
+        conversation.begin_child(plan, reason, late=self._is_indexed(thread))
         return True

@@ -192,10 +192,15 @@ class Conversation:
         await self.compaction.watch()
         return reply
 
+    @property
+    def recalls(self) -> bool:
+        """True when passages of the archive are attached to a query: for a model without tools."""
+        return self.options.attach_from_archive and not self.agent.calls_tools
+
     async def _recall(self, archive: Archive, number: int, text: str) -> None:
-        """Attach what the archive has on a query, for a model without tools."""
+        """Attach what the archive has on a query."""
         restoration = self.session.restoration
-        if restoration is None or not self.options.attach_from_archive or self.agent.calls_tools:
+        if restoration is None or not self.recalls:
             return
         room = budget.recall_room(self.window)
         block, in_context = restoration.block, self.context_refs()
@@ -439,8 +444,10 @@ class Conversation:
             )
         )
 
-    def begin_child(self, plan: ChildPlan, reason: str) -> None:
-        """Begin the planned child. Its file comes with its first words, that of a merge at once."""
+    def begin_child(self, plan: ChildPlan, reason: str, *, late: bool = False) -> None:
+        """Begin the planned child. Its file comes with its first words, that of a merge at once.
+        When `late`, its first query does not wait until the end of the parent is indexed.
+        """
         from chat_loop.library.archive import Archive  # the index: not before there is an archive
 
         # once in a session's life: what providers cache of its beginning stays good
@@ -455,7 +462,11 @@ class Conversation:
             else:
                 live.defer(entry)
         archive = self.archive = Archive(
-            self.sessions, self.session, count=self.count, semantic=self.options.semantic
+            self.sessions,
+            self.session,
+            count=self.count,
+            semantic=self.options.semantic,
+            late=plan.parent.header.id if late else "",
         )
 
         async def run(name: str, arguments: Mapping[str, str]) -> str:

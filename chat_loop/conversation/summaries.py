@@ -86,6 +86,10 @@ class SummaryWriter:
             routes, span, parent, count=count, show=show, options=options, focus=focus
         )
 
+    def read_ahead(self, thread: Thread) -> None:
+        """Read what the block of a thread is made of, so that a compaction finds it read."""
+        ledger.read_ahead(thread.inherited, thread.fresh)
+
     join = staticmethod(summary.join_outcomes)
 
     def cover(self, thread: Thread, outcome: Outcome | None = None) -> Summary:

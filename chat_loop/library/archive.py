@@ -58,7 +58,9 @@ _REQUEST = re.compile(
 
 
 class Archive:
-    """The ancestors of a live session, for any thread. What it does may take a while."""
+    """The ancestors of a live session, for any thread. What it does may take a while. A query does
+    not wait until what was said last in the session `late` is indexed.
+    """
 
     def __init__(
         self,
@@ -67,7 +69,9 @@ class Archive:
         *,
         count: Callable[[str], int] = estimate,
         semantic: SemanticIndex | None = None,
+        late: str = "",
     ) -> None:
+        self.late = late
         self._sessions = sessions
         self._link = link_of(session)
         self._depth = session.depth
@@ -82,6 +86,7 @@ class Archive:
                     index, text, self._ancestors(index), self._depth, MAX_HITS, without
                 ),
                 RECALL_SECONDS,
+                self.late,
             )
         except (SessionError, TimeoutError, MemoryError):
             return []
@@ -127,9 +132,10 @@ class Archive:
         except (SessionError, MemoryError) as error:
             return f"{CANNOT}: {error}"
 
-    def _ask(self, question: Callable[[Index], T], seconds: float) -> T:
-        """Return the answer of the folder's index. Raises SessionError, and TimeoutError after so
-        many seconds of indexing; the next call goes on from there.
+    def _ask(self, question: Callable[[Index], T], seconds: float, late: str = "") -> T:
+        """Return the answer of the folder's index, up to date but for the session `late`. Raises
+        SessionError, and TimeoutError after so many seconds of indexing; the next call goes on from
+        there.
         """
         until = time.monotonic() + seconds
 
@@ -139,7 +145,7 @@ class Archive:
 
         # The ancestors are searched: the open session is read when it is one of them.
         folder = self._sessions.directory
-        with closing(Library(folder, check, unread=self._link.id)) as library:
+        with closing(Library(folder, check, unread=(self._link.id, late))) as library:
             return library.ask(question)
 
     def _ancestors(self, index: Index) -> dict[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -75,7 +75,7 @@ class SessionFilter(Struct, frozen=True, kw_only=True):
 
 class Library:
     """One folder's sessions, for one thread at a time. A `thorough` library reads everything that
-    changed into the index, however much that is, but for the session `unread`.
+    changed into the index, however much that is, but for the sessions `unread`.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Library:
         progress: Callable[[float, int], None] = lambda done, of: None,
         *,
         thorough: bool = False,
-        unread: str = "",
+        unread: Collection[str] = (),
     ) -> None:
         self.directory = directory
         self.trouble = ""  # why the index was not used, or was rebuilt
@@ -207,7 +207,7 @@ class Library:
                     index.clear()
                 with index.transaction():
                     stale, gone = index.stale(files)
-                    stale = [file for file in stale if file.id != self._unread]
+                    stale = [file for file in stale if file.id not in self._unread]
                     # A file that was just read may have changed again: its session is there.
                     ids = (file.id for file in stale)
                     if not (stale or gone) or (self._count and index.ids_where().issuperset(ids)):

@@ -66,6 +66,11 @@ def redact_text(text: str) -> str:
     return Redactor()(text)
 
 
+def is_clean(text: str) -> bool:
+    """Return True for a text without secrets and without the marks of an earlier redaction."""
+    return "[REDACTED:" not in text and not find_secrets(text)
+
+
 def keys_from(source: Callable[[], Iterable[str]]) -> None:
     """Redact the values of `source`, the keys that the program uses, but for plain words."""
 
@@ -113,14 +118,14 @@ def _find(text: str) -> list[Secret]:
     secrets = [
         Secret(*match.span(), "key") for key in own for match in re.finditer(re.escape(key), text)
     ]
-    for kind, anchors, pattern, is_secret in _rules():
-        source = lowered if kind in _FOLDED else text
-        if any(anchor in source for anchor in anchors):
-            for match in re.finditer(pattern, source):
+    tokens = text if _LONG_WORD.search(text) else ""
+    for anchored, source in zip(_rules(), (tokens, text, lowered), strict=True):
+        for rule in dict.fromkeys(rule for anchor, rule in anchored if anchor in source):
+            for match in re.finditer(rule.pattern, source):
                 start, end = match.span(match.lastindex or 0)
                 value = text[start:end].rstrip(".")
-                if is_secret(value):
-                    secrets.append(Secret(start, start + len(value), kind))
+                if rule.is_secret(value):
+                    secrets.append(Secret(start, start + len(value), rule.kind))
     return [*secrets, *_named(text, lowered)]
 
 
@@ -146,28 +151,41 @@ def _has(name: str, text: str) -> bool:
     return _compiled(name).search(text) is not None
 
 
-_Rule = tuple[str, tuple[str, ...], str, Callable[[str], bool]]
-"""A kind, the texts one of which stands in such a secret, the pattern, whose last group is the
-value (without a group all of it), and the judge of a value.
-"""
+class _Rule(NamedTuple):
+    """A kind, the pattern, whose last group is the value (without a group all of it), and the judge
+    of a value.
+    """
+
+    kind: str
+    pattern: str
+    is_secret: Callable[[str], bool]
+
+
+_Anchored = list[tuple[str, _Rule]]
+"""Texts, each with a rule. One text of a rule stands in all that its pattern matches."""
+_LONG_WORD = re.compile(r"\S{20}")  # as any token is, with its prefix
 _FOLDED = ("authorization", "cookie", "password")  # the kinds whose patterns are for small letters
 
 
 @cache
-def _rules() -> tuple[_Rule, ...]:
-    """Read the rules of values that show what they are; each pattern is compiled when needed."""
+def _rules() -> tuple[_Anchored, _Anchored, _Anchored]:
+    """Read the rules of tokens, of other values that show what they are, and of those in small
+    letters; each pattern is compiled when needed.
+    """
     data = _data()
-    rules: list[_Rule] = []
+    tokens: _Anchored = []
+    others: tuple[_Anchored, _Anchored] = ([], [])
     for kind, sign, least, listed in data["tokens"]["rows"]:
         prefixes = tuple(listed.split())
         before = r"(?:(?<![^\W_])|(?<=\\[nrt]))" if listed == "sk-" else ""  # disk-, task-
         prefix = "|".join(map(re.escape, prefixes))
         pattern = rf"{before}((?:{prefix}){data['signs'][sign]}{{{least},}}+)"
-        rules.append((kind, prefixes, pattern, partial(_is_issued, prefixes)))
-    for rule in data["rules"]:
-        anchors = tuple(rule["anchors"].split())
-        rules.append((rule["kind"], anchors, rule["pattern"], _JUDGES[rule["judge"]]))
-    return tuple(rules)
+        rule = _Rule(kind, pattern, partial(_is_issued, prefixes))
+        tokens += ((anchor, rule) for anchor in prefixes)
+    for row in data["rules"]:
+        rule = _Rule(row["kind"], row["pattern"], _JUDGES[row["judge"]])
+        others[rule.kind in _FOLDED].extend((anchor, rule) for anchor in row["anchors"].split())
+    return tokens, *others
 
 
 def _is_issued(prefixes: tuple[str, ...], value: str) -> bool:
@@ -219,13 +237,14 @@ def _named(text: str, lowered: str) -> Iterator[Secret]:
             continue
         joint = _joint(lowered, match)
         start, end = match.span("quoted") if match["quote"] else _bare(text, lowered, match)
-        is_secret = _is_password if match["password"] else _is_token
+        is_password = _full("name-of-password", match[0])
+        is_secret = _is_password if is_password else _is_token
         if joint and start < end and is_secret(text[start:end], joint):
             if end - start >= _JUDGED and not match["quote"]:
                 rest = _compiled("bare-run").match(lowered, end)
                 end = rest.end() if rest else end
             done = end
-            yield Secret(start, end, "password" if match["password"] else "token")
+            yield Secret(start, end, "password" if is_password else "token")
 
 
 def _names_a_secret(text: str, lowered: str, match: re.Match[str]) -> bool:

@@ -84,7 +84,7 @@ def test_a_line_is_read_as_it_was_written(
 def kept(speaker: str, text: str) -> list[str]:
     """What is harvested of one text."""
     pair = (text, "Fine.") if speaker == "u" else ("Go on.", text)
-    return [fact.text for fact in collect(exchanges(pair))]
+    return [entry.line.text for entry in collect(exchanges(pair))]
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_a_reply_that_repeats_the_user_is_not_taken_again() -> None:
             "Noted: a deposit of 1,200 euros, due 3 May. The garage is 18 m².",
         )
     )
-    assert [fact.text for fact in collect(spoken)] == [
+    assert [entry.line.text for entry in collect(spoken)] == [
         "The deposit is 1,200 euros, due on 3 May.",
         "The garage is 18 m².",
     ]
@@ -616,9 +616,7 @@ def test_the_work_grows_with_what_is_said(monkeypatch: pytest.MonkeyPatch) -> No
     counts: list[int] = []
     covered = module.WordIndex.covered
 
-    def counting(
-        self: module.WordIndex, one: module.ParsedSentence, other: module.ParsedSentence
-    ) -> float:
+    def counting(self: module.WordIndex, one: module.Entry, other: module.Entry) -> float:
         counts[-1] += 1
         return covered(self, one, other)
 

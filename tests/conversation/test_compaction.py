@@ -134,8 +134,8 @@ def test_without_a_narrative_in_time_the_compaction_does_not_wait(
         talk.model.steps = [ANSWER] * 12 + ([silent] if use_ai else []) + [ANSWER] * 4
         for number in range(1, 17):
             await talk.conversation.ask(f"{number} " + LONG)
-            await asyncio.sleep(0)
-            await asyncio.sleep(0)  # the summary's call begins
+            if use_ai and number == 12:
+                await talk.model.silent.wait()  # the summary's call has begun
         await talk.conversation.end()
 
     asyncio.run(run())

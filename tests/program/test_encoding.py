@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from contextlib import suppress
 from pathlib import Path
 
 from benchmarks.support.loopback import Loopback, Received, Reply
@@ -12,10 +13,34 @@ from tests.support.mcp_descriptions import until
 from tests.support.pty_chat import PtyChat
 from tests.support.real_program import PATIENCE, command, environment
 
+STATE = re.compile(r"^(?:State|\w*voluntary_ctxt_switches):\s+(\w+)", re.MULTILINE)
+
 
 def has_encoding(chat: PtyChat) -> bool:
     """Return True when the process has loaded the tokenizer's library."""
     return "tiktoken" in Path(f"/proc/{chat.pid}/maps").read_text()
+
+
+def threads_beside(chat: PtyChat) -> list[tuple[str, ...]]:
+    """Return the state of each thread but the main one, and how often it went to sleep or woke."""
+    states = []
+    for task in Path(f"/proc/{chat.pid}/task").iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+            if task.name != str(chat.pid):
+                states.append(tuple(STATE.findall((task / "status").read_text())))
+    return states
+
+
+def is_at_rest(chat: PtyChat) -> bool:
+    """Type a key; return True when all other threads slept meanwhile. One that works would have
+    waited for the interpreter's lock, which typing takes, at least.
+    """
+    before = threads_beside(chat)
+    chat.send("x")
+    chat.wait_for(re.compile(r"You: x"), PATIENCE)
+    chat.send("\x7f")
+    chat.wait_for(re.compile(r"You:(?! x)(?!.*You: x)", re.DOTALL), PATIENCE)
+    return all(state == "S" for state, *_ in before) and before == threads_beside(chat)
 
 
 def test_the_encoding_is_loaded_near_the_limit(tmp_path: Path) -> None:
@@ -30,6 +55,7 @@ def test_the_encoding_is_loaded_near_the_limit(tmp_path: Path) -> None:
     ):
         chat.wait_for(re.compile("You:.*context ", re.DOTALL), PATIENCE)
         for number in range(3):
+            asyncio.run(until(lambda: is_at_rest(chat)))
             assert not has_encoding(chat), f"before message {number}"
             chat.mark()
             chat.line(f"message {number}")
