@@ -38,7 +38,8 @@ def garbage(data: bytes) -> Callable[[Path], object]:
 
 def changed(script: str) -> Callable[[Path], object]:
     def change(path: Path) -> None:
-        library(path.parent).update_index()
+        with closing(library(path.parent)) as shelf:
+            shelf.update_index()
         with closing(sqlite3.connect(path)) as database:
             database.executescript(script)
 
@@ -217,7 +218,8 @@ def as_nobody() -> Iterator[Path]:
 def test_a_read_only_folder() -> None:
     with as_nobody() as folder:
         fill(folder)
-        expected = rows_of(library(folder))
+        with closing(library(folder)) as first:
+            expected = rows_of(first)
         (folder / FILE).unlink()
         (folder / f"{FILE}-journal").unlink()
         folder.chmod(0o500)
