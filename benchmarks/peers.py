@@ -218,6 +218,9 @@ OURS = ("chat-loop", "bare client")
 class Chat(Terminal):
     """A program in a home of its own."""
 
+    patience = 60.0
+    """The slowest program loads for several seconds on a quiet machine."""
+
     def __init__(self, program: Program, home: Path, url: str) -> None:
         names = {"url": url, "home": str(home), "work": str(home / "work")}
 
