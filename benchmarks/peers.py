@@ -218,6 +218,9 @@ OURS = ("chat-loop", "bare client")
 class Chat(Terminal):
     """A program in a home of its own."""
 
+    patience = 60.0
+    """The slowest program loads for several seconds on a quiet machine."""
+
     def __init__(self, program: Program, home: Path, url: str) -> None:
         names = {"url": url, "home": str(home), "work": str(home / "work")}
 
@@ -387,8 +390,8 @@ def take_round(results: Results, programs: list[Program]) -> Iterator[tuple[str,
             if program.name in OURS:
                 raise
             programs.remove(program)  # a newer version, perhaps, that wants other settings
-            said = str(error).partition("\n")[0]
-            results.skip(program.name, f"It did not do what was waited for: {said}")
+            reason = str(error).partition("\n")[0].rstrip(":.")
+            results.skip(program.name, f"A step failed: {reason}.")
             continue
         for act, (value, unit) in costs.items():
             yield act, program.name, value, unit

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Iterator
 
@@ -14,6 +15,14 @@ from benchmarks.support.loopback import Loopback
 # How long an example takes is the machine's affair. A failure says how to repeat it.
 settings.register_profile("tests", deadline=None, print_blob=True)
 settings.load_profile("tests")
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C interrupt. A shell that starts a run in the background has it ignored, and so
+    would the programs that tests start.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import select
-import time
 from pathlib import Path
 
 import pytest
@@ -111,9 +110,7 @@ def test_what_is_shown_before_it_runs(tool: Tool, tmp_path: Path) -> None:
 
 
 def test_much_output_keeps_its_beginning_and_its_end(tool: Tool) -> None:
-    began = time.monotonic()
     text = run(tool, "echo begin; head -c 50000000 /dev/zero | tr '\\0' x; echo; echo end")
-    assert time.monotonic() - began < 20
     assert text.startswith("Exit code 0.\nbegin\nxxx")
     assert text.endswith("xxx\nend")
     left_out = 50_000_000 + len("begin\n\nend\n") - 2 * MAX_BYTES

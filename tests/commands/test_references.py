@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -40,7 +41,8 @@ def test_a_reference_to_nothing_says_what_exists(
     shown = [*reversed(IDS)]
 
     def find(text: str) -> Path:
-        return find_session(sessions, Library(tmp_path), text, lambda: shown)
+        with closing(Library(tmp_path)) as library:
+            return find_session(sessions, library, text, lambda: shown)
 
     with pytest.raises(SessionNotFound) as caught:
         find(reference)

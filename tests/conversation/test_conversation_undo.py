@@ -5,6 +5,7 @@ them.
 from __future__ import annotations
 
 import asyncio
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -86,7 +87,8 @@ def test_everything_can_be_undone_one_by_one(tmp_path: Path) -> None:
 
     asyncio.run(run())
     [path] = tmp_path.glob("*.md")
-    assert [row.name for row in Library(tmp_path).rows()[0]] == [""]
+    with closing(Library(tmp_path)) as library:
+        assert [row.name for row in library.rows()[0]] == [""]
     talk = Talk(tmp_path)
     with pytest.raises(Exception, match="has no exchanges: it can't be resumed"):
         asyncio.run(talk.resume(path.stem))

@@ -143,6 +143,7 @@ def crossed(directory: Path, *lines: str) -> Crossed:
         finally:
             await chat.conversation.end()
             chat.conversation.close()
+            chat.library.close()
             await chat.conversation.agent.provider.close()
 
     with Loopback(answered) as server:

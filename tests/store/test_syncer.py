@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +10,7 @@ from queue import Queue
 import pytest
 
 from chat_loop.sessions.records import Query
-from chat_loop.store.syncer import CLOSE_SECONDS, Syncer
+from chat_loop.store.syncer import Syncer
 from chat_loop.store.synchronizer import Outcome, Synchronizer
 from tests.support.ports import answering
 from tests.support.s3_server import SECRET, S3Server
@@ -151,9 +150,8 @@ def test_a_server_that_does_not_answer_delays_no_exit(
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
         syncer = Syncer(here.synchronizer, lambda *words: None)
         syncer.start()
-        before = time.monotonic()
         syncer.close()
-        assert time.monotonic() - before < CLOSE_SECONDS + 0.5
+        assert syncer._thread.is_alive(), "it still waits for the server"
     syncer._thread.join(PATIENCE)
     assert not syncer._thread.is_alive()
 

@@ -265,6 +265,7 @@ class CountedChat:
             )
             return Numbers(used, parts, told, counted(about), counted(self.server.requests[before]))
         finally:
+            chat.library.close()
             conversation.close()
             for provider in {
                 id(one): one for one in (self.provider, conversation.agent.provider)

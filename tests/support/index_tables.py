@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,8 @@ def rows_without_index(folder: Path) -> list[tuple[object, ...]]:
             (copy := Path(name, path.name)).write_bytes(path.read_bytes())
             os.utime(copy, ns=(status.st_atime_ns, status.st_mtime_ns))
         Path(name, FILE).mkdir()
-        return rows_of(Library(Path(name)))
+        with closing(Library(Path(name))) as library:
+            return rows_of(library)
 
 
 def contents(index: Index) -> dict[str, set[tuple[Any, ...]]]:
