@@ -90,6 +90,8 @@ def search_all(
 
     if not library.directory.exists():
         return []
+    if semantic is not None and _has_words(text):
+        semantic.prepare(text)
     return library.ask(ask)
 
 
@@ -129,9 +131,8 @@ def search(
     """
     question = _question(index, text)
     candidates = _candidates(index, question, where, values)
-    only_ids = all(asked.term.exact or asked.term.of for asked in question.terms)
     nearness = {}
-    if semantic is not None and not only_ids:
+    if semantic is not None and _has_words(text):
         nearness = semantic.near(index, text, candidates, where, values)
     positions = dict.fromkeys((*candidates, *nearness))
     matches = ranking.match(question, _lines(index, positions))
@@ -143,6 +144,13 @@ def search(
     ranked += [found for found in alone if found.position not in likely]
     ranked = [found for found in ranked if found.sentences or found.position in nearness]
     return ranking.fuse(ranked, nearness) if nearness else ranked
+
+
+def _has_words(text: str) -> bool:
+    """Return False for a query of ids alone, which says nothing by meaning."""
+    everything = terms.terms(text)
+    asked = terms.drop_common(everything) or everything
+    return any(not (term.exact or term.of) for term in asked)
 
 
 def _lines(index: Index, positions: Iterable[Position]) -> dict[Position, str]:
