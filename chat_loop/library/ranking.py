@@ -200,7 +200,7 @@ def _strength(question: Question, best: MatchedSentence) -> float:
         return 0.0
     rarest = rarity(question.total, 1)
     limited = [min(asked.weight, rarest) for asked in question.terms]
-    part = sum(map(mul, limited, best.certainty))
+    part: float = sum(map(mul, limited, best.certainty))
     likely = 0.6 if QUESTION_MARK in best.marks else 1.0
     likely *= 1.0 if VALUE_MARK in best.marks else 0.8
     chance = min(1.0, part / (_RARE_WORDS * max(rarest, _LEAST_RARITY)))
