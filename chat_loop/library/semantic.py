@@ -107,11 +107,10 @@ class SemanticIndex:
             f"WHERE v.space = ? AND typeof(v.data) = 'blob' {where}",
             (SPACE, *values),
         )
-        if not rows or self._loaded() is None:
+        embedder = self._loaded() if rows else None
+        if embedder is None:
             return None
-        from chat_loop.library.vectors import Vectors
-
-        found = Vectors({(session, position): data for session, position, data in rows})
+        found = embedder.collect({(session, position): data for session, position, data in rows})
         if not where:
             is_small = found.size <= MAX_KEPT
             self._version, self._vectors = (version, found) if is_small else (None, None)
