@@ -13,7 +13,7 @@ from benchmarks.support.exchanges import ExchangeIndex
 from chat_loop.library.index import Index
 from chat_loop.library.ranking import Position
 from chat_loop.library.semantic import SemanticIndex
-from chat_loop.library.vectors import DIMENSIONS, Embedder, similarities, weigh
+from chat_loop.library.vectors import DIMENSIONS, Embedder, Vectors, weigh
 from chat_loop.sessions.records import Exchange
 
 CANDIDATES = 60
@@ -57,7 +57,7 @@ class Engines:
                 costs.exchanges += 1
                 costs.vectors += len(costs.embedded[said]) // DIMENSIONS
             vectors.append(costs.embedded[said])
-        self._vectors = vectors
+        self._vectors = Vectors(dict(enumerate(vectors)))
         costs.embedding += time.process_time() - started
 
     def ask(self, question: str) -> dict[str, list[int]]:
@@ -79,7 +79,7 @@ class Engines:
 
     def weighed(self, question: str, found: Collection[Position]) -> dict[Position, float]:
         """Return how near exchanges are; the order is judged, floors are measured apart."""
-        similar = similarities(self._embedder.embed(question), self._vectors)
+        similar = self._similar(question)
         nearest = {at for at, _ in self._nearest(similar)}
         nearest.update(self._places[position] for position in found)
         near = {self._positions[at]: similar[at] for at in nearest}
@@ -87,7 +87,11 @@ class Engines:
 
     def near(self, question: str) -> list[tuple[int, float]]:
         """Return the places of the exchanges whose meaning is nearest, with their similarity."""
-        return self._nearest(similarities(self._embedder.embed(question), self._vectors))
+        return self._nearest(self._similar(question))
+
+    def _similar(self, question: str) -> list[float]:
+        similar: list[float] = self._vectors.similarities(self._embedder.embed(question)).tolist()
+        return similar
 
     @staticmethod
     def _nearest(similar: Sequence[float]) -> list[tuple[int, float]]:

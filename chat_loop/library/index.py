@@ -131,6 +131,8 @@ class Index:
     def __init__(self, directory: Path, *, patient: bool = False, in_memory: bool = False) -> None:
         self.directory = directory
         self.path = directory / FILE
+        self._opened = object()  # tells this index from one that is opened later
+        self._fresh: object = None  # the version that has everything of these files, and they
         self._rows = msgspec.json.Decoder(SessionRow, dec_hook=lambda kind, value: directory)
         if in_memory:
             self._database = _open(":memory:")
@@ -146,6 +148,11 @@ class Index:
         with self.transaction(writes=True):
             for table in ("sentences", "exchanges", "message_summaries", "sessions"):
                 self.ask(f"DELETE FROM {table}")
+
+    def version(self) -> object:
+        """Return a value that is another after everything written, and in each open index."""
+        [(others,)] = self.ask("PRAGMA data_version")
+        return self._opened, others, self._database.total_changes
 
     def ask(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Run a statement and return the rows that it gives."""
@@ -171,9 +178,13 @@ class Index:
 
     def stale(self, files: Sequence[Stamp]) -> tuple[list[Stamp], set[str]]:
         """Return those of a folder's files that are new or changed, and the ids that are gone."""
+        version = self.version()
+        if (version, files) == self._fresh:
+            return [], set()
         order = "ORDER BY changed DESC, id DESC"  # as `newest_first` has it
         rows = self.ask(f"SELECT changed, CAST(id AS TEXT), size FROM sessions {order}")
         if rows == files:
+            self._fresh = version, files
             return [], set()
         indexed = set(rows)
         gone = {identity for _, identity, _ in indexed}.difference(file.id for file in files)

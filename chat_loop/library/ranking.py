@@ -49,6 +49,9 @@ class MatchedSentence(Struct, frozen=True):
     certainty: Sequence[float]
 
 
+Matches = Mapping[Position, Sequence[MatchedSentence]]
+
+
 class RankedExchange(Struct, frozen=True):
     """An exchange and its score, with the sentences that hold a term, best first."""
 
@@ -66,34 +69,51 @@ def rarity(everything: int, count: int) -> float:
     return log(1 + (everything - count + 0.5) / (count + 0.5))
 
 
-def rank(
-    question: Question, lines: Mapping[Position, str], candidates: Iterable[Position]
-) -> list[RankedExchange]:
-    """Return the candidates, best first, of equals the last; `lines` also has those around."""
-    nothing = [0.0] * len(question.terms)
-    spoken = {word for text in lines.values() for word in text.split()}
-    certainties = _certainties([asked.term for asked in question.terms], spoken)
-    phrases = [phrase for phrase in certainties if " " in phrase]
-    sentences: dict[Position, list[MatchedSentence]] = {}
-    whole: dict[Position, list[float]] = {}
+def match(
+    question: Question, lines: Mapping[Position, str]
+) -> dict[Position, list[MatchedSentence]]:
+    """Return the lines that hold terms, of each exchange."""
+    spoken = {position: {*text.split()} for position, text in lines.items()}
+    asked = [asked.term for asked in question.terms]
+    certainties = _certainties(asked, set[str]().union(*spoken.values()))
+    phrases = {phrase for phrase in certainties if " " in phrase}
+    matches = {}
     for position, text in lines.items():
-        sentences[position] = []
-        for number, line in enumerate(text.split("\n")):
-            marks, _, rest = line.partition(" ")
-            found = certainties.keys() & set(rest.split(" "))
-            found |= {phrase for phrase in phrases if f" {phrase} " in f" {rest} "}
-            if found:
-                certainty = _highest([certainties[phrase] for phrase in found])
-                sentences[position].append(MatchedSentence(number, marks, certainty))
-        matched = (sentence.certainty for sentence in sentences[position])
-        whole[position] = _highest([nothing, *matched])
+        held = phrases | (certainties.keys() & spoken[position])
+        matches[position] = (
+            _matched(text, {word: certainties[word] for word in held}) if held else []
+        )
+    return matches
+
+
+def rank(
+    question: Question, matches: Matches, candidates: Iterable[Position]
+) -> list[RankedExchange]:
+    """Return the candidates, best first, of equals the last; `matches` also has those around."""
+    whole = {
+        position: _highest([sentence.certainty for sentence in sentences])
+        for position, sentences in matches.items()
+        if sentences
+    }
     ranked = [
-        _scored(question, position, sentences[position], whole)
+        _scored(question, position, matches[position], whole)
         for position in reversed([*candidates])
-        if position in sentences
+        if position in matches
     ]
     best = max((exchange.score for exchange in ranked), default=0.0) or 1.0
     return sorted(ranked, key=lambda found: (-found.exact, -round(found.score / best * _STEPS)))
+
+
+def _matched(text: str, certainties: Mapping[str, Sequence[float]]) -> list[MatchedSentence]:
+    """Return the lines that hold one of these words or phrases."""
+    matched = []
+    for number, line in enumerate(text.split("\n")):
+        padded = f"{line} "  # the marks end in a blank
+        found = [certainty for word, certainty in certainties.items() if f" {word} " in padded]
+        if found:
+            marks, _, _ = line.partition(" ")
+            matched.append(MatchedSentence(number, marks, _highest(found)))
+    return matched
 
 
 def _certainties(asked: Sequence[Term], spoken: Iterable[str]) -> dict[str, list[float]]:
@@ -132,9 +152,10 @@ def fuse(
     return sorted(ranked, key=lambda exchange: (-exchange.exact, -worth(exchange)))
 
 
-def _highest(several: Iterable[Sequence[float]]) -> list[float]:
+def _highest(several: Sequence[Sequence[float]]) -> Sequence[float]:
     """Return the highest certainty of each term."""
-    return [max(certainties) for certainties in zip(*several, strict=True)]
+    first, *others = several
+    return [*map(max, first, *others)] if others else first
 
 
 def _scored(
@@ -146,11 +167,12 @@ def _scored(
     """Return how well an exchange fits. `whole` has the terms of the exchanges around it."""
     session, at = position
     weights = [asked.weight for asked in question.terms]
-    near = _highest(
-        [weight * certainty for certainty in whole[session, at + step]]
-        for step, weight in AROUND
-        if (session, at + step) in whole
-    )
+    nothing = [0.0] * len(weights)
+    around = [nothing]
+    for step, share in AROUND:
+        if (certainty := whole.get((session, at + step))) is not None:
+            around.append([share * part for part in certainty])
+    near = _highest(around)
     beside = sum(map(mul, weights, near))
     scores: dict[int, float] = {}
     for sentence in sentences:
@@ -159,24 +181,27 @@ def _scored(
         scores[sentence.number] = score * (_TELLING if VALUE_MARK in sentence.marks else 1.0)
     ordered = sorted(sentences, key=lambda sentence: -scores[sentence.number])
     best = scores[ordered[0].number] if ordered else 0.0
-    strength = 0.0
-    if ordered and not question.weak:
-        # how much of the query the best sentence holds, and whether that is more than chance
-        marks = ordered[0].marks
-        rarest = rarity(question.total, 1)
-        limited = [min(weight, rarest) for weight in weights]
-        part = sum(map(mul, limited, ordered[0].certainty))
-        likely = (0.6 if QUESTION_MARK in marks else 1.0) * (1.0 if VALUE_MARK in marks else 0.8)
-        chance = min(1.0, part / (_RARE_WORDS * max(rarest, _LEAST_RARITY)))
-        strength = min(1.0, likely * part / (sum(limited) or 1.0) * chance)
     return RankedExchange(
         position=position,
         exact=sum(
             asked.term.exact and certainty >= 1.0
-            for asked, certainty in zip(question.terms, whole[position], strict=True)
+            for asked, certainty in zip(question.terms, whole.get(position, nothing), strict=True)
         ),
         score=best,
         coverage=max(best, beside) / (sum(weights) or 1.0),
-        strength=strength,
+        strength=_strength(question, ordered[0]) if ordered else 0.0,
         sentences=tuple(ordered),
     )
+
+
+def _strength(question: Question, best: MatchedSentence) -> float:
+    """Return how much of a query its best sentence holds, and how much more that is than chance."""
+    if question.weak:
+        return 0.0
+    rarest = rarity(question.total, 1)
+    limited = [min(asked.weight, rarest) for asked in question.terms]
+    part: float = sum(map(mul, limited, best.certainty))
+    likely = 0.6 if QUESTION_MARK in best.marks else 1.0
+    likely *= 1.0 if VALUE_MARK in best.marks else 0.8
+    chance = min(1.0, part / (_RARE_WORDS * max(rarest, _LEAST_RARITY)))
+    return min(1.0, likely * part / (sum(limited) or 1.0) * chance)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from math import ceil
 
@@ -23,6 +23,8 @@ from chat_loop.text import sentences
 CANDIDATES = 150
 """Of the facts of `benchmarks.archive` 100 hold 86 %, 150 hold 92 %, and 300 no more."""
 _LIKELY = 300  # exchanges of which those around them are looked at
+_CLOSE = 40
+"""Candidates that fit best by themselves: only they are judged with the exchanges around them."""
 _WITH_IDS = 50  # exchanges that are candidates for holding an id of the query, however frequent
 _COUNTED = 20_000  # a word that more exchanges hold tells nothing, however many there are
 _PLACES = 5
@@ -88,6 +90,8 @@ def search_all(
 
     if not library.directory.exists():
         return []
+    if semantic is not None and _has_words(text):
+        semantic.prepare(text)
     return library.ask(ask)
 
 
@@ -127,21 +131,36 @@ def search(
     """
     question = _question(index, text)
     candidates = _candidates(index, question, where, values)
-    only_ids = all(asked.term.exact or asked.term.of for asked in question.terms)
     nearness = {}
-    if semantic is not None and not only_ids:
+    if semantic is not None and _has_words(text):
         nearness = semantic.near(index, text, candidates, where, values)
     positions = dict.fromkeys((*candidates, *nearness))
-    around = {(session, position + step) for session, position in positions for step, _ in AROUND}
-    likely = index.ask(
-        f"SELECT {_PLACE}, sentences.words FROM exchanges e {_AT_PLACES} "
-        "JOIN sentences ON sentences.rowid = e.key",
-        (json.dumps([*around]),),
-    )
-    lines = {(session, position): str(words) for session, position, words in likely}
-    ranked = ranking.rank(question, lines, positions)
+    matches = ranking.match(question, _lines(index, positions))
+    alone = ranking.rank(question, matches, positions)
+    likely = nearness.keys() | {found.position for found in alone[:_CLOSE]}
+    around = {(session, position + step) for session, position in likely for step, _ in AROUND}
+    matches |= ranking.match(question, _lines(index, around - matches.keys()))
+    ranked = ranking.rank(question, matches, [each for each in positions if each in likely])
+    ranked += [found for found in alone if found.position not in likely]
     ranked = [found for found in ranked if found.sentences or found.position in nearness]
     return ranking.fuse(ranked, nearness) if nearness else ranked
+
+
+def _has_words(text: str) -> bool:
+    """Return False for a query of ids alone, which says nothing by meaning."""
+    everything = terms.terms(text)
+    asked = terms.drop_common(everything) or everything
+    return any(not (term.exact or term.of) for term in asked)
+
+
+def _lines(index: Index, positions: Iterable[Position]) -> dict[Position, str]:
+    """Return the lines of words of the exchanges at these positions."""
+    rows = index.ask(
+        f"SELECT {_PLACE}, sentences.words FROM exchanges e {_AT_PLACES} "
+        "JOIN sentences ON sentences.rowid = e.key",
+        (json.dumps([*positions]),),
+    )
+    return {(session, position): str(words) for session, position, words in rows}
 
 
 def places_of(scored: RankedExchange, texts: Texts) -> tuple[Place, ...]:

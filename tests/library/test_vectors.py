@@ -9,6 +9,7 @@ import random
 import subprocess
 import sys
 from array import array
+from collections.abc import Sequence
 from operator import itemgetter
 from pathlib import Path
 
@@ -30,13 +31,18 @@ from chat_loop.library import vectors
 from chat_loop.library.vectors import (
     DIMENSIONS,
     Embedder,
+    Vectors,
     familiarity,
     load,
     model_file,
     passages,
     piece_numbers,
-    similarities,
 )
+
+
+def similarities(question: bytes, exchanges: Sequence[bytes]) -> list[float]:
+    similar: list[float] = Vectors(dict(enumerate(exchanges))).similarities(question).tolist()
+    return similar
 
 
 def test_what_is_far_from_the_question_is_not_found() -> None:
@@ -87,10 +93,17 @@ def test_a_vector_has_length_one_and_is_always_the_same(embedder: Embedder) -> N
     text = "The spare key lies under the third flower pot."
     vector = embedder.embed(text)
     assert (len(vector), vector) == (DIMENSIONS, load().embed(text))
+    assert load(once=True).embed(text) == vector
     assert abs(product(vector, vector) / 127**2 - 1) < 0.01
     assert [round(near, 2) for near in similarities(vector, [vector])] == [1.0]
     assert embedder.embed("THE  spare key\nlies under the third flower pot.") == vector
     assert SPACE == "minilm-l6-v2-int8/128/2"
+
+
+def test_the_vector_of_another_question_is_another(embedder: Embedder) -> None:
+    first, second = "Where is the spare key?", "Who feeds the cat?"
+    for question in (first, first, second, first):
+        assert embedder.embed_question(question) == embedder.embed(question)
 
 
 @pytest.mark.parametrize(
@@ -125,11 +138,11 @@ def test_similarities_are_exact(seed: int, counts: list[int], distinct: int) -> 
 
 def test_a_hundred_thousand_vectors_are_compared_fast() -> None:
     count, chance = 100_000, random.Random(1)
-    vectors = [chance.randbytes(DIMENSIONS) for _ in range(count)]
+    vectors = Vectors({at: chance.randbytes(DIMENSIONS) for at in range(count)})
     query = random.Random(2).randbytes(DIMENSIONS)
     with cpu_limit(1):  # seven take 0.4 s; a loop over the rows takes ten seconds each
         for _ in range(7):
-            assert len(similarities(query, vectors)) == count
+            assert len(vectors.similarities(query)) == count
 
 
 def test_no_vectors_and_those_without_length() -> None:
