@@ -25,7 +25,6 @@ from chat_loop.agent.mcp_servers import McpServers, servers_of
 from chat_loop.agent.spending import Spending
 from chat_loop.agent.tools import Tool
 from chat_loop.config import Config, LimitsConfig, Paths, choose_servers
-from chat_loop.conversation.options import costs
 from chat_loop.display.plain import err
 from chat_loop.errors import ConfigError, UsageError
 from chat_loop.events import Event
@@ -36,6 +35,7 @@ from chat_loop.plugins import Plugins
 from chat_loop.providers import Provider, choose
 from chat_loop.providers.catalogue import entries
 from chat_loop.providers.models import store
+from chat_loop.providers.prices import costs
 from chat_loop.sessions.manager import SessionManager
 
 if TYPE_CHECKING:
@@ -57,10 +57,6 @@ class App:
         self._memory: ProjectMemory | None = None
         self.home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home raises
         chats = options.command is None or options.action == "browse"
-        if options.question is not None:
-            self._module, mode = "headless", "print"
-        else:
-            self._module, mode = "interactive" if chats else "subcommands.sessions", ""
         reference = options.agent_reference or (config.agent.default if chats else "")
         if reference:
             from chat_loop.subcommands import agents  # most have the built-in agent
@@ -82,26 +78,26 @@ class App:
         folder = paths.sessions(self.config, options.sessions_dir)
         # the user's own setting: an agent's file sends nobody's sessions anywhere
         self.store = config.sessions.store if options.save else ""
+        is_theirs = None
+        if self.store:
+            state = import_module("chat_loop.store.state")
+            is_theirs = state.SyncState(folder, self.store).is_theirs
         self.sessions = SessionManager(
             folder,
             project=self.directory,
-            mode=mode,
+            mode="" if options.question is None else "print",
             saves=options.save,
-            is_theirs=self._is_theirs if self.store else None,
+            is_theirs=is_theirs,
         )
 
     def run(self) -> int:
-        """Run the module that the options select; return the exit code."""
-        module = import_module(f"chat_loop.{self._module}")
+        """Chat, or with -p answer one question; return the exit code."""
+        name = "interactive" if self.options.question is None else "headless"
+        module = import_module(f"chat_loop.{name}")
         if self.instant is None:
             gc.freeze()  # modules are never garbage: no collection scans them
             gc.enable()
         return int(module.run(self))
-
-    def _is_theirs(self, identity: str) -> bool:
-        """Return True when another machine writes a session."""
-        state = import_module("chat_loop.store.state")
-        return bool(state.SyncState(self.sessions.directory, self.store).is_theirs(identity))
 
     def synchronizer(self) -> Synchronizer:
         """Return what brings the folder and its store to the same state."""

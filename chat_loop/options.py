@@ -101,8 +101,10 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(f"{sentence}.{meant}", f"{self.prog} --help shows how.")
 
 
-def parser(arguments: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
-    """Return the command line, with the actions of the commands that `arguments` name."""
+def parser(arguments: Sequence[str] = COMMANDS, action: str = "") -> argparse.ArgumentParser:
+    """Return the command line, with the actions of the commands that `arguments` name; if it is the
+    `action` of a list or a search, without those that change something.
+    """
     made = _chat_parser()
     commands = made.add_subparsers(
         dest="command", metavar="COMMAND", title="commands", prog="chat-loop"
@@ -113,8 +115,9 @@ def parser(arguments: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
     if "sessions" in arguments:  # a chat does not wait for them
         actions = sessions.add_subparsers(dest="action", required=True, metavar="ACTION")
         _add_reading(partial(_command, actions))
-        _add_changing(partial(_command, actions))
-        _add_keeping(partial(_command, actions))
+        if action not in actions.choices:
+            _add_changing(partial(_command, actions))
+            _add_keeping(partial(_command, actions))
     _add_other_commands(partial(_command, commands))
     return made
 
@@ -352,7 +355,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         lists = name in ("sessions", "models", "agents")
         if lists and after[:1] in ("", "-") and after not in HELP:
             words.insert(place + 1, "list")
-        options = parser(words).parse_args(words)
+        options = parser(words, "".join(words[place + 1 : place + 2])).parse_args(words)
     else:
         options = _parse_chat(chat, words)
     check(options)

@@ -90,60 +90,71 @@ class RowTable:
         exact: bool = False,
     ) -> None:
         self.rows = rows
-        has_projects = len({row.project for row in rows}) > 1
-        has_branches = len({row.git_branch for row in rows}) > 1
-        has_agents = len({row.agent for row in rows}) > 1
         others = count(1)
         chat_numbers = ["*" if row.current else str(next(others)) for row in rows]
         self._numbers = _aligned(chat_numbers if numbers is None else numbers, right=True)
-        facts = []
-        for row in rows:
-            price = cost_of(row.spent, cost) if cost is not None else None
-            date = "unknown" if row.updated is None else f"{row.updated:%Y-%m-%d %H:%M}"
-            folder = re.split(r"[/\\]", row.project.rstrip("/\\"))[-1]
-            unknown = row.queries is None or row.tokens is None
-            row_facts = (
-                date if exact else age_text(row.updated, now),
-                steady_text(folder, 20) if has_projects else "",
-                steady_text(row.git_branch, 20) if has_branches else "",
-                steady_text(row.agent, 20) if has_agents else "",
-                "" if row.queries is None else plural(row.queries, "query"),
-                "" if unknown else f"{compact_number(row.tokens or 0)} tokens",
-                dollars_text(price) if price else "",
-                ODD.get(row.state, ""),
-                row.id if exact else "",
-            )
-            facts.append(row_facts)
+        prices = [cost_of(row.spent, cost) for row in rows] if cost is not None else ()
+        columns = (
+            (0, True, [_date_text(row) if exact else age_text(row.updated, now) for row in rows]),
+            (MIN_SHORT, False, _differing([row.project for row in rows], _folder_name)),
+            (MIN_BRANCH, False, _differing([row.git_branch for row in rows])),
+            (MIN_FULL, False, _differing([row.agent for row in rows])),
+            (MIN_FULL, True, [_queries_text(row) for row in rows]),
+            (MIN_SHORT, True, [_tokens_text(row) for row in rows]),
+            (MIN_FULL, True, [dollars_text(price) if price else "" for price in prices]),
+            (0, False, [ODD.get(row.state, "") for row in rows]),
+            (MIN_SHORT, False, [row.id for row in rows] if exact else ()),
+        )
         self._columns = [
             (min_width, _aligned(texts, right=right))
-            for (min_width, right), texts in zip(_COLUMNS, zip(*facts, strict=True), strict=False)
+            for min_width, right, texts in columns
             if any(texts)
         ]
-        names = ("".join((name_text(row, MAX_NAME), *_notes(row))) for row in rows)
-        self._name_width = max(map(cells, names), default=0)
+        """The width from which on each column is shown, and its texts."""
+        self._names = [(name_text(row, MAX_NAME), *_notes(row)) for row in rows]
+        self._name_width = max((cells("".join(texts)) for texts in self._names), default=0)
+        self._width, self._ends = 0, list[str]()
 
     def line(self, at: int, width: int) -> Parts:
         """Return a row on one line of at most `width` columns."""
-        number = f"{self._numbers[at]}  "
-        line = "".join(f"  {texts[at]}" for least, texts in self._columns if width >= least)
-        room = min(self._name_width, width - 1 - len(number) - cells(line))
-        row = self.rows[at]
-        compacted, tags = _notes(row)  # they may take half of the room
-        name = name_text(row, max(room - cells(compacted + tags), room // 2))
-        compacted = cut_to(compacted, room - cells(name))
-        tags = cut_to(tags, room - cells(name + compacted))
-        blanks = " " * (room - cells(name + compacted + tags))
+        if width != self._width:
+            shown = [texts for min_width, texts in self._columns if width >= min_width]
+            self._width = width
+            self._ends = ["  ".join(("", *texts)) for texts in zip(*shown, strict=True)]
+        number, end = f"{self._numbers[at]}  ", self._ends[at]
+        room = min(self._name_width, width - 1 - len(number) - cells(end))
+        name, compacted, tags = self._names[at]
+        if (blanks := room - cells(name + compacted + tags)) < 0:  # the notes may take half of it
+            name = name_text(self.rows[at], max(room - cells(compacted + tags), room // 2))
+            compacted = cut_to(compacted, room - cells(name))
+            tags = cut_to(tags, room - cells(name + compacted))
+            blanks = room - cells(name + compacted + tags)
         parts = (number, ""), (name, ""), (compacted, "dim"), (tags, "cyan")
-        return [*parts, (f"{blanks}{line}".rstrip(), "dim")]
+        return [*parts, (f"{' ' * blanks}{end}".rstrip(), "dim")]
 
 
-_COLUMNS = (
-    *((0, True), (MIN_SHORT, False), (MIN_BRANCH, False), (MIN_FULL, False), (MIN_FULL, True)),
-    *((MIN_SHORT, True), (MIN_FULL, True), (0, False), (MIN_SHORT, False)),
-)
-"""From which width on each column is shown, and True for one that is aligned at its right: age,
-project, branch, agent, queries; tokens, cost, state, id.
-"""
+def _differing(values: Sequence[str], text: Callable[[str], str] = str) -> Sequence[str]:
+    """Return the texts of values in a column; none when all are the same, which says nothing."""
+    texts = {value: steady_text(text(value), 20) for value in {*values}}
+    return [texts[value] for value in values] if len(texts) > 1 else ()
+
+
+def _folder_name(path: str) -> str:
+    return re.split(r"[/\\]", path.rstrip("/\\"))[-1]
+
+
+def _date_text(row: SessionRow) -> str:
+    # a format takes twice as long
+    return "unknown" if row.updated is None else row.updated.isoformat(" ", "minutes")[:16]
+
+
+def _queries_text(row: SessionRow) -> str:
+    return "" if row.queries is None else plural(row.queries, "query")
+
+
+def _tokens_text(row: SessionRow) -> str:
+    is_known = row.queries is not None and row.tokens is not None
+    return f"{compact_number(row.tokens or 0)} tokens" if is_known else ""
 
 
 def _aligned(texts: Sequence[str], *, right: bool) -> list[str]:

@@ -34,7 +34,7 @@ def fork(actions: SessionActions, options: argparse.Namespace) -> int:
     """Begin a session that continues another one after a query; it is resumed later."""
     loaded = actions.load(options.reference)
     number = exchange_of(loaded.session, options.at).query.number
-    identity = fork_stored(actions.sessions, loaded, number)
+    identity = fork_stored(actions.app.sessions, loaded, number)
     out(f"{identity}\n")
     text = f"Forked after query {number} of {loaded.session.header.id}."
     err(f"{text} Resume with: chat-loop --resume {identity}")
@@ -103,9 +103,7 @@ def _in_conversation(
     options, count = options_of(actions.config, summarizer), TokenCounter().count
 
     async def run() -> T:
-        conversation = Conversation(
-            agent, actions.sessions, count=count, show=tell, options=options
-        )
+        conversation = Conversation(agent, app.sessions, count=count, show=tell, options=options)
         try:
             return await work(conversation)
         finally:

@@ -58,11 +58,11 @@ def redact(actions: SessionActions, options: argparse.Namespace) -> int:
                 first[copy] = None, "deleted: /undo cannot restore that text"
         first |= _history(actions, lambda entry: erase(entry) != entry)
         code = _carry_out(actions, first | changes, yes=options.yes)
-    app = actions.app
-    memory, root = locate(Path(app.directory), app.home)
-    others = [*sorted(_all_files(actions) - changes.keys()), app.paths.config]
-    others += [app.paths.config.parent / "approvals.json"]
-    others += {app.paths.data / NAME, memory or root / NAME}
+    paths = actions.paths
+    memory, root = locate(Path(actions.app.directory), actions.app.home)
+    others = [*sorted(_all_files(actions) - changes.keys()), paths.config]
+    others += [paths.config.parent / "approvals.json"]
+    others += {paths.data / NAME, memory or root / NAME}
     if names := [path.name for path in others if has_text(path)]:
         listed = one_line(", ".join(names), 300)
         err(f"The text is also in {listed}: redact those conversations, or edit these files.")
@@ -121,7 +121,7 @@ def _carry_out(
         if not confirm(f"Remove this from {plural(len(changes), 'file')} for good? (y/n)"):
             err("Nothing was removed.")
             return 1
-    store = actions.app.synchronizer() if actions.app.store and changes else None
+    store = actions.app.synchronizer() if actions.store and changes else None
     if store is not None:
         deleted = (path for path, (data, _) in changes.items() if data is None)
         store.mark_removed((*deleted, *gone))
@@ -182,7 +182,7 @@ def _copies(actions: SessionActions, session: Session | None) -> Iterator[Path]:
 
 def _history(actions: SessionActions, is_removed: Callable[[str], bool]) -> Changes:
     """Return the changes that take entries out of the history of what was typed."""
-    history, changes = actions.app.paths.history, Changes()
+    history, changes = actions.paths.history, Changes()
     for path in (history, history.with_name(f"{history.name}.old")):
         data, count = without_entries(_read(path), is_removed)
         if count:
