@@ -8,7 +8,7 @@ import gc
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
@@ -70,8 +70,7 @@ class App:
             self.directory = str(Path.cwd())
         except OSError:  # it was removed
             self.directory = ""
-        off = [name for name, is_on in self.config.plugins.items() if not is_on]
-        self.plugins = Plugins(off, load=options.plugins)
+        self.plugins = Plugins(self.config.plugins, load=options.plugins)
         self.machine = choose.this_machine(
             paths.models, discover=self.config.discover_servers, other=self.plugins.provider
         )
@@ -107,20 +106,11 @@ class App:
 
     def sync_behind(self) -> None:
         """Start a process that uploads what was said last, if there is a store."""
-        options, null = self.options, subprocess.DEVNULL
-        command = [sys.executable, "-P", "-m", "chat_loop"]
-        for name in ("config", "sessions_dir"):
-            if value := getattr(options, name):
-                command += [f"--{name.replace('_', '-')}", value]
+        values = {"--config": self.options.config, "--sessions-dir": self.options.sessions_dir}
+        words = [word for option, value in values.items() if value for word in (option, value)]
         if self.store:
             with suppress(OSError):  # the next start uploads it
-                subprocess.Popen(
-                    [*command, "sync", "--late"],
-                    stdin=null,
-                    stdout=null,
-                    stderr=null,
-                    start_new_session=True,
-                )
+                start_process([*words, "sync", "--late"])
 
     def agent(self) -> Agent:
         """Return the agent. Raises UsageError, NoProvider, ModelError, ConfigError."""
@@ -288,6 +278,21 @@ class App:
         elif reference := options.resume or (LAST if resumes and self.sessions.current() else ""):
             commands.append(f"/resume {reference} --quick")
         return [*commands, f"/rename {options.title}"] if options.title else commands
+
+
+def start_process(words: Sequence[str], inherited: Collection[int] = ()) -> None:
+    """Start chat-loop with these words, without a terminal, to outlive this process; it inherits
+    these descriptors. Raises OSError.
+    """
+    null = subprocess.DEVNULL
+    subprocess.Popen(
+        [sys.executable, "-P", "-m", "chat_loop", *words],
+        stdin=null,
+        stdout=null,
+        stderr=null,
+        start_new_session=True,
+        pass_fds=inherited,
+    )
 
 
 def cancel_on(task: asyncio.Future[Any], signals: Iterable[int]) -> list[int]:

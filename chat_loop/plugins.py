@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import wraps
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 GROUP = "chat_loop.plugins"
+SWITCHED_OFF = "Switched off."
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 
 
@@ -52,6 +53,11 @@ class Plugin(Struct):
     commands: dict[str, Callable[..., Any]] = field(default_factory=dict)
     tools: dict[str, Callable[..., Any]] = field(default_factory=dict)
     exporters: dict[str, Exporter] = field(default_factory=dict)
+
+    @property
+    def has_failed(self) -> bool:
+        """True when it should have been loaded and was not."""
+        return self.problem not in ("", SWITCHED_OFF)
 
     def add_provider(self, name: str, make: Callable[[str], Provider]) -> None:
         """Add a provider: `make` returns it for the model that the user names."""
@@ -95,10 +101,10 @@ def _checked(name: str) -> str:
 
 
 class Plugins:
-    """The plugins of the environment, but for those that are switched off."""
+    """The plugins of the environment, but for those that the `switches` of the config exclude."""
 
-    def __init__(self, off: Collection[str] = (), *, load: bool = True) -> None:
-        self._off = off
+    def __init__(self, switches: Mapping[str, bool], *, load: bool = True) -> None:
+        self._switches = switches
         self._lock = threading.Lock()
         self._plugins: list[Plugin] | None = None if load else []
 
@@ -117,8 +123,8 @@ class Plugins:
     def _load(self, entry: EntryPoint) -> Plugin:
         package = f"{entry.dist.name} {entry.dist.version}" if entry.dist else ""
         plugin = Plugin(entry.name, package)
-        if entry.name in self._off:
-            return Plugin(entry.name, package, "Switched off.")
+        if not self._switches.get(entry.name, True):
+            return Plugin(entry.name, package, SWITCHED_OFF)
         with CapturedError() as captured:
             entry.load()(plugin)
         if captured.error is not None:

@@ -95,7 +95,7 @@ class RowTable:
         self._numbers = _aligned(chat_numbers if numbers is None else numbers, right=True)
         prices = [cost_of(row.spent, cost) for row in rows] if cost is not None else ()
         columns = (
-            (0, True, [_date_text(row) if exact else age_text(row.updated, now) for row in rows]),
+            (0, True, [date_text(row) if exact else age_text(row.updated, now) for row in rows]),
             (MIN_SHORT, False, _differing([row.project for row in rows], _folder_name)),
             (MIN_BRANCH, False, _differing([row.git_branch for row in rows])),
             (MIN_FULL, False, _differing([row.agent for row in rows])),
@@ -143,7 +143,8 @@ def _folder_name(path: str) -> str:
     return re.split(r"[/\\]", path.rstrip("/\\"))[-1]
 
 
-def _date_text(row: SessionRow) -> str:
+def date_text(row: SessionRow) -> str:
+    """Return `2026-11-21 14:30`, the last use of a session, or `unknown`."""
     # a format takes twice as long
     return "unknown" if row.updated is None else row.updated.isoformat(" ", "minutes")[:16]
 

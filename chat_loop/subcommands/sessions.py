@@ -120,16 +120,7 @@ class SessionActions:
         ids = [row.id for row in rows] if is_whole else self.library.listed()
         numbers = {identity: number for number, identity in enumerate(ids, 1)}
         if options.as_json:
-            printed = []
-            for row in rows:
-                values: dict[str, object] = {"number": numbers.get(row.id)}
-                values |= {name: getattr(row, name) for name in FIELDS}
-                values |= {name: values[name] or None for name in ("parent", "merged", "mode")}
-                values["cost"] = drawn.cost_of(row.spent, costs(self.config))
-                if fold:
-                    values |= {"sessions": 1 + row.folded, "compactions": row.compactions}
-                    values["branch"] = row.branch
-                printed.append(values)
+            printed = [self._row_values(row, numbers.get(row.id), fold=fold) for row in rows]
             key = "conversations" if fold else "sessions"
             out_json({"schema": SCHEMA, key: printed, "older": more})
             return int(bool(filters) and not rows)
@@ -146,6 +137,16 @@ class SessionActions:
         if has_copies and (names := misnamed_files(folder)):
             err(drawn.unlisted_text(names))
         return int(bool(filters) and not rows)
+
+    def _row_values(self, row: SessionRow, number: int | None, *, fold: bool) -> dict[str, object]:
+        """Return a row as it stands in JSON."""
+        values = {"number": number, **{name: getattr(row, name) for name in FIELDS}}
+        values |= {name: values[name] or None for name in ("parent", "merged", "mode")}
+        values["cost"] = drawn.cost_of(row.spent, costs(self.config))
+        if fold:
+            values |= {"sessions": 1 + row.folded, "compactions": row.compactions}
+            values["branch"] = row.branch
+        return values
 
     def _print_table(
         self, rows: Sequence[SessionRow], numbers: Mapping[str, int], width: int
@@ -237,7 +238,7 @@ class SessionActions:
         for node in nodes:
             row = rows[node.id]
             counts = "" if row.queries is None else counts_text(row.queries, row.tokens or 0)
-            parts = [_date(row), counts, row.compaction, one_line(row.name, 60)]
+            parts = [f"{drawn.date_text(row):<16}", counts, row.compaction, one_line(row.name, 60)]
             about = "as above" if node.again else " · ".join(filter(None, parts))
             out(f"{node.stem}● {row.id}  {about}\n")
         return 0
@@ -369,13 +370,9 @@ def confirm(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def _date(row: SessionRow) -> str:
-    return f"{'unknown':<16}" if row.updated is None else f"{row.updated:%Y-%m-%d %H:%M}"
-
-
 def _print_rows(rows: Sequence[SessionRow]) -> None:
     for row in rows:
-        out(f"{_date(row)}  {row.id}  {one_line(row.name, 60)}".rstrip() + "\n")
+        out(f"{drawn.date_text(row):<16}  {row.id}  {one_line(row.name, 60)}".rstrip() + "\n")
 
 
 def _try_each(act: Callable[..., object], *arguments: object) -> bool:
