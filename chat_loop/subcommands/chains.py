@@ -100,7 +100,7 @@ def _in_conversation(
     is_late = getattr(app.options, "late", False)  # then the options are those of the chat
     summarizer = app.summarizer(agent) if is_late or not has_model else None
     agent = replace(agent, name=header.agent or agent.name, path=header.agent_path)
-    options, count = options_of(actions.config, summarizer), TokenCounter().count
+    options, count = options_of(app.config, summarizer), TokenCounter().count
 
     async def run() -> T:
         conversation = Conversation(agent, app.sessions, count=count, show=tell, options=options)

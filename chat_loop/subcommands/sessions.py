@@ -78,7 +78,7 @@ class SessionActions:
     ) -> None:
         self.options, self.config, self.paths = options, config, paths
         self.store = config.sessions.store
-        if options.agent_reference:  # its settings may name another folder
+        if options.agent_reference or config.agents:  # its settings may name another folder
             self.config = self.app.config
         folder = paths.sessions(self.config, options.sessions_dir)
         is_theirs = SyncState(folder, self.store).is_theirs if self.store else None
