@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -71,10 +71,8 @@ class Plugin(Struct):
 
         @wraps(run)
         async def guarded(*arguments: Any) -> tuple[str, tuple[()]] | None:
-            text = None
-            with CapturedError() as captured:
+            with _guard(self.name):
                 text = await run(*arguments)
-            _check(self.name, captured.error)
             return None if text is None else (str(text), ())
 
         self.commands[usage] = guarded
@@ -89,7 +87,8 @@ class Plugin(Struct):
         """Add a format for exports: `write` returns a document of sessions, the oldest first."""
 
         def guarded(sessions: Sequence[Session]) -> bytes:
-            return bytes(_guarded(self.name, lambda: write(sessions)))
+            with _guard(self.name):
+                return bytes(write(sessions))
 
         self.exporters[_checked(name)] = Exporter(f".{suffix.lstrip('.')}", guarded)
 
@@ -135,7 +134,8 @@ class Plugins:
         """Return a model of a plugin's provider. Raises PluginFailed."""
         for plugin in self.all():
             if make := plugin.providers.get(name):
-                return _GuardedProvider(_guarded(plugin.name, lambda: make(model)), plugin.name)
+                with _guard(plugin.name):
+                    return _GuardedProvider(make(model), plugin.name)
         return None
 
     def tools(self, names: Collection[str]) -> dict[str, Tool]:
@@ -150,17 +150,12 @@ class Plugins:
         return {name: one for plugin in self.all() for name, one in plugin.exporters.items()}
 
 
-def _guarded(name: str, work: Callable[[], Any]) -> Any:
-    """Return the result of a plugin's code. Raises PluginFailed, and the program's own errors."""
-    result = None
+@contextmanager
+def _guard(name: str) -> Iterator[None]:
+    """Run the code of a plugin: its own faults become PluginFailed, other errors stay."""
     with CapturedError() as captured:
-        result = work()
-    _check(name, captured.error)
-    return result
-
-
-def _check(name: str, error: BaseException | None) -> None:
-    """Raise what plugin `name` raised: its own faults as PluginFailed, all else as it is."""
+        yield
+    error = captured.error
     if error is None:
         return
     if isinstance(error, ChatLoopError) or not isinstance(error, Exception | SystemExit):
@@ -179,11 +174,10 @@ class _GuardedProvider(Provider):
         self.takes_images = getattr(provider, "takes_images", False)
 
     async def stream(self, request: Request) -> AsyncIterator[Event]:
-        with CapturedError() as captured:
-            async for event in self._provider.stream(request):
-                yield event
         try:
-            _check(self._plugin, captured.error)
+            with _guard(self._plugin):
+                async for event in self._provider.stream(request):
+                    yield event
         except PluginFailed as error:
             raise ProviderError(error.message, error.hint) from error
 

@@ -6,6 +6,7 @@ import os
 import re
 from contextlib import suppress
 from datetime import datetime
+from itertools import filterfalse
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -65,7 +66,7 @@ def misnamed_files(directory: Path) -> list[str]:
     names: list[str] = []
     with suppress(OSError):
         names = os.listdir(directory)  # noqa: PTH208 - a Path for each of many is slow
-    return sorted(name for name in names if name.endswith(".md") and not _FILE.fullmatch(name))
+    return sorted(name for name in filterfalse(_FILE.fullmatch, names) if name.endswith(".md"))
 
 
 def clamp_time(nanoseconds: int) -> int:
