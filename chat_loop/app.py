@@ -106,10 +106,9 @@ class App:
 
     def sync_behind(self) -> None:
         """Start a process that uploads what was said last, if there is a store."""
-        values = {"--config": self.options.config, "--sessions-dir": self.options.sessions_dir}
-        words = [word for option, value in values.items() if value for word in (option, value)]
         if self.store:
             with suppress(OSError):  # the next start uploads it
+                words = self._option_words("config", "sessions-dir")
                 start_process([*words, "sync", "--late"])
 
     def agent(self) -> Agent:
@@ -257,11 +256,14 @@ class App:
         is_left = bool(self.definition and self.definition.foreign) and not agent.own_tools
         if (reference := options.agent_reference) and not is_left:
             command += ["--agent", agent.path if Path(reference).exists() else reference]
-        values = {**vars(options), "model": model or options.model}
-        for name in ("config", "sessions-dir", "model", "base-url", "tools", "max-tokens"):
-            if value := values[name.replace("-", "_")]:
-                command += [f"--{name}", str(value)]
-        return command
+        names = ("config", "sessions-dir", "model", "base-url", "tools", "max-tokens")
+        return command + self._option_words(*names, model=model or options.model)
+
+    def _option_words(self, *names: str, **others: str) -> list[str]:
+        """Return the options of these names, as far as they are set here or in `others`."""
+        values = {**vars(self.options), **others}
+        given = [(f"--{name}", values[name.replace("-", "_")]) for name in names]
+        return [word for name, value in given if value for word in (name, str(value))]
 
     @property
     def chooses_first(self) -> bool:

@@ -1,8 +1,8 @@
 """Packages that add providers, commands, tools and exporters to the program.
 
 A package names a function in the entry-point group `chat_loop.plugins`. The function is called with
-a `Plugin`, which takes what the package adds. Plugins load behind the prompt, or before it is said
-that something does not exist. One that fails is left out, with its problem.
+a `Plugin`, which takes what the package adds. Plugins load in the background, or once somebody asks
+for a name that the program does not know. One that fails is left out, with its problem.
 """
 
 from __future__ import annotations

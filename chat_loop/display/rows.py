@@ -113,7 +113,7 @@ class RowTable:
         """The width from which on each column is shown, and its texts."""
         self._names = [(name_text(row, MAX_NAME), *_notes(row)) for row in rows]
         self._name_width = max((cells("".join(texts)) for texts in self._names), default=0)
-        self._width, self._ends = 0, list[str]()
+        self._width, self._ends = -1, list[str]()  # of the rows as they were drawn last
 
     def line(self, at: int, width: int) -> Parts:
         """Return a row on one line of at most `width` columns."""

@@ -1,4 +1,4 @@
-"""`chat-loop sessions fork|merge|compact|export|import`: what makes a session or a document."""
+"""`chat-loop sessions fork|merge|compact|export|import`: write sessions and documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`chat-loop sessions redact|purge`: take words, or a whole session, out for good."""
+"""`chat-loop sessions redact|purge`: delete words, or a whole session, for good."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Changes = dict[Path, tuple[bytes | None, str]]
 
 
 def redact(actions: SessionActions, options: argparse.Namespace) -> int:
-    """Take a text out of a conversation: its sessions with their branches, also in the trash."""
+    """Delete a text from a conversation: its sessions with their branches, also in the trash."""
     if options.text == "-" and not options.yes:
         raise UsageError("The text comes from standard input: nobody can be asked.", "Add --yes.")
     erase = erasure.Eraser(sys.stdin.read() if options.text == "-" else options.text)
@@ -70,7 +70,7 @@ def redact(actions: SessionActions, options: argparse.Namespace) -> int:
 
 
 def purge(actions: SessionActions, options: argparse.Namespace) -> int:
-    """Take a session out for good, with what the sessions after it got from it."""
+    """Delete a session for good, with what the sessions after it got from it."""
     identity = options.reference
     if not options.yes:  # unasked, only an id is taken: a number or a prefix fits another one next
         try:
