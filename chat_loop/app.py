@@ -8,7 +8,7 @@ import gc
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
@@ -25,7 +25,6 @@ from chat_loop.agent.mcp_servers import McpServers, servers_of
 from chat_loop.agent.spending import Spending
 from chat_loop.agent.tools import Tool
 from chat_loop.config import Config, LimitsConfig, Paths, choose_servers
-from chat_loop.conversation.options import costs
 from chat_loop.display.plain import err
 from chat_loop.errors import ConfigError, UsageError
 from chat_loop.events import Event
@@ -36,6 +35,7 @@ from chat_loop.plugins import Plugins
 from chat_loop.providers import Provider, choose
 from chat_loop.providers.catalogue import entries
 from chat_loop.providers.models import store
+from chat_loop.providers.prices import costs
 from chat_loop.sessions.manager import SessionManager
 
 if TYPE_CHECKING:
@@ -57,10 +57,6 @@ class App:
         self._memory: ProjectMemory | None = None
         self.home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home raises
         chats = options.command is None or options.action == "browse"
-        if options.question is not None:
-            self._module, mode = "headless", "print"
-        else:
-            self._module, mode = "interactive" if chats else "subcommands.sessions", ""
         reference = options.agent_reference or (config.agent.default if chats else "")
         if reference:
             from chat_loop.subcommands import agents  # most have the built-in agent
@@ -74,34 +70,33 @@ class App:
             self.directory = str(Path.cwd())
         except OSError:  # it was removed
             self.directory = ""
-        off = [name for name, is_on in self.config.plugins.items() if not is_on]
-        self.plugins = Plugins(off, load=options.plugins)
+        self.plugins = Plugins(self.config.plugins, load=options.plugins)
         self.machine = choose.this_machine(
             paths.models, discover=self.config.discover_servers, other=self.plugins.provider
         )
         folder = paths.sessions(self.config, options.sessions_dir)
         # the user's own setting: an agent's file sends nobody's sessions anywhere
         self.store = config.sessions.store if options.save else ""
+        is_theirs = None
+        if self.store:
+            state = import_module("chat_loop.store.state")
+            is_theirs = state.SyncState(folder, self.store).is_theirs
         self.sessions = SessionManager(
             folder,
             project=self.directory,
-            mode=mode,
+            mode="" if options.question is None else "print",
             saves=options.save,
-            is_theirs=self._is_theirs if self.store else None,
+            is_theirs=is_theirs,
         )
 
     def run(self) -> int:
-        """Run the module that the options select; return the exit code."""
-        module = import_module(f"chat_loop.{self._module}")
+        """Chat, or with -p answer one question; return the exit code."""
+        name = "interactive" if self.options.question is None else "headless"
+        module = import_module(f"chat_loop.{name}")
         if self.instant is None:
             gc.freeze()  # modules are never garbage: no collection scans them
             gc.enable()
         return int(module.run(self))
-
-    def _is_theirs(self, identity: str) -> bool:
-        """Return True when another machine writes a session."""
-        state = import_module("chat_loop.store.state")
-        return bool(state.SyncState(self.sessions.directory, self.store).is_theirs(identity))
 
     def synchronizer(self) -> Synchronizer:
         """Return what brings the folder and its store to the same state."""
@@ -111,20 +106,10 @@ class App:
 
     def sync_behind(self) -> None:
         """Start a process that uploads what was said last, if there is a store."""
-        options, null = self.options, subprocess.DEVNULL
-        command = [sys.executable, "-P", "-m", "chat_loop"]
-        for name in ("config", "sessions_dir"):
-            if value := getattr(options, name):
-                command += [f"--{name.replace('_', '-')}", value]
         if self.store:
             with suppress(OSError):  # the next start uploads it
-                subprocess.Popen(
-                    [*command, "sync", "--late"],
-                    stdin=null,
-                    stdout=null,
-                    stderr=null,
-                    start_new_session=True,
-                )
+                words = self._option_words("config", "sessions-dir")
+                start_process([*words, "sync", "--late"])
 
     def agent(self) -> Agent:
         """Return the agent. Raises UsageError, NoProvider, ModelError, ConfigError."""
@@ -271,11 +256,14 @@ class App:
         is_left = bool(self.definition and self.definition.foreign) and not agent.own_tools
         if (reference := options.agent_reference) and not is_left:
             command += ["--agent", agent.path if Path(reference).exists() else reference]
-        values = {**vars(options), "model": model or options.model}
-        for name in ("config", "sessions-dir", "model", "base-url", "tools", "max-tokens"):
-            if value := values[name.replace("-", "_")]:
-                command += [f"--{name}", str(value)]
-        return command
+        names = ("config", "sessions-dir", "model", "base-url", "tools", "max-tokens")
+        return command + self._option_words(*names, model=model or options.model)
+
+    def _option_words(self, *names: str, **others: str) -> list[str]:
+        """Return the options of these names, as far as they are set here or in `others`."""
+        values = {**vars(self.options), **others}
+        given = [(f"--{name}", values[name.replace("-", "_")]) for name in names]
+        return [word for name, value in given if value for word in (name, str(value))]
 
     @property
     def chooses_first(self) -> bool:
@@ -292,6 +280,21 @@ class App:
         elif reference := options.resume or (LAST if resumes and self.sessions.current() else ""):
             commands.append(f"/resume {reference} --quick")
         return [*commands, f"/rename {options.title}"] if options.title else commands
+
+
+def start_process(words: Sequence[str], inherited: Collection[int] = ()) -> None:
+    """Start chat-loop with these words, without a terminal, to outlive this process; it inherits
+    these descriptors. Raises OSError.
+    """
+    null = subprocess.DEVNULL
+    subprocess.Popen(
+        [sys.executable, "-P", "-m", "chat_loop", *words],
+        stdin=null,
+        stdout=null,
+        stderr=null,
+        start_new_session=True,
+        pass_fds=inherited,
+    )
 
 
 def cancel_on(task: asyncio.Future[Any], signals: Iterable[int]) -> list[int]:

@@ -148,16 +148,16 @@ def _dispatch(arguments: list[str], instant: start.InstantPrompt | None) -> int:
     from chat_loop.options import parse
 
     options = parse(arguments)
-    name = options.command or "sessions"
+    name = options.command
     if name in ("doctor", "tour", "completion"):  # they need no config, or read it themselves
         return int(import_module(f"chat_loop.subcommands.{name}").run(options))
     from chat_loop import config, redact
-    from chat_loop.providers import catalogue
 
     paths = config.find_paths()
     path = config.expand_home(options.config) if options.config else paths.config
     settings = config.load_config(path, required=bool(options.config))
-    redact.keys_from(lambda: catalogue.keys_in(settings, os.environ))
-    if name == "sessions":
+    catalogue = "chat_loop.providers.catalogue"
+    redact.keys_from(lambda: import_module(catalogue).keys_in(settings, os.environ))
+    if name is None or getattr(options, "action", "") == "browse":
         return int(import_module("chat_loop.app").App(options, settings, paths, instant).run())
     return int(import_module(f"chat_loop.subcommands.{name}").run(options, settings, paths))

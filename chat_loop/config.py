@@ -385,7 +385,7 @@ def split_front(text: str) -> tuple[str, str]:
 
 
 def read_yaml(data: bytes, name: str) -> Any:
-    """Read YAML, which must be UTF-8; nothing in it is carried out. Raises ConfigError."""
+    """Read YAML, which must be UTF-8 and can run no code. Raises ConfigError."""
     import yaml  # only a file needs it
 
     try:

@@ -9,7 +9,6 @@ import gc
 import os
 import shlex
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -20,7 +19,7 @@ from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.registry import AgentRegistry
-from chat_loop.app import App, cancel_on
+from chat_loop.app import App, cancel_on, start_process
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.completing import CommandCompleter
 from chat_loop.commands.registry import registry
@@ -270,19 +269,11 @@ class Interactive:
         """
         agent = self._conversation.agent
         _, *words = self._app.resume_command(agent, "" if agent.own_tools else agent.model)
-        command = [sys.executable, "-P", "-m", "chat_loop", *words]
-        if agent.own_tools and "--agent" not in command:
-            command += ["--agent", agent.path]
-        null = subprocess.DEVNULL
+        if agent.own_tools and "--agent" not in words:
+            words += ["--agent", agent.path]
+        words += ["sessions", "compact", identity, "--late"]
         with contextlib.closing(self._app.sessions.lock_summary(identity)) as lock:
-            subprocess.Popen(
-                [*command, "sessions", "compact", identity, "--late"],
-                stdin=null,
-                stdout=null,
-                stderr=null,
-                start_new_session=True,
-                pass_fds=(lock.descriptor,),
-            )
+            start_process(words, [lock.descriptor])
 
     def _sync(self) -> None:
         """Start to synchronize the sessions with their store."""

@@ -41,7 +41,7 @@ class ChatLoop:
         self._warned = 0.0  # the share of the window that was last warned of
         self._work: asyncio.Future[Any] | None = None
         self._cancelled = self._quits = False
-        self._failed = False  # what nobody was there to decide about could not be done
+        self._failed = False  # work stopped at a question that nobody could be asked
 
     async def run(self, *lines: str, message: str = "", chooses: bool = False) -> int:
         """Loop until exit, Ctrl-D or the end of input; return the exit code. Begin with `lines`,

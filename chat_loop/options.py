@@ -51,9 +51,10 @@ DOCTOR = """\
 Nothing is changed, no service is called, no key is shown. Exit codes: 0 no
 problem, 1 at least one (✗), 2 wrong usage."""
 COMPLETION = """\
-To turn it on in every new shell, add to ~/.bashrc: source <(chat-loop completion
-bash); to ~/.zshrc, after compinit: source <(chat-loop completion zsh); to
-~/.config/fish/config.fish: chat-loop completion fish | source"""
+To turn it on in every new shell, add the line of your shell:
+  in ~/.bashrc                  source <(chat-loop completion bash)
+  in ~/.zshrc, after compinit   source <(chat-loop completion zsh)
+  in ~/.config/fish/config.fish chat-loop completion fish | source"""
 REWORDED = {
     r"argument (\S+): expected .*": r"\1 needs a value",
     r"argument (\S+): not allowed with argument (\S+)": r"\1 does not go with \2",
@@ -101,8 +102,10 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(f"{sentence}.{meant}", f"{self.prog} --help shows how.")
 
 
-def parser(arguments: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
-    """Return the command line, with the actions of the commands that `arguments` name."""
+def parser(arguments: Sequence[str] = COMMANDS, action: str = "") -> argparse.ArgumentParser:
+    """Return the command line, with the actions of the commands that `arguments` name; if it is the
+    `action` of a list or a search, without those that change something.
+    """
     made = _chat_parser()
     commands = made.add_subparsers(
         dest="command", metavar="COMMAND", title="commands", prog="chat-loop"
@@ -113,8 +116,9 @@ def parser(arguments: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
     if "sessions" in arguments:  # a chat does not wait for them
         actions = sessions.add_subparsers(dest="action", required=True, metavar="ACTION")
         _add_reading(partial(_command, actions))
-        _add_changing(partial(_command, actions))
-        _add_keeping(partial(_command, actions))
+        if action not in actions.choices:
+            _add_changing(partial(_command, actions))
+            _add_keeping(partial(_command, actions))
     _add_other_commands(partial(_command, commands))
     return made
 
@@ -149,11 +153,11 @@ def _command(
     """Add a command or an action; its `examples` work as they stand behind `sessions`."""
     description = f"{text[0].upper()}{text[1:]}. {more}".rstrip()
     made: argparse.ArgumentParser
-    made = commands.add_parser(name, help=text, description=description, epilog=epilog)
+    made = commands.add_parser(name, help=text, description=description)
     if examples:
-        shown = "\n".join(f"  chat-loop sessions {example}" for example in examples)
-        made.epilog = f"For example:\n{shown}"
-        made.formatter_class = argparse.RawDescriptionHelpFormatter
+        epilog = "\n  chat-loop sessions ".join(("For example:", *examples))
+    if epilog:
+        made.epilog, made.formatter_class = epilog, argparse.RawDescriptionHelpFormatter
     return made
 
 
@@ -195,7 +199,7 @@ def _chat_parser() -> _Parser:
     _flag(terminal, "--plain", "whole lines, no colors, nothing redrawn: for screen readers")
 
     question = made.add_argument_group("one reply, without a chat (docs/headless.md)")
-    text = "print one reply and quit; piped input is added, - stands for it alone"
+    text = "print one reply and quit; piped input follows QUESTION, - reads it alone"
     _value(question, "-p --print", "QUESTION", text, dest="question", default=None)
     _flag(question, "--json", "print one JSON object per event")
     _flag(question, "--yes", "run tools without asking", dest="allow")
@@ -220,7 +224,7 @@ def _add_reading(add: Callable[..., argparse.ArgumentParser]) -> None:
     made = add("search", "search what was said in all sessions", "search port --agent Sally")
     _value(made, "words", "WORDS", "words, or exact ids and numbers", nargs="+")
     _flag(made, "--text", "by words only, not by meaning: faster")
-    _value(made, "--limit", "N", "show at most N hits (10)", type=_count, default=10)
+    _value(made, "--limit", "N", "show at most N hits (default: 10)", type=_count, default=10)
     _add_filters(made)
 
     _session(add("tree", "show where a session comes from and where it branches", "tree 2"))
@@ -250,7 +254,7 @@ def _add_changing(add: Callable[..., argparse.ArgumentParser]) -> None:
 
     made = add("fork", "start a new session from an earlier query", "fork 1 --at 3")
     _session(made)
-    _value(made, "--at", "QUERY", "after this query (the last)", type=_count, default=0)
+    _value(made, "--at", "QUERY", "after this query (default: the last)", type=_count, default=0)
 
     made = add("merge", "start a new session that continues two others", "merge 1 2")
     _session(made, "first")
@@ -264,13 +268,13 @@ def _add_changing(add: Callable[..., argparse.ArgumentParser]) -> None:
 
     _session(add("delete-summary", "delete the summary of a session; its words stay"))
 
-    text = "take a text out of a conversation for good, wherever it stands"
+    text = "delete a text from a conversation for good, wherever it stands"
     made = add("redact", text, "redact 1 'correct horse'", "redact 1 - --yes < secret.txt")
     _session(made)
     _value(made, "text", "TEXT", "at least 4 characters; - reads it from standard input")
     _flag(made, "--yes", "do not ask")
 
-    made = add("purge", "take a session out for good, unlike the trash; asks first", "purge 3")
+    made = add("purge", "delete a session for good, not to the trash; asks first", "purge 3")
     _session(made)
     _flag(made, "--yes", "do not ask; SESSION is a whole id")
 
@@ -280,7 +284,7 @@ def _add_keeping(add: Callable[..., argparse.ArgumentParser]) -> None:
     made = add("export", text, "export 1 talk.html", "export 1 - --as json > talk.json")
     _session(made)
     _value(made, "file", "FILE", "a new file or a folder; - is standard output", nargs="?")
-    _value(made, "--as", "FORM", "markdown, json or html (what FILE ends in)", dest="form")
+    _value(made, "--as", "FORM", "markdown, json or html (default: what FILE ends in)", dest="form")
     _flag(made, "--one", "only this session, without those before it")
     _flag(made, "--secrets", "keep keys and passwords")
 
@@ -322,7 +326,7 @@ def _add_other_commands(add: Callable[..., argparse.ArgumentParser]) -> None:
     actions = made.add_subparsers(dest="action", required=True, metavar="ACTION")
     _command(actions, "list", "list embedded models and which are installed")
     made = _command(actions, "install", "download a model, or resume an interrupted download")
-    _value(made, "name", "NAME", "which one (the recommended one)", nargs="?")
+    _value(made, "name", "NAME", "which one (default: the recommended one)", nargs="?")
     made = _command(actions, "remove", "delete a model's file")
     _value(made, "name", "NAME", "which one")
 
@@ -333,8 +337,8 @@ def _add_other_commands(add: Callable[..., argparse.ArgumentParser]) -> None:
     _flag(made, "--online", "send the model one small question")
     _json(made)
     _json(add("plugins", "list the installed plugins and what they add"))
-    text = "upload and download what changed in the store of the sessions"
-    codes = "Exit codes: 0 done, 1 not everything could be done, 2 wrong usage."
+    text = "synchronize the sessions with their store"
+    codes = "Exit codes: 0 done, 1 something has to wait, 2 wrong usage."
     made = add("sync", text, more=codes)
     _flag(made, "--late", argparse.SUPPRESS)  # an exit starts this
     add("tour", "try it in a minute: no key, no network, nothing is kept")
@@ -352,7 +356,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         lists = name in ("sessions", "models", "agents")
         if lists and after[:1] in ("", "-") and after not in HELP:
             words.insert(place + 1, "list")
-        options = parser(words).parse_args(words)
+        options = parser(words, "".join(words[place + 1 : place + 2])).parse_args(words)
     else:
         options = _parse_chat(chat, words)
     check(options)
@@ -408,7 +412,7 @@ def check(options: argparse.Namespace) -> None:
         "The tour has a model of its own: --model and --local do not go with it.": command == "tour"
         and (options.model or options.local),
         "--no-save does not go with --continue and --resume.": resume and not options.save,
-        "Which session? With -p --resume needs one.": asks and resume == BROWSE,
+        "With -p, --resume needs a session.": asks and resume == BROWSE,
         "The browser needs a terminal.": chooses and not on_terminal,
     }
     for message, broken in rules.items():

@@ -1,16 +1,16 @@
 """Packages that add providers, commands, tools and exporters to the program.
 
 A package names a function in the entry-point group `chat_loop.plugins`. The function is called with
-a `Plugin`, which takes what the package adds. Plugins load behind the prompt, or before it is said
-that something does not exist. One that fails is left out, with its problem.
+a `Plugin`, which takes what the package adds. Plugins load in the background, or once somebody asks
+for a name that the program does not know. One that fails is left out, with its problem.
 """
 
 from __future__ import annotations
 
 import re
 import threading
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 GROUP = "chat_loop.plugins"
+SWITCHED_OFF = "Switched off."
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 
 
@@ -53,6 +54,11 @@ class Plugin(Struct):
     tools: dict[str, Callable[..., Any]] = field(default_factory=dict)
     exporters: dict[str, Exporter] = field(default_factory=dict)
 
+    @property
+    def has_failed(self) -> bool:
+        """True when it should have been loaded and was not."""
+        return self.problem not in ("", SWITCHED_OFF)
+
     def add_provider(self, name: str, make: Callable[[str], Provider]) -> None:
         """Add a provider: `make` returns it for the model that the user names."""
         self.providers[_checked(name)] = make
@@ -65,10 +71,8 @@ class Plugin(Struct):
 
         @wraps(run)
         async def guarded(*arguments: Any) -> tuple[str, tuple[()]] | None:
-            text = None
-            with CapturedError() as captured:
+            with _guard(self.name):
                 text = await run(*arguments)
-            _check(self.name, captured.error)
             return None if text is None else (str(text), ())
 
         self.commands[usage] = guarded
@@ -83,7 +87,8 @@ class Plugin(Struct):
         """Add a format for exports: `write` returns a document of sessions, the oldest first."""
 
         def guarded(sessions: Sequence[Session]) -> bytes:
-            return bytes(_guarded(self.name, lambda: write(sessions)))
+            with _guard(self.name):
+                return bytes(write(sessions))
 
         self.exporters[_checked(name)] = Exporter(f".{suffix.lstrip('.')}", guarded)
 
@@ -95,10 +100,10 @@ def _checked(name: str) -> str:
 
 
 class Plugins:
-    """The plugins of the environment, but for those that are switched off."""
+    """The plugins of the environment, but for those that the `switches` of the config exclude."""
 
-    def __init__(self, off: Collection[str] = (), *, load: bool = True) -> None:
-        self._off = off
+    def __init__(self, switches: Mapping[str, bool], *, load: bool = True) -> None:
+        self._switches = switches
         self._lock = threading.Lock()
         self._plugins: list[Plugin] | None = None if load else []
 
@@ -117,8 +122,8 @@ class Plugins:
     def _load(self, entry: EntryPoint) -> Plugin:
         package = f"{entry.dist.name} {entry.dist.version}" if entry.dist else ""
         plugin = Plugin(entry.name, package)
-        if entry.name in self._off:
-            return Plugin(entry.name, package, "Switched off.")
+        if not self._switches.get(entry.name, True):
+            return Plugin(entry.name, package, SWITCHED_OFF)
         with CapturedError() as captured:
             entry.load()(plugin)
         if captured.error is not None:
@@ -129,7 +134,8 @@ class Plugins:
         """Return a model of a plugin's provider. Raises PluginFailed."""
         for plugin in self.all():
             if make := plugin.providers.get(name):
-                return _GuardedProvider(_guarded(plugin.name, lambda: make(model)), plugin.name)
+                with _guard(plugin.name):
+                    return _GuardedProvider(make(model), plugin.name)
         return None
 
     def tools(self, names: Collection[str]) -> dict[str, Tool]:
@@ -144,17 +150,12 @@ class Plugins:
         return {name: one for plugin in self.all() for name, one in plugin.exporters.items()}
 
 
-def _guarded(name: str, work: Callable[[], Any]) -> Any:
-    """Return the result of a plugin's code. Raises PluginFailed, and the program's own errors."""
-    result = None
+@contextmanager
+def _guard(name: str) -> Iterator[None]:
+    """Run the code of a plugin: its own faults become PluginFailed, other errors stay."""
     with CapturedError() as captured:
-        result = work()
-    _check(name, captured.error)
-    return result
-
-
-def _check(name: str, error: BaseException | None) -> None:
-    """Raise what plugin `name` raised: its own faults as PluginFailed, all else as it is."""
+        yield
+    error = captured.error
     if error is None:
         return
     if isinstance(error, ChatLoopError) or not isinstance(error, Exception | SystemExit):
@@ -173,11 +174,10 @@ class _GuardedProvider(Provider):
         self.takes_images = getattr(provider, "takes_images", False)
 
     async def stream(self, request: Request) -> AsyncIterator[Event]:
-        with CapturedError() as captured:
-            async for event in self._provider.stream(request):
-                yield event
         try:
-            _check(self._plugin, captured.error)
+            with _guard(self._plugin):
+                async for event in self._provider.stream(request):
+                    yield event
         except PluginFailed as error:
             raise ProviderError(error.message, error.hint) from error
 

@@ -69,12 +69,6 @@ def sentences(text: str) -> list[Sentence]:
     return result
 
 
-def one_line(text: str, length: int) -> str:
-    """Return a text on one line of at most `length` characters; `…` stands for what is cut."""
-    flat = " ".join(text[: 4 * length].split())
-    return flat if len(flat) <= length else f"{flat[: length - 1].rstrip()}…"
-
-
 def _blocks(text: str) -> Iterator[_Block]:
     """Yield the statements' lines, those of a paragraph that an editor wrapped as one."""
     last: _Block | None = None

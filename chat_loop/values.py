@@ -196,6 +196,12 @@ def attached_text(name: str, size: int, width: int, height: int) -> str:
     return f"{name}, {f'{width}×{height}' if width else size_text(size)}"
 
 
+def one_line(text: str, length: int) -> str:
+    """Return a text on one line of at most `length` characters; `…` stands for what is cut."""
+    flat = " ".join(text[: 4 * length].split())
+    return flat if len(flat) <= length else f"{flat[: length - 1].rstrip()}…"
+
+
 def plural(number: int, noun: str) -> str:
     """`1 pin`, `6 pins`, `2 queries`."""
     if number == 1:

@@ -96,8 +96,8 @@ SEAMS = {
     ),
     "the command line: the prompt is drawn before it is read": (
         *("chat_loop.options", "chat_loop.config", "chat_loop.redact", "chat_loop.subcommands"),
-        "chat_loop.providers.catalogue",
     ),
+    "an agent, which a list of sessions does not need": ("chat_loop.app",),
     "files, folders and words that few runs read": (
         *("yaml", "tomllib", "platformdirs", "importlib", "json", "urllib.parse"),
     ),

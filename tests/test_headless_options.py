@@ -103,7 +103,7 @@ def test_what_cannot_be_gone_on_with(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--resume", "-p", "x"), "Which session? With -p --resume needs one."),
+        (("--resume", "-p", "x"), "With -p, --resume needs a session."),
         (("--no-save", "-c", "-p", "x"), "--no-save does not go with --continue and --resume"),
         (("-p", "x", "providers"), "-p asks one question: it does not go with a command."),
         (("--no-save",), "--no-save goes with -p."),

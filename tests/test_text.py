@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_loop.text import MAX_SENTENCE, one_line, sentences
+from chat_loop.text import MAX_SENTENCE, sentences
+from chat_loop.values import one_line
 from tests.support.strategies import texts
 
 TEXT = """\

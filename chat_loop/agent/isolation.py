@@ -14,7 +14,7 @@ from typing import Any, Self, TextIO
 from msgspec import Struct
 
 from chat_loop.errors import ChatLoopError
-from chat_loop.text import one_line
+from chat_loop.values import one_line
 
 
 class CapturedError:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -53,7 +52,7 @@ class Chat(Struct, kw_only=True):
     servers: McpServers | None = None
     agents: AgentRegistry | None = None
     templates: Templates = field(default_factory=Templates)
-    plugins: Plugins = field(default_factory=partial(Plugins, load=False))
+    plugins: Plugins = field(default_factory=lambda: Plugins({}, load=False))
     config: Config = field(default_factory=Config)
     changed: set[str] = field(default_factory=set)
     """The names of the settings that were changed in this run."""

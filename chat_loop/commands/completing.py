@@ -42,7 +42,7 @@ WORD_BY_WORD = ("merge", "tag", "untag", "import", "export")
 
 
 class CommandCompleter(Completer):
-    """The choices for a running chat, made in threads: what is read here is replaced as a whole."""
+    """Offers completions in a chat, from threads: it reads values that are replaced as a whole."""
 
     def __init__(self, chat: Chat) -> None:
         self._chat = chat

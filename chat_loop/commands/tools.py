@@ -1,5 +1,5 @@
-"""Commands about what answers and what it may use: model, tools, mcp; commands of the user's own,
-and the question before a tool runs.
+"""Commands for the model, its tools, agents and MCP servers, and for the shell; the question before
+a tool runs.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from chat_loop.providers.replies import arguments_of
 from chat_loop.redact import redact_text
 from chat_loop.sessions.records import Exchange
-from chat_loop.text import one_line
+from chat_loop.values import one_line
 
 MAX_FILES = 100
 _NOTABLE = 3  # uses of a tool that are named

@@ -24,8 +24,8 @@ from chat_loop.providers import Provider
 from chat_loop.redact import Redactor, redact_text
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.records import Exchange, Summary
-from chat_loop.text import one_line, sentences
-from chat_loop.values import Message, Request, Usage
+from chat_loop.text import sentences
+from chat_loop.values import Message, Request, Usage, one_line
 
 SYSTEM, PROMPT, FORMAT = (prompt(f"summary_{name}.txt") for name in ("system", "request", "form"))
 GRAMMAR = prompt("summary_grammar.gbnf") + "\n"

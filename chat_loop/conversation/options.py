@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from chat_loop.config import AutoCompactConfig, Config, overlay
 from chat_loop.context.budget import Limits, SummaryOptions
 from chat_loop.errors import ConfigError
-from chat_loop.providers import Provider, prices
+from chat_loop.providers import Provider
+from chat_loop.providers.prices import costs
 from chat_loop.values import Usage
 
 if TYPE_CHECKING:
@@ -84,16 +85,3 @@ def options_of(
         cost=costs(config),
         config=config,
     )
-
-
-def costs(config: Config) -> Callable[[str, Usage], float | None]:
-    """Return the price function: US dollars by provider:model and usage; None when unknown."""
-
-    def cost(reference: str, usage: Usage) -> float | None:
-        provider, _, name = reference.partition(":")
-        model = config.models.get(name)
-        if model is None or model.input_price is None or model.output_price is None:
-            return prices.cost(usage, name, provider)
-        return (usage.input * model.input_price + usage.output * model.output_price) / 1_000_000
-
-    return cost

@@ -90,52 +90,72 @@ class RowTable:
         exact: bool = False,
     ) -> None:
         self.rows = rows
-        has_projects = len({row.project for row in rows}) > 1
-        has_branches = len({row.git_branch for row in rows}) > 1
-        has_agents = len({row.agent for row in rows}) > 1
         others = count(1)
         chat_numbers = ["*" if row.current else str(next(others)) for row in rows]
         self._numbers = _aligned(chat_numbers if numbers is None else numbers, right=True)
-        facts = []
-        for row in rows:
-            price = cost_of(row.spent, cost) if cost is not None else None
-            date = "unknown" if row.updated is None else f"{row.updated:%Y-%m-%d %H:%M}"
-            folder = re.split(r"[/\\]", row.project.rstrip("/\\"))[-1]
-            unknown = row.queries is None or row.tokens is None
-            row_facts = (  # from which width on, True for alignment at the right, and the text
-                (0, True, date if exact else age_text(row.updated, now)),
-                (MIN_SHORT, False, steady_text(folder, 20) if has_projects else ""),
-                (MIN_BRANCH, False, steady_text(row.git_branch, 20) if has_branches else ""),
-                (MIN_FULL, False, steady_text(row.agent, 20) if has_agents else ""),
-                (MIN_FULL, True, "" if row.queries is None else plural(row.queries, "query")),
-                (MIN_SHORT, True, "" if unknown else f"{compact_number(row.tokens or 0)} tokens"),
-                (MIN_FULL, True, dollars_text(price) if price else ""),
-                (0, False, ODD.get(row.state, "")),
-                (MIN_SHORT, False, row.id if exact else ""),
-            )
-            facts.append(row_facts)
-        self._columns = []
-        for column in zip(*facts, strict=True):
-            least, right, _ = column[0]
-            texts = [text for _, _, text in column]
-            if any(texts):
-                self._columns.append((least, _aligned(texts, right=right)))
-        names = ("".join((name_text(row, MAX_NAME), *_notes(row))) for row in rows)
-        self._name_width = max(map(cells, names), default=0)
+        prices = [cost_of(row.spent, cost) for row in rows] if cost is not None else ()
+        columns = (
+            (0, True, [date_text(row) if exact else age_text(row.updated, now) for row in rows]),
+            (MIN_SHORT, False, _differing([row.project for row in rows], _folder_name)),
+            (MIN_BRANCH, False, _differing([row.git_branch for row in rows])),
+            (MIN_FULL, False, _differing([row.agent for row in rows])),
+            (MIN_FULL, True, [_queries_text(row) for row in rows]),
+            (MIN_SHORT, True, [_tokens_text(row) for row in rows]),
+            (MIN_FULL, True, [dollars_text(price) if price else "" for price in prices]),
+            (0, False, [ODD.get(row.state, "") for row in rows]),
+            (MIN_SHORT, False, [row.id for row in rows] if exact else ()),
+        )
+        self._columns = [
+            (min_width, _aligned(texts, right=right))
+            for min_width, right, texts in columns
+            if any(texts)
+        ]
+        """The width from which on each column is shown, and its texts."""
+        self._names = [(name_text(row, MAX_NAME), *_notes(row)) for row in rows]
+        self._name_width = max((cells("".join(texts)) for texts in self._names), default=0)
+        self._width, self._ends = -1, list[str]()  # of the rows as they were drawn last
 
     def line(self, at: int, width: int) -> Parts:
         """Return a row on one line of at most `width` columns."""
-        number = f"{self._numbers[at]}  "
-        line = "".join(f"  {texts[at]}" for least, texts in self._columns if width >= least)
-        room = min(self._name_width, width - 1 - len(number) - cells(line))
-        row = self.rows[at]
-        compacted, tags = _notes(row)  # they may take half of the room
-        name = name_text(row, max(room - cells(compacted + tags), room // 2))
-        compacted = cut_to(compacted, room - cells(name))
-        tags = cut_to(tags, room - cells(name + compacted))
-        blanks = " " * (room - cells(name + compacted + tags))
+        if width != self._width:
+            shown = [texts for min_width, texts in self._columns if width >= min_width]
+            self._width = width
+            self._ends = ["  ".join(("", *texts)) for texts in zip(*shown, strict=True)]
+        number, end = f"{self._numbers[at]}  ", self._ends[at]
+        room = min(self._name_width, width - 1 - len(number) - cells(end))
+        name, compacted, tags = self._names[at]
+        if (blanks := room - cells(name + compacted + tags)) < 0:  # the notes may take half of it
+            name = name_text(self.rows[at], max(room - cells(compacted + tags), room // 2))
+            compacted = cut_to(compacted, room - cells(name))
+            tags = cut_to(tags, room - cells(name + compacted))
+            blanks = room - cells(name + compacted + tags)
         parts = (number, ""), (name, ""), (compacted, "dim"), (tags, "cyan")
-        return [*parts, (f"{blanks}{line}".rstrip(), "dim")]
+        return [*parts, (f"{' ' * blanks}{end}".rstrip(), "dim")]
+
+
+def _differing(values: Sequence[str], text: Callable[[str], str] = str) -> Sequence[str]:
+    """Return the texts of values in a column; none when all are the same, which says nothing."""
+    texts = {value: steady_text(text(value), 20) for value in {*values}}
+    return [texts[value] for value in values] if len(texts) > 1 else ()
+
+
+def _folder_name(path: str) -> str:
+    return re.split(r"[/\\]", path.rstrip("/\\"))[-1]
+
+
+def date_text(row: SessionRow) -> str:
+    """Return `2026-11-21 14:30`, the last use of a session, or `unknown`."""
+    # a format takes twice as long
+    return "unknown" if row.updated is None else row.updated.isoformat(" ", "minutes")[:16]
+
+
+def _queries_text(row: SessionRow) -> str:
+    return "" if row.queries is None else plural(row.queries, "query")
+
+
+def _tokens_text(row: SessionRow) -> str:
+    is_known = row.queries is not None and row.tokens is not None
+    return f"{compact_number(row.tokens or 0)} tokens" if is_known else ""
 
 
 def _aligned(texts: Sequence[str], *, right: bool) -> list[str]:

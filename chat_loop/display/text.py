@@ -79,6 +79,8 @@ def rows_of(line: str, columns: int) -> list[str]:
 
 def padded(text: str, columns: int, *, right: bool = False) -> str:
     """Return text with blanks behind it, or before it, in so many `columns`."""
+    if text.isascii():
+        return text.rjust(columns) if right else text.ljust(columns)
     blanks = " " * (columns - cells(text))
     return f"{blanks}{text}" if right else f"{text}{blanks}"
 

@@ -23,8 +23,7 @@ from chat_loop.sessions.marker import KINDS
 from chat_loop.sessions.naming import name_of
 from chat_loop.sessions.records import Session
 from chat_loop.sessions.writer import SOURCES, accounting, restored_text
-from chat_loop.text import one_line
-from chat_loop.values import Usage
+from chat_loop.values import Usage, one_line
 
 _MAX_TITLE = 80
 _MAX_ENTRY = 70

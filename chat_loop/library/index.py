@@ -13,7 +13,6 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from hashlib import blake2b
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +63,7 @@ _REASONS = {
     "FULL": "the disk is full",
     "READONLY": "it may not be written to",
 }
-_SCHEMA = resources.files("chat_loop.library").joinpath("schema.sql").read_text("utf-8")
+_SCHEMA = Path(__file__).with_name("schema.sql").read_text("utf-8")
 _SCHEMA += f"PRAGMA user_version={VERSION};\n"
 _open = partial(sqlite3.connect, isolation_level=None, check_same_thread=False)
 _LINKS = msgspec.json.Decoder(list[Link])
@@ -94,7 +93,7 @@ class IndexedSession(Struct, frozen=True, kw_only=True):
     items: str = ""  # the block's
 
 
-def stale_count(directory: Path, files: Sequence[Stamp]) -> int | None:
+def stale_count(directory: Path, files: Iterable[Stamp]) -> int | None:
     """Check the index down to its pages; return how many of these files it lacks, None when there
     is no index. Raises IndexUnavailable.
     """
@@ -176,19 +175,20 @@ class Index:
         """Return the error for an index with impossible content."""
         return _damage_error(self.path, _IMPOSSIBLE)
 
-    def stale(self, files: Sequence[Stamp]) -> tuple[list[Stamp], set[str]]:
-        """Return those of a folder's files that are new or changed, and the ids that are gone."""
+    def stale(self, files: Sequence[tuple[int, str, int]]) -> tuple[list[Stamp], set[str]]:
+        """Return those of a folder's files that are new or changed, the last changed first, and the
+        ids that are gone.
+        """
         version = self.version()
         if (version, files) == self._fresh:
             return [], set()
-        order = "ORDER BY changed DESC, id DESC"  # as `newest_first` has it
-        rows = self.ask(f"SELECT changed, CAST(id AS TEXT), size FROM sessions {order}")
-        if rows == files:
+        current = {*files}
+        indexed = {*self.ask("SELECT changed, CAST(id AS TEXT), size FROM sessions")}
+        gone = {identity for _, identity, _ in indexed - current}
+        stale = sorted(current - indexed, reverse=True)
+        if not (stale or gone):
             self._fresh = version, files
-            return [], set()
-        indexed = set(rows)
-        gone = {identity for _, identity, _ in indexed}.difference(file.id for file in files)
-        return [file for file in files if file not in indexed], gone
+        return [*map(Stamp._make, stale)], gone.difference(identity for _, identity, _ in stale)
 
     def links(self) -> dict[str, Link]:
         """Return the links of all sessions, last used first, undated last."""

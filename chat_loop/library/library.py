@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -136,7 +137,7 @@ class Library:
             sessions = index.rows([*needed])
             if len(sessions) < len(needed):
                 raise index.damage()
-            uses = Counter(session for chain in every.values() for session in chain)
+            uses = Counter(chain.from_iterable(every.values()))
             rows = [
                 _conversation(every[tip], sessions, links, uses) if fold else sessions[tip]
                 for tip in listed
@@ -172,7 +173,7 @@ class Library:
         """Return the answer of an up-to-date index, without `texts` of one in memory if need be."""
         self.trouble, self._count = "", 0
         try:
-            files = partial.newest_first(self.directory)
+            files = partial.stamps(self.directory)
         except OSError as error:
             message = f"The sessions folder {self.directory} cannot be read: {os_reason(error)}."
             raise SessionError(message) from error
@@ -192,7 +193,7 @@ class Library:
 
     def _ask_folder(
         self,
-        files: Sequence[partial.Stamp],
+        files: Collection[tuple[int, str, int]],
         question: Callable[[Index], T],
         patient: bool,
         rebuild: bool,

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from chat_loop.sessions.chain import Link, last_queries
+from chat_loop.sessions.chain import ALL, Link, last_queries
 from chat_loop.sessions.records import SessionRow
 
 PRESERVED_STATES = ("foreign", "damaged")
@@ -47,7 +47,11 @@ def conversations(links: Links, here: str = "") -> dict[str, dict[str, int]]:
             tips -= circle
             tips.add(link.id)
             reached |= circle
-    return {tip: last_queries(tip, links) for tip in links if tip in tips}
+    return {
+        tip: last_queries(tip, links) if link.parent or link.merged else {tip: ALL}
+        for tip, link in links.items()
+        if tip in tips
+    }
 
 
 def fork(identity: str, links: Links, uses: Mapping[str, int]) -> list[str]:

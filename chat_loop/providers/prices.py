@@ -4,12 +4,14 @@ OpenAI, Google and xAI; models of others have a price only where the user sets o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import product
 from pathlib import Path
 
 import msgspec
 
+from chat_loop.config import Config
 from chat_loop.providers.capabilities import bare_name, longest_prefix, tokens_in
 from chat_loop.values import Usage
 
@@ -24,6 +26,19 @@ SELLERS = {"bedrock": "aws", "gemini": "google", "grok": "x-ai"}  # their names 
 def vendor_of(model: str) -> str:
     """Return the provider that makes a model, "" for others."""
     return VENDORS.get(longest_prefix(model, VENDORS) or "", "")
+
+
+def costs(config: Config) -> Callable[[str, Usage], float | None]:
+    """Return the price function: US dollars by provider:model and usage; None when unknown."""
+
+    def cost_of(reference: str, usage: Usage) -> float | None:
+        provider, _, name = reference.partition(":")
+        model = config.models.get(name)
+        if model is None or model.input_price is None or model.output_price is None:
+            return cost(usage, name, provider)
+        return (usage.input * model.input_price + usage.output * model.output_price) / 1_000_000
+
+    return cost_of
 
 
 def cost(usage: Usage, model: str, provider: str = "") -> float | None:

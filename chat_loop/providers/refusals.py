@@ -20,7 +20,7 @@ from chat_loop.errors import ProviderError
 from chat_loop.providers.capabilities import list_at, text_at, tokens_in
 from chat_loop.providers.servers import is_local_address
 from chat_loop.redact import redact_text
-from chat_loop.text import one_line
+from chat_loop.values import one_line
 
 MAX_MESSAGE = 300  # the most of a server's own message that is shown
 MAX_WAIT = 86_400.0  # seconds; the most that a Retry-After can ask for

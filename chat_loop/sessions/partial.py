@@ -6,6 +6,7 @@ import os
 import re
 from contextlib import suppress
 from datetime import datetime
+from itertools import filterfalse
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -40,28 +41,32 @@ class Stamp(NamedTuple):
 
 def newest_first(directory: Path) -> list[Stamp]:
     """Return every file that could be a session, the last changed first. Raises OSError."""
-    stamps = []
+    return [*map(Stamp._make, sorted(stamps(directory), reverse=True))]
+
+
+def stamps(directory: Path) -> list[tuple[int, str, int]]:
+    """Return the same in any order, as plain tuples: faster for ten thousand files."""
+    found = []
     with suppress(FileNotFoundError), os.scandir(directory) as entries:
         for entry in entries:
-            if not _FILE.fullmatch(name := entry.name):
-                continue
-            try:  # ten thousand contexts of `suppress` would take a fifth of the time
-                status = entry.stat(follow_symlinks=False)
-            except FileNotFoundError:  # it was deleted or renamed meanwhile
-                continue
-            changed = status.st_mtime_ns
-            if not -_LARGEST_TIME <= changed <= _LARGEST_TIME:
-                changed = clamp_time(changed)
-            stamps.append((changed, name[:-3], status.st_size))
-    return [*map(Stamp._make, sorted(stamps, reverse=True))]
+            if _FILE.fullmatch(entry.name):
+                try:
+                    status = entry.stat(follow_symlinks=False)
+                except FileNotFoundError:  # it was deleted or renamed meanwhile
+                    continue
+                changed = status.st_mtime_ns
+                if not -_LARGEST_TIME <= changed <= _LARGEST_TIME:
+                    changed = clamp_time(changed)
+                found.append((changed, entry.name[:-3], status.st_size))
+    return found
 
 
 def misnamed_files(directory: Path) -> list[str]:
     """Return the names of markdown files that are no session ids, such as conflict copies."""
     names: list[str] = []
-    with suppress(OSError), os.scandir(directory) as entries:
-        names = [entry.name for entry in entries if entry.name.endswith(".md")]
-    return sorted(name for name in names if not _FILE.fullmatch(name))
+    with suppress(OSError):
+        names = os.listdir(directory)  # noqa: PTH208 - a Path for each of many is slow
+    return sorted(name for name in filterfalse(_FILE.fullmatch, names) if name.endswith(".md"))
 
 
 def clamp_time(nanoseconds: int) -> int:

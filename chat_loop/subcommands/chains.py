@@ -1,4 +1,4 @@
-"""`chat-loop sessions fork|merge|compact|export|import`: what makes a session or a document."""
+"""`chat-loop sessions fork|merge|compact|export|import`: write sessions and documents."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def fork(actions: SessionActions, options: argparse.Namespace) -> int:
     """Begin a session that continues another one after a query; it is resumed later."""
     loaded = actions.load(options.reference)
     number = exchange_of(loaded.session, options.at).query.number
-    identity = fork_stored(actions.sessions, loaded, number)
+    identity = fork_stored(actions.app.sessions, loaded, number)
     out(f"{identity}\n")
     text = f"Forked after query {number} of {loaded.session.header.id}."
     err(f"{text} Resume with: chat-loop --resume {identity}")
@@ -100,12 +100,10 @@ def _in_conversation(
     is_late = getattr(app.options, "late", False)  # then the options are those of the chat
     summarizer = app.summarizer(agent) if is_late or not has_model else None
     agent = replace(agent, name=header.agent or agent.name, path=header.agent_path)
-    options, count = options_of(actions.config, summarizer), TokenCounter().count
+    options, count = options_of(app.config, summarizer), TokenCounter().count
 
     async def run() -> T:
-        conversation = Conversation(
-            agent, actions.sessions, count=count, show=tell, options=options
-        )
+        conversation = Conversation(agent, app.sessions, count=count, show=tell, options=options)
         try:
             return await work(conversation)
         finally:

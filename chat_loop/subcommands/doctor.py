@@ -132,9 +132,8 @@ def findings(options: argparse.Namespace) -> Iterator[Finding]:
 
 def check_plugins(config: Config) -> Iterator[Finding]:
     """Check that the installed plugins load."""
-    off = [name for name, is_on in config.plugins.items() if not is_on]
-    for plugin in Plugins(off).all():
-        if plugin.problem and plugin.name not in off:
+    for plugin in Plugins(config.plugins).all():
+        if plugin.has_failed:
             yield warning("Plugin", f"{plugin.name} ({plugin.package}): {plugin.problem}")
         else:
             state = "switched off" if plugin.problem else "loaded"

@@ -1,4 +1,4 @@
-"""`chat-loop sessions redact|purge`: take words, or a whole session, out for good."""
+"""`chat-loop sessions redact|purge`: delete words, or a whole session, for good."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Changes = dict[Path, tuple[bytes | None, str]]
 
 
 def redact(actions: SessionActions, options: argparse.Namespace) -> int:
-    """Take a text out of a conversation: its sessions with their branches, also in the trash."""
+    """Delete a text from a conversation: its sessions with their branches, also in the trash."""
     if options.text == "-" and not options.yes:
         raise UsageError("The text comes from standard input: nobody can be asked.", "Add --yes.")
     erase = erasure.Eraser(sys.stdin.read() if options.text == "-" else options.text)
@@ -59,11 +59,11 @@ def redact(actions: SessionActions, options: argparse.Namespace) -> int:
                 first[copy] = None, "deleted: /undo cannot restore that text"
         first |= _history(actions, lambda entry: erase(entry) != entry)
         code = _carry_out(actions, first | changes, yes=options.yes)
-    app = actions.app
-    memory, root = locate(Path(app.directory), app.home)
-    others = [*sorted(_all_files(actions) - changes.keys()), app.paths.config]
-    others += [app.paths.config.parent / "approvals.json"]
-    others += {app.paths.data / NAME, memory or root / NAME}
+    paths = actions.paths
+    memory, root = locate(Path(actions.app.directory), actions.app.home)
+    others = [*sorted(_all_files(actions) - changes.keys()), paths.config]
+    others += [paths.config.parent / "approvals.json"]
+    others += {paths.data / NAME, memory or root / NAME}
     if names := [path.name for path in others if has_text(path)]:
         listed = one_line(", ".join(names), 300)
         err(f"The text is also in {listed}: redact those conversations, or edit these files.")
@@ -71,7 +71,7 @@ def redact(actions: SessionActions, options: argparse.Namespace) -> int:
 
 
 def purge(actions: SessionActions, options: argparse.Namespace) -> int:
-    """Take a session out for good, with what the sessions after it got from it."""
+    """Delete a session for good, with what the sessions after it got from it."""
     identity = options.reference
     if not options.yes:  # unasked, only an id is taken: a number or a prefix fits another one next
         try:
@@ -122,7 +122,7 @@ def _carry_out(
         if not confirm(f"Remove this from {plural(len(changes), 'file')} for good? (y/n)"):
             err("Nothing was removed.")
             return 1
-    store = actions.app.synchronizer() if actions.app.store and changes else None
+    store = actions.app.synchronizer() if actions.store and changes else None
     if store is not None:
         deleted = (path for path, (data, _) in changes.items() if data is None)
         store.mark_removed((*deleted, *gone))
@@ -183,7 +183,7 @@ def _copies(actions: SessionActions, session: Session | None) -> Iterator[Path]:
 
 def _history(actions: SessionActions, is_removed: Callable[[str], bool]) -> Changes:
     """Return the changes that take entries out of the history of what was typed."""
-    history, changes = actions.app.paths.history, Changes()
+    history, changes = actions.paths.history, Changes()
     for path in (history, history.with_name(f"{history.name}.old")):
         data, count = without_entries(_read(path), is_removed)
         if count:

@@ -15,7 +15,7 @@ from chat_loop.input.start import SIGNAL_EXIT_BASE
 
 
 def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
-    """Connect to all servers and print what became of each. Return 0 when all are connected."""
+    """Connect to all servers and print the state of each. Return 0 when all are connected."""
     servers = servers_of(config.mcp)
     if servers is not None:
         return asyncio.run(_list(servers))

@@ -17,8 +17,7 @@ from chat_loop.providers.catalogue import entries
 
 def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
     """Print each plugin with what it adds. Return 1 when one failed."""
-    off = [name for name, is_on in config.plugins.items() if not is_on]
-    plugins = Plugins(off, load=options.plugins).all()
+    plugins = Plugins(config.plugins, load=options.plugins).all()
     taken = {
         "provider": [*entries(config.providers)],
         "command": registry.names(),
@@ -28,8 +27,8 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
     rows, lines = [], []
     for plugin in plugins:
         added = additions(plugin)
-        rows.append({"name": plugin.name, "package": plugin.package, **added})
-        rows[-1] |= {"problem": plugin.problem}
+        row = {"name": plugin.name, "package": plugin.package, **added}
+        rows.append({**row, "problem": plugin.problem})
         texts = [_listed(kind, names, taken[kind]) for kind, names in added.items() if names]
         lines.append(f"{plugin.name}  {plugin.package}\n")
         lines.append(f"  {plugin.problem or ' · '.join(texts) or 'It adds nothing.'}\n")
@@ -39,7 +38,7 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
         err("No plugins are installed." if options.plugins else "Plugins are switched off.")
     else:
         out("".join(lines))
-    return int(any(plugin.problem for plugin in plugins if plugin.name not in off))
+    return int(any(plugin.has_failed for plugin in plugins))
 
 
 def additions(plugin: Plugin) -> dict[str, list[str]]:

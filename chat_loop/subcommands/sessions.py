@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict, replace
 
 from chat_loop.commands.references import find_session
-from chat_loop.conversation.options import costs
+from chat_loop.config import Config, Paths
 from chat_loop.display import rows as drawn
 from chat_loop.display.plain import Meter, err, out, out_json
 from chat_loop.display.text import one_line
@@ -21,13 +21,15 @@ from chat_loop.input.start import columns
 from chat_loop.library import lineage
 from chat_loop.library.index import FIGURES
 from chat_loop.library.library import Library, filter_of, moment_of
+from chat_loop.providers.prices import costs
 from chat_loop.sessions import naming, summary_block
 from chat_loop.sessions.chain import Link, read_chain
-from chat_loop.sessions.files import read_part
+from chat_loop.sessions.files import Files, read_part
 from chat_loop.sessions.live import TRIED_AGAIN
-from chat_loop.sessions.manager import LoadedSession
+from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.partial import misnamed_files
 from chat_loop.sessions.records import Session, SessionRow
+from chat_loop.store.state import SyncState
 from chat_loop.tokens import estimate
 from chat_loop.values import compaction_text, counts_text, dollars_text, plural
 
@@ -46,9 +48,9 @@ PIPE_COLUMNS = 1000  # the width of rows where there is no terminal
 WRITERS = {"model": "a model", "extracted": "code, without a model", "none": "nobody"}
 
 
-def run(app: App) -> int:
+def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
     """Run the action of the command line; return the exit code."""
-    options, actions = app.options, SessionActions(app)
+    actions = SessionActions(options, config, paths)
     try:
         if options.action in ("fork", "merge", "compact", "export", "import", "redact", "purge"):
             from chat_loop.subcommands import chains, erasure  # load what a list does not need
@@ -71,10 +73,25 @@ def run(app: App) -> int:
 class SessionActions:
     """The actions on a folder of sessions that need no model."""
 
-    def __init__(self, app: App) -> None:
-        self.app, self.sessions, self.config = app, app.sessions, app.config
+    def __init__(
+        self, options: argparse.Namespace, config: Config, paths: Paths, files: Files | None = None
+    ) -> None:
+        self.options, self.config, self.paths = options, config, paths
+        self.store = config.sessions.store
+        if options.agent_reference or config.agents:  # its settings may name another folder
+            self.config = self.app.config
+        folder = paths.sessions(self.config, options.sessions_dir)
+        is_theirs = SyncState(folder, self.store).is_theirs if self.store else None
+        self.sessions = SessionManager(folder, files=files, is_theirs=is_theirs)
         progress = partial(Meter().count, what="sessions read")
         self.library = Library(self.sessions.directory, progress, thorough=True)
+
+    @cached_property
+    def app(self) -> App:
+        """The objects of a chat, for the actions that need an agent: a list does not load them."""
+        from chat_loop.app import App
+
+        return App(self.options, self.config, self.paths, None)
 
     def path(self, reference: str) -> Path:
         """Return the file of the session that is meant. Raises SessionNotFound."""
@@ -90,8 +107,10 @@ class SessionActions:
 
     def list(self, options: argparse.Namespace) -> int:
         """Print the conversations, last used first, with the numbers that other commands take."""
-        for text in self.sessions.take_in_copies():
-            err(text)
+        folder = self.sessions.directory
+        if has_copies := bool(misnamed_files(folder)):
+            for text in self.sessions.take_in_copies():
+                err(text)
         fold, width = not options.unfold, columns(unknown=0)
         filters = filter_of(vars(options), self.sessions.now(), " ".join(options.words))
         find = partial(self.library.rows, wanted=filters, fold=fold, everything=options.all)
@@ -101,16 +120,7 @@ class SessionActions:
         ids = [row.id for row in rows] if is_whole else self.library.listed()
         numbers = {identity: number for number, identity in enumerate(ids, 1)}
         if options.as_json:
-            printed = []
-            for row in rows:
-                values: dict[str, object] = {"number": numbers.get(row.id)}
-                values |= {name: getattr(row, name) for name in FIELDS}
-                values |= {name: values[name] or None for name in ("parent", "merged", "mode")}
-                values["cost"] = drawn.cost_of(row.spent, costs(self.config))
-                if fold:
-                    values |= {"sessions": 1 + row.folded, "compactions": row.compactions}
-                    values["branch"] = row.branch
-                printed.append(values)
+            printed = [self._row_values(row, numbers.get(row.id), fold=fold) for row in rows]
             key = "conversations" if fold else "sessions"
             out_json({"schema": SCHEMA, key: printed, "older": more})
             return int(bool(filters) and not rows)
@@ -124,16 +134,28 @@ class SessionActions:
             self._print_table([row for row in others if row.id not in above], numbers, width)
         if more:
             err(f"… and {more:,} older")
-        if names := misnamed_files(self.sessions.directory):
+        if has_copies and (names := misnamed_files(folder)):
             err(drawn.unlisted_text(names))
         return int(bool(filters) and not rows)
+
+    def _row_values(self, row: SessionRow, number: int | None, *, fold: bool) -> dict[str, object]:
+        """Return a row as it stands in JSON."""
+        values = {"number": number, **{name: getattr(row, name) for name in FIELDS}}
+        values |= {name: values[name] or None for name in ("parent", "merged", "mode")}
+        values["cost"] = drawn.cost_of(row.spent, costs(self.config))
+        if fold:
+            values |= {"sessions": 1 + row.folded, "compactions": row.compactions}
+            values["branch"] = row.branch
+        return values
 
     def _print_table(
         self, rows: Sequence[SessionRow], numbers: Mapping[str, int], width: int
     ) -> None:
         """Print rows; with a `width` of 0, for no terminal, with dates and ids."""
         labels = [str(numbers.get(row.id, "")) for row in rows]
-        now, cost = self.sessions.now(), costs(self.config)
+        # prices take long to load
+        cost = costs(self.config) if not 0 < width < drawn.MIN_FULL else None
+        now = self.sessions.now()
         table = drawn.RowTable(rows, now, cost, numbers=labels, exact=not width)
         lines = [table.line(at, width or PIPE_COLUMNS) for at in range(len(rows))]
         out("".join("".join(text for text, _ in line) + "\n" for line in lines))
@@ -217,7 +239,7 @@ class SessionActions:
         for node in nodes:
             row = rows[node.id]
             counts = "" if row.queries is None else counts_text(row.queries, row.tokens or 0)
-            parts = [_date(row), counts, row.compaction, one_line(row.name, 60)]
+            parts = [f"{drawn.date_text(row):<16}", counts, row.compaction, one_line(row.name, 60)]
             about = "as above" if node.again else " · ".join(filter(None, parts))
             out(f"{node.stem}● {row.id}  {about}\n")
         return 0
@@ -349,13 +371,9 @@ def confirm(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def _date(row: SessionRow) -> str:
-    return f"{'unknown':<16}" if row.updated is None else f"{row.updated:%Y-%m-%d %H:%M}"
-
-
 def _print_rows(rows: Sequence[SessionRow]) -> None:
     for row in rows:
-        out(f"{_date(row)}  {row.id}  {one_line(row.name, 60)}".rstrip() + "\n")
+        out(f"{drawn.date_text(row):<16}  {row.id}  {one_line(row.name, 60)}".rstrip() + "\n")
 
 
 def _try_each(act: Callable[..., object], *arguments: object) -> bool:

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from chat_loop.config import Config, ModelConfig
-from chat_loop.conversation.options import costs
 from chat_loop.providers import prices
 from chat_loop.providers.catalogue import CATALOGUE
-from chat_loop.providers.prices import VENDORS, cost
+from chat_loop.providers.prices import VENDORS, cost, costs
 from chat_loop.values import Usage, dollars_text
 
 ROOT = Path(prices.__file__).parents[3]

@@ -7,7 +7,6 @@ from contextlib import closing
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -268,14 +267,9 @@ class KilledFiles(Files):
 
 
 def act(home: Path, files: Files, *arguments: str) -> int:
-    paths = Paths(home / "config.yaml", home)
-    sessions = SessionManager(home / "sessions", files=files)
-    app: Any = SimpleNamespace(
-        sessions=sessions, config=Config(), paths=paths, directory=str(home), home=home, store=""
-    )
-    actions = SessionActions(app)
+    parsed = options.parse(["sessions", *arguments, "--yes"])
+    actions = SessionActions(parsed, Config(), Paths(home / "config.yaml", home), files)
     try:
-        parsed = options.parse(["sessions", *arguments, "--yes"])
         return int(getattr(erasure, parsed.action)(actions, parsed))
     finally:
         actions.library.close()

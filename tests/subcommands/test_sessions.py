@@ -498,6 +498,14 @@ def test_many_sessions_and_a_reader_that_leaves(tmp_path: Path) -> None:
     assert process.wait(timeout=60) == 0
 
 
+def test_the_folder_of_an_agents_settings_is_listed(tmp_path: Path) -> None:
+    settings = f"agents: {{Assistant: {{sessions: {{directory: {tmp_path / 'own'}}}}}}}"
+    (tmp_path / "config.yaml").write_text(settings)
+    put(tmp_path / "sessions", simple("other", at(11, 1)))
+    put(tmp_path / "own", simple("mine", at(11, 1)))
+    assert ids(listed(tmp_path)) == [(1, "mine")]
+
+
 def test_a_pipe_gets_the_first_rows_before_the_others_are_read(tmp_path: Path) -> None:
     folder = tmp_path / "sessions"
     tags = tuple(f"{letter * 40}" for letter in "abcdefghijklmnopqrst")  # more than a pipe holds
