@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Collection
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -109,6 +110,7 @@ def test_the_index_and_the_files_give_equal_listings(
         assert list(indexed.links().items()) == list(plain.links().items())
         assert len(rows) + left <= len(files)
         indexed.close()
+        plain.close()
 
 
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -132,11 +134,12 @@ def test_what_the_index_knows_in_part_is_completed_from_the_files(
         for folder in (one, other):
             fill(folder, after, later=100)
         patch.setattr(library_module, "SOON_FILES", 0)
-        late = library(one)
+        late, plain = library(one), without_index(other)
         rows, left = late.rows()
-        found, others = without_index(other).rows()
+        found, others = plain.rows()
         assert (same(found, one), others) == (same(rows, one), left)
         late.close()
+        plain.close()
 
 
 def chain(folder: Path) -> None:
@@ -262,8 +265,9 @@ def test_files_of_every_kind_have_rows(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_there_or_cannot_be_read(tmp_path: Path) -> None:
-    assert library(tmp_path / "none").rows() == ([], 0)
-    assert library(tmp_path / "none").links() == {}
+    with closing(library(tmp_path / "none")) as missing:
+        assert missing.rows() == ([], 0)
+        assert missing.links() == {}
     assert not (tmp_path / "none").exists()
     (tmp_path / "file").write_text("x")
     with pytest.raises(
