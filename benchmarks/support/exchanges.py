@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable
 from itertools import groupby
 from pathlib import Path
 
-from chat_loop.library.index import Index, IndexedSession
+from chat_loop.library.engine import IndexedSession
+from chat_loop.library.index import Index
 from chat_loop.library.refresh import indexed_exchange, texts
 from chat_loop.library.search import Hit, Place, places_of, search
 from chat_loop.library.semantic import SemanticIndex

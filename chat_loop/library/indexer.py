@@ -14,7 +14,7 @@ from chat_loop.library.library import Library
 from chat_loop.library.semantic import start_process
 
 if TYPE_CHECKING:
-    from chat_loop.library.index import Index
+    from chat_loop.library.engine import Engine
 
 PAUSE_SECONDS = 0.002  # between two transactions: others get the processor and the index
 AGAIN_SECONDS = 5.0  # until an index that could not be used is tried again
@@ -68,7 +68,7 @@ class Indexer:
                 if not self._closed:
                     self._wake.wait()
 
-    def _embed(self, index: Index) -> None:
+    def _embed(self, index: Engine) -> None:
         """Start a process if something has no vectors, unless one is running or has failed."""
         is_free = self._process is None or self._process.poll() == 0
         if self._embeds and is_free and not self._closed:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.errors import IndexUnavailable, SessionError, UsageError, os_reason
+from chat_loop.library.engine import Condition, Engine
 from chat_loop.library.lineage import conversations, fork
 from chat_loop.sessions import partial
 from chat_loop.sessions.chain import ALL, Link
@@ -50,27 +51,24 @@ class SessionFilter(Struct, frozen=True, kw_only=True):
     def __bool__(self) -> bool:
         return self != SessionFilter()
 
-    def condition(self, *, of_any: bool = True, of_newest: bool = True) -> tuple[str, list[object]]:
-        """Return a condition over the table `sessions`, or "1", and its values: the part `of_any`
-        session of a conversation, and `of_newest`, of its newest one.
+    def conditions(self, *, of_any: bool = True, of_newest: bool = True) -> tuple[Condition, ...]:
+        """Return the conditions over the table `sessions`: the part `of_any` session of a
+        conversation, and `of_newest`, of its newest one.
         """
         words = self.words.lower().split()[:MAX_WORDS]
         tags = [word for word in words if word.strip("#") and word.startswith("#")]
-        parts: list[tuple[str, object]] = []
+        parts: list[Condition] = []
         if of_any:
-            parts += [("instr(searched, ?)", word) for word in words if word not in tags]
-            parts += [("instr(agent, ?)", self.agent.lower())] if self.agent else []
-            parts += [("instr(project, ?)", self.project.lower())] if self.project else []
+            others = (word for word in words if word not in tags)
+            parts += [Condition("searched", "contains", word) for word in others]
+            named = ("agent", self.agent), ("project", self.project)
+            parts += [Condition(name, "contains", text.lower()) for name, text in named if text]
         if of_newest:
-            parts += [("instr(tags, ?)", f" {tag.lstrip('#')} ") for tag in tags]
-            parts += [("used >= ?", self.since.timestamp())] if self.since else []
-            parts += [("used < ?", self.before.timestamp())] if self.before else []
-        values = (
-            # SQLite takes no lone surrogates
-            value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
-            for _, value in parts
-        )
-        return " AND ".join(condition for condition, _ in parts) or "1", [*values]
+            parts += [Condition("tags", "contains", f" {tag.lstrip('#')} ") for tag in tags]
+            since, before = self.since, self.before
+            parts += [Condition("used", ">=", since.timestamp())] if since else []
+            parts += [Condition("used", "<", before.timestamp())] if before else []
+        return tuple(parts)
 
 
 class Library:
@@ -123,13 +121,13 @@ class Library:
         has its own. Runs of `-p` and unanswered conversations, but `here`, need `everything`.
         """
 
-        def find(index: Index) -> tuple[list[SessionRow], int]:
+        def find(index: Engine) -> tuple[list[SessionRow], int]:
             links = index.links()
             every = conversations(links, here) if fold else {tip: {tip: ALL} for tip in links}
             tips = [tip for tip in every if everything or tip == here or links[tip].is_listed]
             if wanted:
-                matching = index.ids_where(*wanted.condition(of_newest=False))
-                newest = index.ids_where(*wanted.condition(of_any=False))
+                matching = index.ids_where(wanted.conditions(of_newest=False))
+                newest = index.ids_where(wanted.conditions(of_any=False))
                 tips = [tip for tip in tips if tip in newest and matching & every[tip].keys()]
             listed = tips[:limit]
             needed = {session for tip in listed for session in every[tip]}
@@ -150,7 +148,7 @@ class Library:
         """Return the ids of the conversations as lists number them. Raises SessionError."""
         return self.ask(self.listed_in, texts=False)
 
-    def listed_in(self, index: Index) -> list[str]:
+    def listed_in(self, index: Engine) -> list[str]:
         """Return the same as `listed`, from an up-to-date index. Raises IndexUnavailable."""
         links = index.links()
         return [tip for tip in conversations(links) if links[tip].is_listed]
@@ -167,7 +165,7 @@ class Library:
         return self._count
 
     def ask(
-        self, question: Callable[[Index], T], *, texts: bool = True, rebuild: bool = False
+        self, question: Callable[[Engine], T], *, texts: bool = True, rebuild: bool = False
     ) -> T:
         """Return the answer of an up-to-date index, without `texts` of one in memory if need be."""
         self.trouble, self._count = "", 0
@@ -193,7 +191,7 @@ class Library:
     def _ask_folder(
         self,
         files: Sequence[partial.Stamp],
-        question: Callable[[Index], T],
+        question: Callable[[Engine], T],
         patient: bool,
         rebuild: bool,
     ) -> T:

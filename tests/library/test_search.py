@@ -17,9 +17,9 @@ from benchmarks.support.exchanges import ExchangeIndex
 from benchmarks.support.planting import FACTS, START, conversation
 from chat_loop.errors import IndexUnavailable, SessionError
 from chat_loop.library import refresh
+from chat_loop.library.engine import Position
 from chat_loop.library.index import Index
 from chat_loop.library.library import Library, SessionFilter
-from chat_loop.library.ranking import Position
 from chat_loop.library.search import Hit, search_all
 from chat_loop.library.semantic import SemanticIndex
 from chat_loop.sessions.parser import parse

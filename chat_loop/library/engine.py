@@ -1,0 +1,160 @@
+"""What the library needs of an index, whichever engine stores it, and the values that pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Protocol
+
+from msgspec import Struct
+
+from chat_loop.errors import IndexUnavailable
+from chat_loop.sessions.chain import Link
+from chat_loop.sessions.partial import Stamp
+from chat_loop.sessions.records import SessionRow
+
+Texts = tuple[tuple[str, str], ...]
+"""Who said what in an exchange: user, model, then tools and files."""
+Position = tuple[int, int]  # a session and the position of an exchange in it
+
+
+class IndexedExchange(Struct, frozen=True):
+    """An exchange without secrets. `number` is its query's, `lines` are those of `terms.lines`."""
+
+    number: int
+    at: str
+    texts: Texts
+    lines: str
+
+
+class IndexedSession(Struct, frozen=True, kw_only=True):
+    """A session as the index stores it."""
+
+    row: SessionRow
+    size: int  # of the file when it was read
+    changed: int
+    exchanges: Sequence[IndexedExchange] = ()
+    archived: int = -1  # the last query that its summary block covers
+    summary: tuple[float | None, ...] = ()  # the block's columns of `message_summaries`
+    items: str = ""  # the block's
+
+
+class Condition(NamedTuple):
+    """A test of a column of the table `sessions`."""
+
+    column: str
+    test: Literal["contains", ">=", "<"]
+    value: str | float
+
+
+class Phrase(NamedTuple):
+    """Words that stand beside each other; of the last one perhaps only the beginning."""
+
+    words: tuple[str, ...]
+    is_beginning: bool = False
+
+
+class Scope(Struct, frozen=True):
+    """The exchanges that a search looks at: those of the sessions for which all conditions hold, or
+    those of these sessions up to their last queries.
+    """
+
+    conditions: tuple[Condition, ...] = ()
+    last_queries: Mapping[str, int] | None = None
+
+
+EVERYTHING = Scope()
+
+
+class Likely(NamedTuple):
+    """An exchange that holds words of a query: its date, its place, how well it fits."""
+
+    at: str
+    session: int
+    position: int
+    score: float
+
+
+class StoredExchange(NamedTuple):
+    """An exchange as the index stores it; `texts` is JSON."""
+
+    id: str
+    number: int
+    at: str
+    texts: str
+
+
+class Engine(Protocol):
+    """An open index, for one thread at a time. Every method raises IndexUnavailable."""
+
+    @property
+    def directory(self) -> Path:
+        """The folder of the sessions."""
+
+    def close(self) -> None:
+        """Close the index."""
+
+    def clear(self) -> None:
+        """Delete everything but the vectors, in one transaction."""
+
+    def ask(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Run a statement and return the rows that it gives."""
+
+    def transaction(self, *, writes: bool = False) -> AbstractContextManager[None]:
+        """Run everything in this context on one snapshot of the index, or as one change of it."""
+
+    def damage(self) -> IndexUnavailable:
+        """Return the error for an index with impossible content."""
+
+    def stale(self, files: Sequence[Stamp]) -> tuple[list[Stamp], set[str]]:
+        """Return those of a folder's files that are new or changed, and the ids that are gone."""
+
+    def links(self) -> dict[str, Link]:
+        """Return the links of all sessions, last used first, undated last."""
+
+    def rows(self, ids: Sequence[str]) -> dict[str, SessionRow]:
+        """Return the indexed ones of these sessions."""
+
+    def ids_where(self, conditions: Sequence[Condition] = ()) -> set[str]:
+        """Return the ids of the sessions for which all conditions hold."""
+
+    def figures(self) -> dict[str, int | float | None]:
+        """Return counts, tokens, bytes and US dollars by the names of FIGURES; None: unknown."""
+
+    def put(self, sessions: Sequence[IndexedSession]) -> None:
+        """Replace sessions."""
+
+    def drop(self, ids: Iterable[str]) -> None:
+        """Delete sessions, and the vectors of texts that are nowhere else."""
+
+    def keep_vectors(self, rows: Sequence[tuple[bytes, str, bytes]]) -> None:
+        """Store rows of (digest of an exchange's texts, space, concatenated vectors)."""
+
+    def exchange_count(self) -> int:
+        """Return the number of exchanges."""
+
+    def count(self, phrases: Sequence[Phrase], most: int) -> int:
+        """Return how many exchanges hold one of these phrases, at most `most`."""
+
+    def likely(
+        self, terms: Sequence[tuple[Sequence[Phrase], float]], scope: Scope, limit: int
+    ) -> list[Likely]:
+        """Return the exchanges that fit these terms with their weights, the best first."""
+
+    def newest(self, phrases: Sequence[Phrase], scope: Scope, limit: int) -> list[Likely]:
+        """Return the exchanges that hold one of these phrases, the newest first."""
+
+    def words_at(self, positions: Iterable[Position]) -> dict[Position, str]:
+        """Return the lines of the exchanges at these places, as `terms.lines` cut them."""
+
+    def exchanges_at(self, positions: Iterable[Position]) -> dict[Position, StoredExchange]:
+        """Return the exchanges at these places."""
+
+    def vectors(self, space: str, scope: Scope) -> dict[Position, bytes]:
+        """Return the vectors of exchanges in a space."""
+
+    def unembedded(self, space: str, limit: int) -> list[tuple[bytes, str, str]]:
+        """Return digests, queries and replies of ended sessions without vectors, the newest
+        first.
+        """
