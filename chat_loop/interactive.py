@@ -105,7 +105,8 @@ class Interactive:
         """New files of the project are asked about before the first message."""
         self._syncer: Syncer | None = None
         semantic = SemanticIndex() if config.search.meaning else None
-        self._indexer = Indexer(sessions.directory, embeds=semantic is not None)
+        embeds = semantic is not None
+        self._indexer = Indexer(sessions.directory, embeds=embeds, database=app.database)
         memory, servers = app.memory(agent, self._show), app.servers()
         approvals = app.approvals()
         approval = ToolApproval(self._display, self._reader, approvals)
@@ -133,7 +134,7 @@ class Interactive:
                 ("Config", app.options.config or str(app.paths.config)),
             ),
             models=app.models(),
-            library=Library(sessions.directory),
+            library=Library(sessions.directory, database=app.database),
             semantic=semantic,
             memory=memory,
             servers=servers,

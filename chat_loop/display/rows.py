@@ -104,6 +104,7 @@ class RowTable:
             unknown = row.queries is None or row.tokens is None
             row_facts = (
                 date if exact else age_text(row.updated, now),
+                steady_text(row.owner, 20),
                 steady_text(folder, 20) if has_projects else "",
                 steady_text(row.git_branch, 20) if has_branches else "",
                 steady_text(row.agent, 20) if has_agents else "",
@@ -138,11 +139,18 @@ class RowTable:
 
 
 _COLUMNS = (
-    *((0, True), (MIN_SHORT, False), (MIN_BRANCH, False), (MIN_FULL, False), (MIN_FULL, True)),
+    *(
+        (0, True),
+        (MIN_SHORT, False),
+        (MIN_SHORT, False),
+        (MIN_BRANCH, False),
+        (MIN_FULL, False),
+        (MIN_FULL, True),
+    ),
     *((MIN_SHORT, True), (MIN_FULL, True), (0, False), (MIN_SHORT, False)),
 )
 """From which width on each column is shown, and True for one that is aligned at its right: age,
-project, branch, agent, queries; tokens, cost, state, id.
+owner, project, branch, agent, queries; tokens, cost, state, id.
 """
 
 

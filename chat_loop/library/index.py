@@ -10,9 +10,8 @@ import json
 import os
 import sqlite3
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
-from hashlib import blake2b
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ import msgspec
 
 from chat_loop.errors import IndexUnavailable, os_reason
 from chat_loop.library.engine import (
+    FIGURES,
     Condition,
     IndexedSession,
     Likely,
@@ -28,6 +28,7 @@ from chat_loop.library.engine import (
     Position,
     Scope,
     StoredExchange,
+    columns_of,
 )
 from chat_loop.sessions.chain import ALL, Link
 from chat_loop.sessions.partial import Stamp
@@ -37,21 +38,6 @@ FILE = ".index.sqlite"
 VERSION = 14
 """The version of `schema.sql`. An index of another version is rebuilt: there are no migrations."""
 BUSY_SECONDS, PATIENT_SECONDS = 0.5, 5.0  # how long to wait for another process that writes
-
-_SUMMARIES = "FROM message_summaries"
-FIGURES = {
-    "sessions": "count(*) FROM sessions",
-    "conversations": "NULL",  # counted in their lineage
-    "queries": "coalesce(sum(queries), 0) FROM sessions",
-    "tokens": "coalesce(sum(tokens), 0) FROM sessions",
-    "bytes": "coalesce(sum(size), 0) FROM sessions",
-    "exchanges_in_archives": "count(*) FROM exchanges WHERE archived = 1",
-    "summaries": f"count(*) {_SUMMARIES}",
-    "tokens_of_summaries": f"coalesce(sum(tokens), 0) {_SUMMARIES}",
-    "compactions": f"count(before) {_SUMMARIES}",
-    "tokens_saved_by_compactions": f"coalesce(sum(max(before - after, 0)), 0) {_SUMMARIES}",
-    "cost_of_compactions": f"iif(count(cost) < count(before), NULL, total(cost)) {_SUMMARIES}",
-}
 
 _PRAGMAS = (
     "journal_mode=TRUNCATE synchronous=NORMAL mmap_size=0 temp_store=MEMORY trusted_schema=OFF "
@@ -121,6 +107,7 @@ class Index:
     def __init__(self, directory: Path, *, patient: bool = False, in_memory: bool = False) -> None:
         self.directory = directory
         self.path = directory / FILE
+        self.name = str(self.path)
         self._rows = msgspec.json.Decoder(SessionRow, dec_hook=lambda kind, value: directory)
         if in_memory:
             self._database = _open(":memory:")
@@ -191,8 +178,24 @@ class Index:
             raise self.damage()
         return {row.id: row for row in rows}
 
-    def ids_where(self, conditions: Sequence[Condition] = ()) -> set[str]:
-        """Return the ids of the sessions for which all conditions hold."""
+    def relatives(self, ids: Sequence[str]) -> dict[str, Link]:
+        """Return the links of all sessions: there are not too many."""
+        return self.links()
+
+    def newest_ids(self, conditions: Sequence[Condition], limit: int) -> list[str] | None:
+        """Return None: a list looks at all sessions."""
+        return None
+
+    def beginnings(self) -> int:
+        """Return how many listed sessions begin a conversation."""
+        return sum(link.is_listed and not link.parent for link in self.links().values())
+
+    def ids_where(
+        self, conditions: Sequence[Condition] = (), among: Collection[str] | None = None
+    ) -> set[str]:
+        """Return the ids of the sessions, perhaps of more than `among`, for which all conditions
+        hold.
+        """
         where, values = _where(conditions)
         return {identity for (identity,) in self.ask(f"SELECT id FROM sessions {where}", values)}
 
@@ -210,15 +213,13 @@ class Index:
         with self.transaction(writes=True):
             self._remove([session.row.id for session in sessions])
             for session in sessions:
-                key = self._insert("sessions", None, *_columns(session))
+                key = self._insert("sessions", None, *columns_of(session).values())
                 if session.summary:
                     self._insert("message_summaries", key, session.archived, *session.summary)
                 for position, exchange in enumerate(session.exchanges, 1):
                     place = key, position, exchange.number, exchange.number <= session.archived
-                    talk = "\0".join(text for _, text in exchange.texts[:2])
-                    content = blake2b(talk.encode(), digest_size=16).digest()
-                    texts = msgspec.json.encode(exchange.texts).decode()
-                    number = self._insert("exchanges", None, *place, content, exchange.at, texts)
+                    stored = exchange.digest, exchange.at, exchange.json
+                    number = self._insert("exchanges", None, *place, *stored)
                     self._insert("sentences (rowid, words)", number, exchange.lines)
 
     def drop(self, ids: Iterable[str]) -> None:
@@ -226,6 +227,10 @@ class Index:
         with self.transaction(writes=True):
             self._remove([*ids])
             self.ask("DELETE FROM vectors WHERE content NOT IN (SELECT content FROM exchanges)")
+
+    def erase(self, ids: Sequence[str]) -> None:
+        """Delete sessions: there is one folder."""
+        self.drop(ids)
 
     def keep_vectors(self, rows: Sequence[tuple[bytes, str, bytes]]) -> None:
         """Store rows of (digest of an exchange's texts, space, concatenated vectors)."""
@@ -288,8 +293,20 @@ class Index:
         )
         return {(row[0], row[1]): StoredExchange(*row[2:]) for row in rows}
 
-    def vectors(self, space: str, scope: Scope) -> dict[Position, bytes]:
-        """Return the vectors of exchanges in a space."""
+    def texts_of(self, identity: str) -> list[StoredExchange]:
+        """Return the exchanges of a session."""
+        rows = self.ask(
+            "SELECT s.id, CAST(e.number AS INTEGER), CAST(e.at AS TEXT), CAST(e.texts AS TEXT) "
+            "FROM exchanges e JOIN sessions s ON s.key = e.session WHERE s.id = ? "
+            "ORDER BY e.position",
+            (identity,),
+        )
+        return [*map(StoredExchange._make, rows)]
+
+    def vectors(
+        self, space: str, scope: Scope, also: Collection[Position], embed: Callable[[], bytes]
+    ) -> dict[Position, bytes]:
+        """Return the vectors of all exchanges in a space."""
         where, values = self._in_scope(scope)
         rows = self.ask(
             f"SELECT {_PLACE}, v.data "
@@ -298,6 +315,12 @@ class Index:
             (space, *values),
         )
         return {(session, position): data for session, position, data in rows}
+
+    def vectors_of(self, space: str, contents: Sequence[bytes]) -> list[tuple[bytes, str, bytes]]:
+        """Return the vectors of texts with these digests, as `keep_vectors` takes them."""
+        marks = ", ".join("?" * len(contents))
+        statement = "SELECT content, space, data FROM vectors WHERE space = ? AND content IN"
+        return self.ask(f"{statement} ({marks})", (space, *contents))
 
     def unembedded(self, space: str, limit: int) -> list[tuple[bytes, str, str]]:
         """Return digests, queries and replies of ended sessions without vectors, the newest
@@ -339,19 +362,6 @@ class Index:
         for table in ("exchanges", "message_summaries"):
             self.ask(f"DELETE FROM {table} WHERE session IN ({keys})")
         self.ask(f"DELETE FROM sessions WHERE key IN ({keys})")
-
-
-def _columns(session: IndexedSession) -> tuple[object, ...]:
-    """Return the columns of the table `sessions` but the key."""
-    row = session.row
-    agent, project, tags = row.agent.lower(), row.project.lower(), f" {' '.join(row.tags)} "
-    searched = "\n".join((row.name, row.id, agent, project, tags, session.items)).lower()
-    ties = row.parent, row.merged, row.until, row.queries, row.mode, row.answered
-    link = msgspec.json.encode(Link(row.id, *ties)).decode()
-    used = row.updated.timestamp() if row.updated else None
-    stamp = row.id, session.size, session.changed, used, row.state
-    text = msgspec.json.encode(row, enc_hook=lambda folder: None).decode()
-    return *stamp, agent, project, tags, searched, row.queries, row.tokens, link, text
 
 
 def _where(conditions: Sequence[Condition]) -> tuple[str, list[object]]:

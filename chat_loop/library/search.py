@@ -6,12 +6,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from math import ceil
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.library import ranking, terms
-from chat_loop.library.engine import EVERYTHING, Engine, Phrase, Position, Scope, Texts
+from chat_loop.library.engine import EVERYTHING, TEXTS, Engine, Phrase, Position, Scope, Texts
 from chat_loop.library.library import Library, SessionFilter
 from chat_loop.library.ranking import AROUND, Question, RankedExchange
 from chat_loop.library.semantic import NO_PARENT, SemanticIndex, start_process
@@ -26,7 +25,6 @@ _COUNTED = 20_000  # a word that more exchanges hold tells nothing, however many
 _PLACES = 5
 _EXCERPT_ROOM = 60  # tokens of an excerpt for a person
 LEAST = 40  # characters that an excerpt has at least
-_TEXTS = msgspec.json.Decoder(Texts)
 
 
 class Place(Struct, frozen=True):
@@ -77,7 +75,7 @@ def search_all(
             start_process(index, NO_PARENT)
         return hits
 
-    if not library.directory.exists():
+    if library.database is None and not library.directory.exists():
         return []
     return library.ask(ask)
 
@@ -178,7 +176,7 @@ def _hits(
             continue
         identity, number, at, texts_json = stored[exchange.position]
         try:
-            moment, texts = datetime.fromisoformat(at), _TEXTS.decode(texts_json)
+            moment, texts = datetime.fromisoformat(at), TEXTS.decode(texts_json)
             (_, query), (_, reply) = texts[:2]
         except ValueError:
             raise index.damage() from None

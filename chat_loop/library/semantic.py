@@ -69,7 +69,12 @@ class SemanticIndex:
     ) -> dict[Position, float]:
         """Return how near exchanges are to a question: those in `also`, the nearest unless far."""
         with self._lock:
-            exchanges = index.vectors(SPACE, scope)
+
+            def embed() -> bytes:
+                embedder = self._loaded()
+                return embedder.embed(question) if embedder is not None else b""
+
+            exchanges = index.vectors(SPACE, scope, also, embed)
             embedder = self._loaded() if exchanges else None
             return embedder.near(question, exchanges, also) if embedder is not None else {}
 

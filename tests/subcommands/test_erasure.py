@@ -271,7 +271,13 @@ def act(home: Path, files: Files, *arguments: str) -> int:
     paths = Paths(home / "config.yaml", home)
     sessions = SessionManager(home / "sessions", files=files)
     app: Any = SimpleNamespace(
-        sessions=sessions, config=Config(), paths=paths, directory=str(home), home=home, store=""
+        sessions=sessions,
+        config=Config(),
+        paths=paths,
+        directory=str(home),
+        home=home,
+        store="",
+        database=None,
     )
     actions = SessionActions(app)
     try:
