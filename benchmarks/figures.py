@@ -283,9 +283,9 @@ MONTHLY, EXCHANGES, UPLOADS, STARTS, MACHINES = 40, 3, 5, 60, 2
 """A user's sessions a month, the exchanges of one, the uploads of an exchange, the starts a month, and
 the machines.
 """
-GIGABYTE_MONTH, PUT, GET, EGRESS = 0.021, 0.005 / 1_000, 0.0004 / 1_000, 0.05
-"""US dollars of S3 Standard in us-east-1: a gigabyte beyond 500 TB for a month, a PUT or LIST, a GET,
-and a gigabyte that leaves Amazon beyond 150 TB a month.
+GIGABYTE_MONTH, PUT, GET, EGRESS = 0.023, 0.005 / 1_000, 0.0004 / 1_000, 0.09
+"""US dollars of S3 Standard in us-east-1: a gigabyte of the first 50 TB for a month, a PUT or LIST, a
+GET, and a gigabyte of the first 10 TB a month that leave Amazon.
 """
 
 
