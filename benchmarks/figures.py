@@ -234,6 +234,101 @@ def embedded(folder: Path) -> str:
     return "\n".join([*lines, "", *pairs])
 
 
+LIBRARIES = {
+    "SQLite, 10⁴": "SQLite, 10,000",
+    "SQLite, 10⁵": "SQLite, 100,000",
+    "PostgreSQL, 10⁴": "PostgreSQL, 10,000",
+    "10⁵": "PostgreSQL, 100,000",
+    "10⁶": "PostgreSQL, 1,000,000",
+    "10⁶, one owner of 20": "PostgreSQL, 1,000,000, one owner of 20",
+}
+"""The columns of the table of large libraries, and how their measures begin."""
+LIBRARY_ACTS = {
+    "the list's first page": "list",
+    "filter: a rare word": "filter by a rare word",
+    "filter: a project": "filter by project",
+    "filter: a tag": "filter by tag",
+    "search: an id": "search for an id",
+    "search: a rare word": "search for a rare word",
+    "search: three words": "search for three words",
+    "search: two frequent words": "search for frequent words",
+}
+
+
+def scaling(folder: Path) -> str:
+    """Return the table of large libraries."""
+    found = measures(folder, "scaling")
+
+    def cell(library: str, act: str, factor: float = 1.0) -> str:
+        measure = found.get(f"{library}: {act}")
+        return "–" if measure is None else f"{measure.median * factor:,.3g}".removesuffix(".0")
+
+    lines = [f"| median | {' | '.join(LIBRARIES)} |", f"|---|{'---|' * len(LIBRARIES)}"]
+    for label, act in LIBRARY_ACTS.items():
+        cells = " | ".join(_rounded(cell(library, act)) for library in LIBRARIES.values())
+        lines.append(f"| {label}, ms | {cells} |")
+    for label, act in (("size, MB", "size"), ("bytes of a session", "bytes of a session")):
+        cells = " | ".join(_rounded(cell(library, act)) for library in LIBRARIES.values())
+        lines.append(f"| {label} | {cells} |")
+    return "\n".join(lines)
+
+
+def _rounded(text: str) -> str:
+    """Return a number of three digits without an exponent."""
+    return text if text == "–" else f"{float(text.replace(',', '')):,.10g}"
+
+
+USERS, SESSIONS = 10**6, 10**9
+MONTHLY, EXCHANGES, UPLOADS, STARTS, MACHINES = 40, 3, 5, 60, 2
+"""A user's sessions a month, the exchanges of one, the uploads of an exchange, the starts a month, and
+the machines.
+"""
+GIGABYTE_MONTH, PUT, GET, EGRESS = 0.023, 0.005 / 1_000, 0.0004 / 1_000, 0.09
+"""US dollars of S3 Standard in us-east-1: a gigabyte of the first 50 TB for a month, a PUT or LIST, a
+GET, and a gigabyte of the first 10 TB a month that leave Amazon.
+"""
+
+
+def scaling_costs(folder: Path) -> str:
+    """Return the table of a million users on an object store and in databases."""
+    found = measures(folder, "scaling")
+    size = found["bytes of a transcript"].median
+    largest = max(
+        (name for name in LIBRARIES.values() if f"{name}: size" in found),
+        key=lambda name: found[f"{name}: size"].median,
+    )
+    row = found[f"{largest}: bytes of a session"].median
+    kept = SESSIONS / USERS
+    puts = MONTHLY * (EXCHANGES * UPLOADS + 1)
+    lists = STARTS * MACHINES * max(1, kept / 1_000)
+    gets = MONTHLY * (MACHINES - 1)
+    gigabytes = kept * size / 1e9
+    moved = gets * size / 1e9
+    costs = gigabytes * GIGABYTE_MONTH, puts * PUT, lists * PUT, gets * GET, moved * EGRESS
+    rows = (
+        ("stored", f"{kept:,.0f} files, {gigabytes * 1000:,.1f} MB", costs[0]),
+        ("PUT", f"{puts:,.0f}", costs[1]),
+        ("LIST", f"{lists:,.0f}", costs[2]),
+        ("GET", f"{gets:,.0f}", costs[3]),
+        ("out of Amazon", f"{moved * 1000:,.2f} MB", costs[4]),
+    )
+    lines = [
+        "| a month | per user | US dollars per user | for a million users |",
+        "|---|---|---|---|",
+    ]
+    lines += [
+        f"| {name} | {text} | {cost:.6f} | {cost * USERS:,.0f} |" for name, text, cost in rows
+    ]
+    lines.append(f"| together | | {sum(costs):.6f} | {sum(costs) * USERS:,.0f} |")
+    sentence = (
+        f"A billion sessions of {size:,.0f} bytes are {SESSIONS * size / 1e12:,.1f} TB of files. Their rows, "
+        f"{row:,.0f} bytes each as measured with\n{largest.split(', ', 1)[1]} sessions, are "
+        f"{SESSIONS * row / 1e12:,.1f} TB of PostgreSQL, without vectors."
+    )
+    return "\n".join([*lines, "", sentence])
+
+
 BLOCKS: dict[str, Callable[[Path], str]] = {
-    each.__name__: each for each in (factchain, facts, embedded, recall, locomo, large)
+    each.__name__: each
+    for each in (factchain, facts, embedded, recall, locomo, large, scaling, scaling_costs)
 }

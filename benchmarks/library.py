@@ -33,7 +33,7 @@ from chat_loop.library.index import Index
 from chat_loop.library.indexer import Indexer
 from chat_loop.library.library import Library, SessionFilter
 from chat_loop.library.search import search_all
-from chat_loop.library.semantic import SPACE, SemanticIndex, available, unembedded
+from chat_loop.library.semantic import SPACE, SemanticIndex, available
 from chat_loop.providers.scripted import EchoProvider
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Session
@@ -151,7 +151,7 @@ def give_vectors(folder: Path) -> None:
 
     embedder = vectors.load()
     with closing(Index(folder)) as index:
-        rows = unembedded(index, SESSIONS + EXCHANGES)
+        rows = index.unembedded(SPACE, SESSIONS + EXCHANGES)
         few = [embedder.exchange(*talk) for _, *talk in rows[:EMBEDDED]]
         contents = (content for content, *_ in rows)
         index.keep_vectors(

@@ -29,6 +29,7 @@ from chat_loop.display.plain import err
 from chat_loop.errors import ConfigError, UsageError
 from chat_loop.events import Event
 from chat_loop.input.start import InstantPrompt
+from chat_loop.library.library import Database
 from chat_loop.memory import MemoryLocation, ProjectMemory, locate
 from chat_loop.options import BROWSE, LAST
 from chat_loop.plugins import Plugins
@@ -77,6 +78,7 @@ class App:
         folder = paths.sessions(self.config, options.sessions_dir)
         # the user's own setting: an agent's file sends nobody's sessions anywhere
         self.store = config.sessions.store if options.save else ""
+        self.database = Database(config.library) if config.library and options.save else None
         is_theirs = None
         if self.store:
             state = import_module("chat_loop.store.state")

@@ -178,6 +178,7 @@ class Config(Section, frozen=True):
     """All settings. An empty string or a zero means "choose for me"."""
 
     model: str = ""
+    library: str = ""
     discover_servers: bool = True
     agent: AgentConfig = AgentConfig()
     tools: ToolsConfig = ToolsConfig()
@@ -198,6 +199,10 @@ class Config(Section, frozen=True):
     mcp: Mapping[str, McpServer] = field(default_factory=dict)
     agents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     plugins: Mapping[str, bool] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.library and not re.match("postgres(ql)?://", self.library):
+            raise ValueError("library must be postgresql://HOST/DATABASE")
 
     @property
     def windows(self) -> dict[str, int]:

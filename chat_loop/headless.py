@@ -15,7 +15,7 @@ from msgspec.structs import asdict, replace
 from chat_loop import errors, events
 from chat_loop.agent.tools import CALL_LIMIT_RESULT, STEP_LIMIT_RESULT, Tool
 from chat_loop.app import App, cancel_on
-from chat_loop.commands.references import find_session
+from chat_loop.commands.references import find_session, require_file
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import options_of
 from chat_loop.display.plain import out_json, reply_writers, tell
@@ -163,8 +163,11 @@ class Run:
         and UsageError for a session of another agent's file.
         """
         sessions, agent = self._app.sessions, conversation.agent
-        with contextlib.closing(Library(sessions.directory)) as library:
+        with contextlib.closing(
+            Library(sessions.directory, database=self._app.database)
+        ) as library:
             path = find_session(sessions, library, reference, library.listed)
+            require_file(path, library)
         loaded = await asyncio.to_thread(sessions.load, path)
         header = loaded.session.header
         if header.agent_path != agent.path:

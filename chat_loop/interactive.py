@@ -106,7 +106,8 @@ class Interactive:
         """A session was sealed since the indexer was woken."""
         self._syncer: Syncer | None = None
         semantic = SemanticIndex() if config.search.meaning else None
-        self._indexer = Indexer(sessions.directory, embeds=semantic is not None)
+        embeds = semantic is not None
+        self._indexer = Indexer(sessions.directory, embeds=embeds, database=app.database)
         memory, servers = app.memory(agent, self._show), app.servers()
         approvals = app.approvals()
         approval = ToolApproval(self._display, self._reader, approvals)
@@ -134,7 +135,7 @@ class Interactive:
                 ("Config", app.options.config or str(app.paths.config)),
             ),
             models=app.models(),
-            library=Library(sessions.directory),
+            library=Library(sessions.directory, database=app.database),
             semantic=semantic,
             memory=memory,
             servers=servers,

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 from benchmarks.support.loopback import Loopback
+from tests.support.postgres_server import PostgresServer, require_server, temporary_server
 
 # How long an example takes is the machine's affair. A failure says how to repeat it.
 settings.register_profile("tests", deadline=None, print_blob=True)
@@ -51,6 +52,14 @@ def machine_zone() -> Iterator[None]:
     """Return to the machine's time zone after a test that changed TZ."""
     yield
     time.tzset()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL server for all tests of a worker."""
+    require_server()
+    with temporary_server() as running:
+        yield running
 
 
 @pytest.fixture

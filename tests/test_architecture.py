@@ -61,6 +61,7 @@ DOORS = {
     "termios": {"input/start.py"},
     "sqlite3": {"library/index.py", "export/histories.py", "store/state.py"},
     "obstore": {"store/client.py"},
+    "psycopg": {"library/postgres.py"},
     "numpy": {"library/vectors.py"},
     "onnxruntime": {"library/vectors.py"},
     "tokenizers": {"library/vectors.py"},
@@ -113,6 +114,7 @@ TESTED_ELSEWHERE = {
     "cli.py": "program",
     "interactive.py": "program/test_start.py",
     "errors.py": "program/test_hints.py",
+    "library/engine.py": "library/test_search.py",
     "events.py": "display/test_manager.py",
     "values.py": "context/test_messages.py",
     "commands/chat.py": "test_loop.py",
@@ -295,7 +297,7 @@ import chat_loop.providers.anthropic, chat_loop.providers.openai, chat_loop.prov
 heavy = {
     'anthropic', 'openai', 'httpx2', 'tiktoken', 'rich', 'xllamacpp', 'yaml', 'genai_prices',
     'sqlite3', 'markdown_it', 'pygments', 'numpy', 'onnxruntime', 'boto3', 'botocore', 'mcp', 'anyio',
-    'pydantic', 'docstring_parser',
+    'pydantic', 'docstring_parser', 'psycopg',
 }
 print(sorted(heavy & set(sys.modules)))
 """

@@ -212,7 +212,7 @@ def test_names_of_variables(variable: str) -> None:
         (
             "zzz: 2",
             ("c.yaml: unknown key zzz. Known keys: agent, agents, auto_compact, context, "
-            "discover_servers, display, input, limits, mcp, memory, model, models, plugins, providers, "
+            "discover_servers, display, input, library, limits, mcp, memory, model, models, plugins, providers, "
             "restoration, resume, search, sessions, status, summary, tools."),
         ),
         ("status: [model, clock]", ("c.yaml: status[1]: invalid enum value 'clock'. It takes "

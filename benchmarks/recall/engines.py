@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from heapq import nlargest
 
 from benchmarks.support.exchanges import ExchangeIndex
-from chat_loop.library.index import Index
-from chat_loop.library.ranking import Position
+from chat_loop.library.engine import Engine, Position
 from chat_loop.library.semantic import SemanticIndex
 from chat_loop.library.vectors import DIMENSIONS, Embedder, Vectors, weigh
 from chat_loop.sessions.records import Exchange
@@ -121,6 +120,6 @@ class _Nearness(SemanticIndex):
         self._engines = engines
 
     def near(
-        self, index: Index, question: str, also: Collection[Position], *_: object, **__: object
+        self, index: Engine, question: str, also: Collection[Position], *_: object, **__: object
     ) -> dict[Position, float]:
         return self._engines.weighed(question, also)

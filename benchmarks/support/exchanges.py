@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable
 from itertools import groupby
 from pathlib import Path
 
-from chat_loop.library.index import Index, IndexedSession
+from chat_loop.library.engine import Engine, IndexedSession
+from chat_loop.library.index import Index
 from chat_loop.library.refresh import indexed_exchange, texts
 from chat_loop.library.search import Hit, Place, places_of, search
 from chat_loop.library.semantic import SemanticIndex
@@ -16,8 +17,8 @@ from chat_loop.sessions.records import Exchange, SessionRow
 class ExchangeIndex:
     """Exchanges and their index; the sessions are numbered in the order in which they came."""
 
-    def __init__(self) -> None:
-        self.index = Index(Path(), in_memory=True)
+    def __init__(self, index: Engine | None = None) -> None:
+        self.index = index or Index(Path(), in_memory=True)
         self._sessions: list[list[Exchange]] = []
 
     def add(self, exchanges: Iterable[Exchange]) -> None:
@@ -39,12 +40,14 @@ class ExchangeIndex:
     ) -> list[Hit]:
         """Return the hits, best first, except those with a reference in `without`."""
         hits: list[Hit] = []
-        for one in search(self.index, text, semantic):
-            session, position = one.position
-            exchange = self._sessions[session - 1][position - 1]
+        ranked = search(self.index, text, semantic)
+        stored = self.index.exchanges_at(one.position for one in ranked)
+        for one in ranked:
+            session = stored[one.position].id
+            exchange = self._sessions[int(session) - 1][one.position[1] - 1]
             if len(hits) < limit and exchange.ref not in without:
                 places = places_of(one, texts(exchange))
-                hits.append(hit_of(exchange, one.strength, places, str(session)))
+                hits.append(hit_of(exchange, one.strength, places, session))
         return hits
 
     def close(self) -> None:

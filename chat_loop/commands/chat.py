@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct, field
 
-from chat_loop.commands.references import AmbiguousSession, find_session
+from chat_loop.commands.references import AmbiguousSession, find_session, require_file
 from chat_loop.commands.templates import Templates
 from chat_loop.config import Config
 from chat_loop.display.listings import show_sessions
@@ -91,9 +92,9 @@ class Chat(Struct, kw_only=True):
         """Make the numbers that the user types next refer to these rows; the open one has none."""
         self.listed = [(row.id, None) for row in rows if not row.current]
 
-    def path(self, reference: str) -> Path:
+    async def path(self, reference: str, *, stored: bool = False) -> Path:
         """Return the file of a session, `.` for the open one; list those that fit when several do.
-        Raises SessionNotFound, UsageError.
+        `stored`: it may be in a team's library only. Raises SessionNotFound, UsageError.
         """
         if reference == ".":
             if not self.here_id:
@@ -101,24 +102,44 @@ class Chat(Struct, kw_only=True):
                 raise UsageError("This conversation has no messages yet.", hint)
             return self.sessions.session_file(self.here_id)
 
-        def listed() -> list[str]:
+        def listed(library: Library) -> list[str]:
             if not self.listed:
-                ids = self.library.listed()
+                ids = library.listed()
                 self.listed = [(identity, None) for identity in ids if identity != self.here_id]
             return [identity for identity, _ in self.listed]
 
+        def find(library: Library) -> Path:
+            numbered = partial(listed, library)
+            path = find_session(self.sessions, library, reference, numbered, self.here_id)
+            if not stored:
+                require_file(path, library)
+            return path
+
+        library = self.library
         try:
-            return find_session(self.sessions, self.library, reference, listed, self.here_id)
+            if library.database is None:
+                numbered = partial(listed, library)
+                return find_session(self.sessions, library, reference, numbered, self.here_id)
+            path, trouble = await self.look(find)  # a database may take a while
+            if trouble:
+                self.display.warn(trouble)
+            return path
         except AmbiguousSession as error:
             self.number_rows(error.rows)
             show_sessions(self.display, error.rows, error.more, self.sessions.now())
             raise
 
-    def load(self, reference: str) -> LoadedSession:
-        """Load a session by its reference; the open one as it is now. Raises SessionError."""
-        path, live = self.path(reference), self.conversation.live
+    async def load(self, reference: str, *, stored: bool = False) -> LoadedSession:
+        """Load a session by its reference; the open one as it is now. `stored`: of one that only a
+        team's library has, what is stored there. Raises SessionError.
+        """
+        path, live = await self.path(reference, stored=stored), self.conversation.live
         if path == live.path and not live.is_empty:
             return LoadedSession(self.conversation.session, path, is_open=True)
+        if stored and not path.is_file():
+            session, _ = await self.look(lambda library: library.session(path.stem))
+            if session is not None:
+                return LoadedSession(session, path, is_open=True)
         return self.sessions.load(path)
 
     def chain(self) -> tuple[list[Session], str]:
@@ -136,7 +157,7 @@ class Chat(Struct, kw_only=True):
                 self.display.progress(done, of)
 
         def work() -> tuple[T, str]:
-            library = Library(self.sessions.directory, progress)
+            library = Library(self.sessions.directory, progress, database=self.library.database)
             with contextlib.closing(library):
                 return look(library), library.trouble
 

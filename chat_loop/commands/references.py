@@ -24,6 +24,18 @@ class AmbiguousSession(SessionNotFound):
         self.rows, self.more = rows, more
 
 
+def require_file(path: Path, library: Library) -> None:
+    """Raise SessionNotFound when only a team's library has the session, not this folder."""
+    if library.database is None or path.is_file():
+        return
+    row = library.rows_of([path.stem]).get(path.stem)
+    if row is not None:
+        whose = encode_line(row.owner) if row.owner else "another machine of yours"
+        message = f"The file of session {path.stem} is not in this folder; {whose} has it."
+        hint = "Share the files through an object store: docs/stores.md. show prints its words."
+        raise SessionNotFound(message, hint)
+
+
 def find_session(
     sessions: SessionManager,
     library: Library,
@@ -38,8 +50,9 @@ def find_session(
     if reference in ("last", "current"):
         identity = sessions.current()
         if not identity or identity == here or not sessions.session_file(identity).is_file():
-            rows, _ = library.rows(2, here=here)
-            identity = next((row.id for row in rows if not row.current), "")
+            rows, _ = library.rows(PAGE if library.database else 2, here=here)
+            own = (row for row in rows if not row.current and not row.owner)
+            identity = next((row.id for row in own if row.path.is_file()), "")
         if not identity:
             hint = "Send a message to start one."
             raise SessionNotFound("There is no session to continue.", hint)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.memory import ask_about_files
@@ -23,8 +23,8 @@ from chat_loop.display.rows import cost_of, name_text, nothing_text
 from chat_loop.display.text import one_line
 from chat_loop.errors import SessionError, SessionNotFound, UsageError
 from chat_loop.input.editor import open_file
-from chat_loop.library.library import filter_of
-from chat_loop.library.lineage import tree
+from chat_loop.library.library import BROWSED, Library, filter_of
+from chat_loop.library.lineage import Node, tree
 from chat_loop.sessions import naming, summary_block
 from chat_loop.sessions.chain import exchange_of
 from chat_loop.sessions.files import take_lock
@@ -71,14 +71,23 @@ class BrowsedSessions(Struct):
     """The saved sessions as the browser wants them."""
 
     chat: Chat
+    shared: Sequence[SessionRow] = ()  # those of a team's library, which is not asked again
+    trashed: set[str] = field(default_factory=set)
 
     def rows(self) -> Sequence[SessionRow]:
         """Return the conversations."""
-        return self.chat.library.rows(here=self.chat.here_id)[0]
+        if self.chat.library.database is None:
+            return self.chat.library.rows(here=self.chat.here_id)[0]
+        return [row for row in self.shared if row.id not in self.trashed]
 
     def preview(self, row: SessionRow) -> Preview:
         """Return the facts and the last exchanges of a session."""
+        database, folder = self.chat.library.database, row.folder
         try:
+            if database is not None and not row.path.is_file():
+                with contextlib.closing(Library(folder, database=database)) as library:
+                    if (stored := library.session(row.id)) is not None:
+                        return preview_of(stored, ())
             loaded = self.chat.sessions.load(row.path)
         except SessionError as error:
             return Preview(about=[("Damage", error.message)])
@@ -87,10 +96,14 @@ class BrowsedSessions(Struct):
 
     def trash(self, row: SessionRow) -> str:
         """Move a session to the trash."""
-        return self.chat.sessions.move_to_trash(row.path)
+        where = self.chat.sessions.move_to_trash(row.path)
+        self.trashed.add(row.id)
+        return where
 
     async def edit(self, row: SessionRow) -> None:
         """Open a session's file in the editor. Raises SessionLocked while it is open elsewhere."""
+        if not row.path.is_file():
+            raise SessionNotFound(f"The file of session {row.id} is not in this folder.")
         with contextlib.ExitStack() as stack:
             with contextlib.suppress(OSError):  # a disk that refuses locks can be looked at
                 stack.enter_context(contextlib.closing(take_lock(row.path.parent, row.id)))
@@ -101,11 +114,14 @@ async def _browse(chat: Chat, words: str = "") -> None:
     """Let the user choose a session on the whole screen, filtered by `words`, and resume it."""
     from chat_loop.browser.app import browse  # loads the editor's library
 
-    await chat.look(lambda library: library.rows(1))  # shows progress, the browser does not
+    shared = chat.library.database is not None
+    (rows, _), _ = await chat.look(  # shows progress, the browser does not
+        lambda library: library.rows(BROWSED if shared else 1, here=chat.here_id)
+    )
     if not chat.reader.has_editor:
         raise UsageError("The browser needs a terminal.", "sessions lists them.")
     async with chat.reader.release_terminal():
-        row = await browse(BrowsedSessions(chat), now=chat.sessions.now(), words=words)
+        row = await browse(BrowsedSessions(chat, rows), now=chat.sessions.now(), words=words)
     if row is not None:
         await resume(chat, f"{row.id} --quick")
 
@@ -156,7 +172,7 @@ async def resume(chat: Chat, argument: str) -> None:
     if not words or ("last" in options and ("full" in options or not last)):
         raise usage_error("resume")
     conversation, display = chat.conversation, chat.display
-    path = chat.path(words)
+    path = await chat.path(words)
     display.line("Loading session...", symbol="📋")
     display.begin_waiting("Reading the session …")
     loaded = await asyncio.to_thread(_load, chat, path, None if whole else max(1, last))
@@ -285,11 +301,16 @@ def _show_change(chat: Chat, text: str) -> None:
 @registry.command("tree [N|ID]", "Branches")
 async def show_tree(chat: Chat, argument: str) -> None:
     """Show where a conversation comes from and where it branches."""
-    identity, links = chat.path(argument or ".").stem, chat.library.links()
-    if identity not in links:
+    identity = (await chat.path(argument or ".", stored=True)).stem
+
+    def look(library: Library) -> tuple[Sequence[Node], dict[str, SessionRow]]:
+        links = library.relatives(identity)
+        nodes = tree(identity, links) if identity in links else ()
+        return nodes, library.rows_of(node.id for node in nodes)
+
+    (nodes, rows), _ = await chat.look(look)
+    if not nodes:
         raise SessionError(f"Session {identity} is not saved yet.")
-    nodes = tree(identity, links)
-    rows = chat.library.rows_of(node.id for node in nodes)
     chat.listed = [(node.id, None) for node in nodes]
     drawn = [(rows[node.id], node.stem, node.again) for node in nodes]
     listings.show_tree(chat.display, drawn, chat.own_id, chat.sessions.now())
@@ -301,7 +322,7 @@ async def fork(chat: Chat, argument: str) -> None:
 
     /fork 3                 after query 3 of this session
     """
-    loaded = chat.load(".")
+    loaded = await chat.load(".")
     number = exchange_of(loaded.session, _query_number("fork", argument)).query.number
     await _branch(chat, loaded, number, f"Forked after query {number}")
 
@@ -316,7 +337,7 @@ async def rewind(chat: Chat, argument: str) -> None:
         hint = "/new starts an empty session, /tree shows the sessions before this one."
         raise UsageError("That is the first message of this session.", hint)
     before = session.exchanges[place - 1].query.number
-    await _branch(chat, chat.load("."), before, f"Back to before query {number}")
+    await _branch(chat, await chat.load("."), before, f"Back to before query {number}")
     await offer_files(chat, session, number)
 
 
@@ -340,8 +361,9 @@ async def _branch(chat: Chat, loaded: LoadedSession, number: int, title: str) ->
 @registry.command("delete [N|ID]", "Sessions")
 async def delete(chat: Chat, argument: str) -> None:
     """Move this session, or another one, to the trash; asks first."""
-    path = chat.path(argument or ".")
-    row = chat.library.rows_of([path.stem]).get(path.stem)
+    path = await chat.path(argument or ".")
+    rows, _ = await chat.look(lambda library: library.rows_of([path.stem]))
+    row = rows.get(path.stem)
     name = name_text(row, 60) if row is not None else path.stem
     if not await chat.confirm(f"Move “{name}” to the trash? [y/N] ", "Not moved."):
         return
@@ -369,7 +391,8 @@ async def merge(chat: Chat, argument: str) -> None:
     references = argument.split()
     if len(references) not in (1, 2):
         raise usage_error("merge")
-    first, second = map(chat.load, references if len(references) == 2 else [".", *references])
+    both = references if len(references) == 2 else [".", *references]
+    first, second = [await chat.load(reference) for reference in both]
     conversation, display = chat.conversation, chat.display
     plan, related = await conversation.planner().merge(first, second)
     question = "These sessions are unrelated. Merge anyway? (y/n) "
@@ -416,7 +439,7 @@ async def show(chat: Chat, argument: str) -> None:
     reference, number = _place(chat, argument)
     if not reference:
         raise usage_error("show")
-    loaded = chat.load(reference)
+    loaded = await chat.load(reference, stored=True)
     if number is None:
         name = naming.name_of(loaded.session)
         listings.show_session(chat.display, name, loaded.session, loaded.damage)
@@ -434,7 +457,7 @@ async def quote(chat: Chat, argument: str) -> None:
     reference, number = _place(chat, argument)
     if not reference or number is None:
         raise usage_error("quote")
-    session = chat.load(reference).session
+    session = (await chat.load(reference, stored=True)).session
     exchange, header = exchange_of(session, number), session.header
     place = f"({header.id}, query {exchange.query.number}, {exchange.query.at:%Y-%m-%d})"
     source = f"From “{naming.name_of(session)}” {place}"

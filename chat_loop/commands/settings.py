@@ -196,6 +196,6 @@ def _setting_text(value: object, parts: tuple[str, ...]) -> str:
         return "empty"
     if parts[-1] == "args" or {"headers", "env"}.intersection(parts[:-1]):  # keys, often
         return "(not shown)"
-    if parts[-1].endswith("url"):
+    if parts[-1].endswith("url") or parts == ("library",):
         text = re.sub(r"\?.+", "?…", text, flags=re.DOTALL)
     return one_line(redact_text(re.sub(r"//[^/@\s]{1,200}@", "//…@", text)), 200)

@@ -100,7 +100,7 @@ async def export(chat: Chat, argument: str) -> None:
     form = exporting.export_format(name if is_format else "", target, chat.plugins)
     if "session" not in options and not chat.here_id:
         raise UsageError("Nothing to export yet.", "--session N exports a saved conversation.")
-    loaded = chat.load(options.get("session", "."))
+    loaded = await chat.load(options.get("session", "."))
 
     def write() -> tuple[str, list[str]]:
         chain, problem = exporting.chain_of(chat.sessions, loaded, whole="one" not in options)

@@ -85,6 +85,7 @@ def show_hits(
         return
     for number, (row, query, related, excerpts) in enumerate(hits, 1):
         when = f" · query {query.number} · {when_text(query.at, now)}"
+        when += f" · {one_line(row.owner, 40)}" if row.owner else ""
         when += " · related" if related else ""
         name, tags = one_line(row.name or row.id, 100), drawn.tags_text(row.tags)
         display.row((f"{number:>3}  ", ""), (name, "bold"), (when, "dim"), (tags, "cyan"))

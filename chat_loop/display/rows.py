@@ -96,6 +96,7 @@ class RowTable:
         prices = [cost_of(row.spent, cost) for row in rows] if cost is not None else ()
         columns = (
             (0, True, [date_text(row) if exact else age_text(row.updated, now) for row in rows]),
+            (0, False, [steady_text(row.owner, 20) for row in rows]),
             (MIN_SHORT, False, _differing([row.project for row in rows], _folder_name)),
             (MIN_BRANCH, False, _differing([row.git_branch for row in rows])),
             (MIN_FULL, False, _differing([row.agent for row in rows])),

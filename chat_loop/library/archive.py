@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from chat_loop.errors import SessionError
 from chat_loop.library.archive_tools import READ
-from chat_loop.library.index import Index
+from chat_loop.library.engine import Engine
 from chat_loop.library.library import Library
 from chat_loop.library.refresh import texts
 from chat_loop.library.search import LEAST, Hit, Place, excerpt, search_chain
@@ -107,7 +107,7 @@ class Archive:
         """
         text = arguments["queries" if name == READ else "query"]
 
-        def answer(index: Index) -> str:
+        def answer(index: Engine) -> str:
             ancestors = self._ancestors(index)
             if not ancestors:
                 return NO_ARCHIVE
@@ -132,7 +132,7 @@ class Archive:
         except (SessionError, MemoryError) as error:
             return f"{CANNOT}: {error}"
 
-    def _ask(self, question: Callable[[Index], T], seconds: float, late: str = "") -> T:
+    def _ask(self, question: Callable[[Engine], T], seconds: float, late: str = "") -> T:
         """Return the answer of the folder's index, up to date but for the session `late`. Raises
         SessionError, and TimeoutError after so many seconds of indexing; the next call goes on from
         there.
@@ -148,7 +148,7 @@ class Archive:
         with closing(Library(folder, check, unread=(self._link.id, late))) as library:
             return library.ask(question)
 
-    def _ancestors(self, index: Index) -> dict[str, int]:
+    def _ancestors(self, index: Engine) -> dict[str, int]:
         """Return the last query that counts of each ancestor, nearest first."""
         links = {**index.links(), self._link.id: self._link}
         ancestors = last_queries(self._link.id, links)

@@ -10,17 +10,26 @@ import json
 import os
 import sqlite3
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from chat_loop.errors import IndexUnavailable, os_reason
-from chat_loop.sessions.chain import Link
+from chat_loop.library.engine import (
+    FIGURES,
+    Condition,
+    IndexedSession,
+    Likely,
+    Phrase,
+    Position,
+    Scope,
+    StoredExchange,
+    columns_of,
+)
+from chat_loop.sessions.chain import ALL, Link
 from chat_loop.sessions.partial import Stamp
 from chat_loop.sessions.records import SessionRow
 
@@ -28,21 +37,6 @@ FILE = ".index.sqlite"
 VERSION = 14
 """The version of `schema.sql`. An index of another version is rebuilt: there are no migrations."""
 BUSY_SECONDS, PATIENT_SECONDS = 0.5, 5.0  # how long to wait for another process that writes
-
-_SUMMARIES = "FROM message_summaries"
-FIGURES = {
-    "sessions": "count(*) FROM sessions",
-    "conversations": "NULL",  # counted in their lineage
-    "queries": "coalesce(sum(queries), 0) FROM sessions",
-    "tokens": "coalesce(sum(tokens), 0) FROM sessions",
-    "bytes": "coalesce(sum(size), 0) FROM sessions",
-    "exchanges_in_archives": "count(*) FROM exchanges WHERE archived = 1",
-    "summaries": f"count(*) {_SUMMARIES}",
-    "tokens_of_summaries": f"coalesce(sum(tokens), 0) {_SUMMARIES}",
-    "compactions": f"count(before) {_SUMMARIES}",
-    "tokens_saved_by_compactions": f"coalesce(sum(max(before - after, 0)), 0) {_SUMMARIES}",
-    "cost_of_compactions": f"iif(count(cost) < count(before), NULL, total(cost)) {_SUMMARIES}",
-}
 
 _PRAGMAS = (
     "journal_mode=TRUNCATE synchronous=NORMAL mmap_size=0 temp_store=MEMORY trusted_schema=OFF "
@@ -67,33 +61,15 @@ _SCHEMA = Path(__file__).with_name("schema.sql").read_text("utf-8")
 _SCHEMA += f"PRAGMA user_version={VERSION};\n"
 _open = partial(sqlite3.connect, isolation_level=None, check_same_thread=False)
 _LINKS = msgspec.json.Decoder(list[Link])
-
-Texts = tuple[tuple[str, str], ...]
-"""Who said what in an exchange: user, model, then tools and files."""
-
-
-class IndexedExchange(Struct, frozen=True):
-    """An exchange without secrets. `number` is its query's, `lines` are those of `terms.lines`."""
-
-    number: int
-    at: str
-    texts: Texts
-    lines: str
+_PLACE = "CAST(e.session AS INTEGER), CAST(e.position AS INTEGER)"  # numbers in any damaged index
+_AT_PLACES = (
+    "JOIN json_each(?) AS place ON e.session = json_extract(place.value, '$[0]') "
+    "AND e.position = json_extract(place.value, '$[1]')"
+)
+_TESTS = {"contains": "instr({}, ?)", ">=": "{} >= ?", "<": "{} < ?"}
 
 
-class IndexedSession(Struct, frozen=True, kw_only=True):
-    """A session as the index stores it."""
-
-    row: SessionRow
-    size: int  # of the file when it was read
-    changed: int
-    exchanges: Sequence[IndexedExchange] = ()
-    archived: int = -1  # the last query that its summary block covers
-    summary: tuple[float | None, ...] = ()  # the block's columns of `message_summaries`
-    items: str = ""  # the block's
-
-
-def stale_count(directory: Path, files: Iterable[Stamp]) -> int | None:
+def stale_count(directory: Path, files: Sequence[Stamp]) -> int | None:
     """Check the index down to its pages; return how many of these files it lacks, None when there
     is no index. Raises IndexUnavailable.
     """
@@ -130,6 +106,7 @@ class Index:
     def __init__(self, directory: Path, *, patient: bool = False, in_memory: bool = False) -> None:
         self.directory = directory
         self.path = directory / FILE
+        self.name = str(self.path)
         self._opened = object()  # tells this index from one that is opened later
         self._fresh: object = None  # the version that has everything of these files, and they
         self._rows = msgspec.json.Decoder(SessionRow, dec_hook=lambda kind, value: directory)
@@ -212,10 +189,26 @@ class Index:
             raise self.damage()
         return {row.id: row for row in rows}
 
-    def ids_where(self, condition: str = "1", values: Sequence[object] = ()) -> set[str]:
-        """Return the ids of the sessions for which a condition over the table `sessions` holds."""
-        rows = self.ask(f"SELECT id FROM sessions WHERE {condition}", values)
-        return {identity for (identity,) in rows}
+    def relatives(self, ids: Sequence[str]) -> dict[str, Link]:
+        """Return the links of all sessions: there are not too many."""
+        return self.links()
+
+    def newest_ids(self, conditions: Sequence[Condition], limit: int) -> list[str] | None:
+        """Return None: a list looks at all sessions."""
+        return None
+
+    def beginnings(self) -> int:
+        """Return how many listed sessions begin a conversation."""
+        return sum(link.is_listed and not link.parent for link in self.links().values())
+
+    def ids_where(
+        self, conditions: Sequence[Condition] = (), among: Collection[str] | None = None
+    ) -> set[str]:
+        """Return the ids of the sessions, perhaps of more than `among`, for which all conditions
+        hold.
+        """
+        where, values = _where(conditions)
+        return {identity for (identity,) in self.ask(f"SELECT id FROM sessions {where}", values)}
 
     def figures(self) -> dict[str, int | float | None]:
         """Return counts, tokens, bytes and US dollars by the names of FIGURES; None: unknown."""
@@ -231,15 +224,13 @@ class Index:
         with self.transaction(writes=True):
             self._remove([session.row.id for session in sessions])
             for session in sessions:
-                key = self._insert("sessions", None, *_columns(session))
+                key = self._insert("sessions", None, *columns_of(session).values())
                 if session.summary:
                     self._insert("message_summaries", key, session.archived, *session.summary)
                 for position, exchange in enumerate(session.exchanges, 1):
                     place = key, position, exchange.number, exchange.number <= session.archived
-                    talk = "\0".join(text for _, text in exchange.texts[:2])
-                    content = blake2b(talk.encode(), digest_size=16).digest()
-                    texts = msgspec.json.encode(exchange.texts).decode()
-                    number = self._insert("exchanges", None, *place, content, exchange.at, texts)
+                    stored = exchange.digest, exchange.at, exchange.json
+                    number = self._insert("exchanges", None, *place, *stored)
                     self._insert("sentences (rowid, words)", number, exchange.lines)
 
     def drop(self, ids: Iterable[str]) -> None:
@@ -247,6 +238,10 @@ class Index:
         with self.transaction(writes=True):
             self._remove([*ids])
             self.ask("DELETE FROM vectors WHERE content NOT IN (SELECT content FROM exchanges)")
+
+    def erase(self, ids: Sequence[str]) -> None:
+        """Delete sessions: there is one folder."""
+        self.drop(ids)
 
     def keep_vectors(self, rows: Sequence[tuple[bytes, str, bytes]]) -> None:
         """Store rows of (digest of an exchange's texts, space, concatenated vectors)."""
@@ -257,6 +252,112 @@ class Index:
         with self.transaction(writes=True):
             for row in rows:
                 self.ask(statement, row)
+
+    def exchange_count(self) -> int:
+        """Return the number of exchanges."""
+        [(total,)] = self.ask("SELECT count(*) FROM exchanges")
+        return int(total)
+
+    def count(self, phrases: Sequence[Phrase], most: int) -> int:
+        """Return how many exchanges hold one of these phrases, at most `most`."""
+        holds = f"SELECT 1 FROM sentences WHERE sentences MATCH ? LIMIT {most}"
+        [(count,)] = self.ask(f"SELECT count(*) FROM ({holds})", (_match(phrases),))
+        return int(count)
+
+    def likely(
+        self, terms: Sequence[tuple[Sequence[Phrase], float]], scope: Scope, limit: int
+    ) -> list[Likely]:
+        """Return the exchanges that fit these terms, the best first, by FTS5's own weights."""
+        match = " OR ".join(f"({_match(phrases)})" for phrases, _ in terms)
+        return self._matching(match, scope, f"rank LIMIT {limit}")
+
+    def newest(self, phrases: Sequence[Phrase], scope: Scope, limit: int) -> list[Likely]:
+        """Return the exchanges that hold one of these phrases, the newest first."""
+        return self._matching(_match(phrases), scope, f"e.at DESC LIMIT {limit}")
+
+    def _matching(self, match: str, scope: Scope, order: str) -> list[Likely]:
+        where, values = self._in_scope(scope)
+        rows = self.ask(
+            f"SELECT CAST(e.at AS TEXT), {_PLACE}, -bm25(sentences) "
+            "FROM sentences JOIN exchanges e ON e.key = sentences.rowid "
+            f"WHERE sentences MATCH ? {where} ORDER BY {order}",
+            (match, *values),
+        )
+        return [*map(Likely._make, rows)]
+
+    def words_at(self, positions: Iterable[Position]) -> dict[Position, str]:
+        """Return the lines of the exchanges at these places, as `terms.lines` cut them."""
+        rows = self.ask(
+            f"SELECT {_PLACE}, sentences.words FROM exchanges e {_AT_PLACES} "
+            "JOIN sentences ON sentences.rowid = e.key",
+            (json.dumps([*positions]),),
+        )
+        return {(session, position): str(words) for session, position, words in rows}
+
+    def exchanges_at(self, positions: Iterable[Position]) -> dict[Position, StoredExchange]:
+        """Return the exchanges at these places."""
+        rows = self.ask(
+            f"SELECT {_PLACE}, s.id, CAST(e.number AS INTEGER), CAST(e.at AS TEXT), "
+            f"CAST(e.texts AS TEXT) FROM exchanges e {_AT_PLACES} "
+            "JOIN sessions s ON s.key = e.session",
+            (json.dumps([*positions]),),
+        )
+        return {(row[0], row[1]): StoredExchange(*row[2:]) for row in rows}
+
+    def texts_of(self, identity: str) -> list[StoredExchange]:
+        """Return the exchanges of a session."""
+        rows = self.ask(
+            "SELECT s.id, CAST(e.number AS INTEGER), CAST(e.at AS TEXT), CAST(e.texts AS TEXT) "
+            "FROM exchanges e JOIN sessions s ON s.key = e.session WHERE s.id = ? "
+            "ORDER BY e.position",
+            (identity,),
+        )
+        return [*map(StoredExchange._make, rows)]
+
+    def vectors(
+        self, space: str, scope: Scope, also: Collection[Position], embed: Callable[[], bytes]
+    ) -> dict[Position, bytes]:
+        """Return the vectors of all exchanges in a space."""
+        where, values = self._in_scope(scope)
+        rows = self.ask(
+            f"SELECT {_PLACE}, v.data "
+            "FROM vectors v JOIN exchanges e ON e.content = v.content "
+            f"WHERE v.space = ? AND typeof(v.data) = 'blob' {where}",
+            (space, *values),
+        )
+        return {(session, position): data for session, position, data in rows}
+
+    def vectors_of(self, space: str, contents: Sequence[bytes]) -> list[tuple[bytes, str, bytes]]:
+        """Return the vectors of texts with these digests, as `keep_vectors` takes them."""
+        marks = ", ".join("?" * len(contents))
+        statement = "SELECT content, space, data FROM vectors WHERE space = ? AND content IN"
+        return self.ask(f"{statement} ({marks})", (space, *contents))
+
+    def unembedded(self, space: str, limit: int) -> list[tuple[bytes, str, str]]:
+        """Return digests, queries and replies of ended sessions without vectors, the newest
+        first.
+        """
+        return self.ask(
+            "SELECT e.content, json_extract(e.texts, '$[0][1]'), json_extract(e.texts, '$[1][1]') "
+            "FROM exchanges e "
+            "JOIN sessions s ON s.key = e.session WHERE s.state != 'unsealed' "
+            "AND e.content NOT IN (SELECT content FROM vectors WHERE space = ?) "
+            "ORDER BY s.changed DESC, e.position LIMIT ?",
+            (space, limit),
+        )
+
+    def _in_scope(self, scope: Scope) -> tuple[str, list[object]]:
+        """Return a condition over the exchange `e`, which begins with AND, and its values."""
+        if scope.last_queries is not None:
+            keys = self.keys([*scope.last_queries])
+            where = f"AND e.session IN ({', '.join(map(str, keys.values()))})"
+            for identity, last in scope.last_queries.items():
+                if last != ALL and identity in keys:
+                    where += f" AND NOT (e.session = {keys[identity]} AND e.number > {last})"
+            return where, []
+        where, values = _where(scope.conditions)
+        in_sessions = f"AND e.session IN (SELECT key FROM sessions {where})" if where else ""
+        return in_sessions, values
 
     def _insert(self, table: str, *values: object) -> int | None:
         """Insert a row and return its key."""
@@ -274,17 +375,23 @@ class Index:
         self.ask(f"DELETE FROM sessions WHERE key IN ({keys})")
 
 
-def _columns(session: IndexedSession) -> tuple[object, ...]:
-    """Return the columns of the table `sessions` but the key."""
-    row = session.row
-    agent, project, tags = row.agent.lower(), row.project.lower(), f" {' '.join(row.tags)} "
-    searched = "\n".join((row.name, row.id, agent, project, tags, session.items)).lower()
-    ties = row.parent, row.merged, row.until, row.queries, row.mode, row.answered
-    link = msgspec.json.encode(Link(row.id, *ties)).decode()
-    used = row.updated.timestamp() if row.updated else None
-    stamp = row.id, session.size, session.changed, used, row.state
-    text = msgspec.json.encode(row, enc_hook=lambda folder: None).decode()
-    return *stamp, agent, project, tags, searched, row.queries, row.tokens, link, text
+def _where(conditions: Sequence[Condition]) -> tuple[str, list[object]]:
+    """Return a WHERE clause over the table `sessions`, empty without conditions, and its values."""
+    tests = [_TESTS[one.test].format(one.column) for one in conditions]
+    values = [
+        # SQLite takes no lone surrogates
+        value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+        for _, _, value in conditions
+    ]
+    return f"WHERE {' AND '.join(tests)}" if tests else "", [*values]
+
+
+def _match(phrases: Sequence[Phrase]) -> str:
+    """Return the FTS5 expression for texts that hold one of these phrases."""
+    return " OR ".join(
+        f'"{" ".join(words).replace(chr(34), " ")}"{" *" * is_beginning}'
+        for words, is_beginning in phrases
+    )
 
 
 def _connect(path: Path, busy: float) -> sqlite3.Connection:

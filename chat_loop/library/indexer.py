@@ -1,31 +1,37 @@
-"""The indexer: updates the index in the background, in a thread of its own."""
+"""The indexer: updates the index, and a team's library, in the background, in its own thread."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import threading
+from collections.abc import Sequence
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chat_loop.errors import SessionError
-from chat_loop.library.library import Library
-from chat_loop.library.semantic import start_process
+from chat_loop.errors import IndexUnavailable, SessionError
+from chat_loop.library.library import Database, Library
+from chat_loop.library.semantic import SPACE, start_process
 
 if TYPE_CHECKING:
-    from chat_loop.library.index import Index
+    from chat_loop.library.engine import Engine
 
 PAUSE_SECONDS = 0.002  # between two transactions: others get the processor and the index
 AGAIN_SECONDS = 5.0  # until an index that could not be used is tried again
 CLOSE_SECONDS = 0.1
+VECTORS = 100  # exchanges whose vectors go to a team's library at a time
 
 
 class Indexer:
     """The thread of one folder's index, and the process that embeds what has no vectors."""
 
-    def __init__(self, directory: Path, *, embeds: bool = False) -> None:
+    def __init__(
+        self, directory: Path, *, embeds: bool = False, database: Database | None = None
+    ) -> None:
         self._library = Library(directory, self._pause)
+        self._database = database
         self._embeds = embeds
         self._process: subprocess.Popen[bytes] | None = None
         self._wake = threading.Event()
@@ -60,7 +66,14 @@ class Indexer:
                 try:
                     if any(self._library.directory.glob("*.md")):
                         self._library.ask(self._embed)
-                except (SessionError, OSError, ImportError):  # a failing disk loads no modules
+                    if self._database is not None:
+                        self._share(self._database)
+                except (
+                    SessionError,
+                    IndexUnavailable,
+                    OSError,
+                    ImportError,
+                ):  # a failing disk loads no modules
                     self._wake.wait(AGAIN_SECONDS)
                     continue
                 if not self._wake.is_set():
@@ -68,17 +81,35 @@ class Indexer:
                 if not self._closed:
                     self._wake.wait()
 
-    def _embed(self, index: Index) -> None:
+    def _embed(self, index: Engine) -> None:
         """Start a process if something has no vectors, unless one is running or has failed."""
         is_free = self._process is None or self._process.poll() == 0
         if self._embeds and is_free and not self._closed:
             self._process = start_process(index, os.getpid())
+
+    def _share(self, database: Database) -> None:
+        """Bring the team's library up to date, also with the vectors that this machine made."""
+        directory = self._library.directory
+        shared = Library(directory, self._pause, thorough=True, database=database, tells=False)
+        with closing(shared):
+            shared.ask(bool, texts=False)
+            index = shared.shared
+            while index is not None and not self._closed:
+                bare = [content for content, *_ in index.unembedded(SPACE, VECTORS)]
+                found = self._library.ask(partial(_vectors_of, contents=bare))
+                index.keep_vectors(found)
+                if len(found) < VECTORS:
+                    break
 
     def _pause(self, done: float, of: int) -> None:
         """Let others work; stop between two transactions when the indexer is closed."""
         self._wake.wait(PAUSE_SECONDS)
         if self._closed:
             raise _ClosedError
+
+
+def _vectors_of(index: Engine, contents: Sequence[bytes]) -> list[tuple[bytes, str, bytes]]:
+    return index.vectors_of(SPACE, contents)
 
 
 class _ClosedError(Exception):

@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 import re
+import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import closing, suppress
 from datetime import datetime, timedelta
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.errors import IndexUnavailable, SessionError, UsageError, os_reason
+from chat_loop.library.engine import TEXTS, Condition, Engine, StoredExchange
 from chat_loop.library.lineage import conversations, fork
 from chat_loop.sessions import partial
 from chat_loop.sessions.chain import ALL, Link
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.parser import parse
-from chat_loop.sessions.records import Branch, SessionRow
+from chat_loop.sessions.records import EPOCH, Branch, Header, Query, Reply, Session, SessionRow
 from chat_loop.values import Usage, plural
 
 if TYPE_CHECKING:
     from chat_loop.library.index import Index
 
+AGAIN_SECONDS = 20.0  # until a team's library that failed is tried again
+EXAMINED, MOST_EXAMINED = 200, 50_000
+LISTED, BROWSED = 1_000, 2_000
+"""In a library of very many sessions: those that a page is made of at first and at most, the
+conversations that have numbers, and those that can be chosen from on the whole screen.
+"""
 SOON_FILES, SOON_BYTES = 100, 1 << 20
 """The most that is indexed while a chat waits; of more, only the rows are read, into memory."""
 LONG = 4 << 20  # bytes; a part of a longer session is not counted
@@ -51,32 +60,79 @@ class SessionFilter(Struct, frozen=True, kw_only=True):
     def __bool__(self) -> bool:
         return self != SessionFilter()
 
-    def condition(self, *, of_any: bool = True, of_newest: bool = True) -> tuple[str, list[object]]:
-        """Return a condition over the table `sessions`, or "1", and its values: the part `of_any`
-        session of a conversation, and `of_newest`, of its newest one.
+    def conditions(self, *, of_any: bool = True, of_newest: bool = True) -> tuple[Condition, ...]:
+        """Return the conditions over the table `sessions`: the part `of_any` session of a
+        conversation, and `of_newest`, of its newest one.
         """
         words = self.words.lower().split()[:MAX_WORDS]
         tags = [word for word in words if word.strip("#") and word.startswith("#")]
-        parts: list[tuple[str, object]] = []
+        parts: list[Condition] = []
         if of_any:
-            parts += [("instr(searched, ?)", word) for word in words if word not in tags]
-            parts += [("instr(agent, ?)", self.agent.lower())] if self.agent else []
-            parts += [("instr(project, ?)", self.project.lower())] if self.project else []
+            others = (word for word in words if word not in tags)
+            parts += [Condition("searched", "contains", word) for word in others]
+            named = ("agent", self.agent), ("project", self.project)
+            parts += [Condition(name, "contains", text.lower()) for name, text in named if text]
         if of_newest:
-            parts += [("instr(tags, ?)", f" {tag.lstrip('#')} ") for tag in tags]
-            parts += [("used >= ?", self.since.timestamp())] if self.since else []
-            parts += [("used < ?", self.before.timestamp())] if self.before else []
-        values = (
-            # SQLite takes no lone surrogates
-            value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
-            for _, value in parts
-        )
-        return " AND ".join(condition for condition, _ in parts) or "1", [*values]
+            parts += [Condition("tags", "contains", f" {tag.lstrip('#')} ") for tag in tags]
+            since, before = self.since, self.before
+            parts += [Condition("used", ">=", since.timestamp())] if since else []
+            parts += [Condition("used", "<", before.timestamp())] if before else []
+        return tuple(parts)
+
+
+class Database:
+    """A team's library by its URL, for any thread. While it fails, that is said once, and the index
+    of the folder takes over.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._url, self._problem, self._is_said, self._until = url, "", False, 0.0
+
+    def open(self, directory: Path) -> Engine:
+        """Return a connection for the sessions of a folder. Raises IndexUnavailable."""
+        if time.monotonic() < self._until:
+            raise IndexUnavailable(self._problem)
+        module = import_module("chat_loop.library.postgres")
+        index: Engine = module.PostgresIndex(directory, self._url)
+        self._is_said = False
+        return index
+
+    def erase(self, directory: Path, ids: Sequence[str]) -> None:
+        """Take sessions of this owner out of the library: what is still in the folder comes back
+        as it is there now. Raises SessionError.
+        """
+        try:
+            with closing(self.open(directory)) as index:
+                index.erase(ids)
+        except IndexUnavailable as error:
+            hint = "Run the command again when the library answers."
+            raise SessionError(f"{error} It may still have the words.", hint) from error
+
+    def fail(self, error: IndexUnavailable, *, tells: bool) -> str:
+        """Note a failure. If it `tells` the user, return a sentence, unless one was said."""
+        if time.monotonic() >= self._until:
+            self._problem, self._until = str(error), time.monotonic() + AGAIN_SECONDS
+        if self._is_said or not tells:
+            return ""
+        self._is_said = True
+        return f"{self._problem} This machine's own index is used."
+
+
+class _Page(NamedTuple):
+    """A page of a list: its newest sessions, all conversations and links that were looked at, and
+    how many more there are, of very many about.
+    """
+
+    tips: list[str]
+    every: dict[str, dict[str, int]]
+    links: dict[str, Link]
+    more: int
 
 
 class Library:
-    """One folder's sessions, for one thread at a time. A `thorough` library reads everything that
-    changed into the index, however much that is, but for the sessions `unread`.
+    """One folder's sessions, and those in the team's `database`, for one thread at a time. A
+    `thorough` library reads everything that changed into the index, however much that is, but for
+    the sessions `unread`. Unless it `tells`, others say that the database fails.
     """
 
     def __init__(
@@ -86,24 +142,43 @@ class Library:
         *,
         thorough: bool = False,
         unread: Collection[str] = (),
+        database: Database | None = None,
+        tells: bool = True,
     ) -> None:
-        self.directory = directory
+        self.directory, self.database, self._tells = directory, database, tells
         self.trouble = ""  # why the index was not used, or was rebuilt
         self._progress = progress
         self._thorough, self._unread = thorough, unread
         self._index: Index | None = None
         self._in_memory: Index | None = None
+        self.shared: Engine | None = None  # the team's library, while it answers
         self._count = 0  # of the files that were read for the last answer
 
     def close(self) -> None:
         """Close the index."""
-        for index in filter(None, (self._index, self._in_memory)):
+        for index in filter(None, (self._index, self._in_memory, self.shared)):
             index.close()
-        self._index = self._in_memory = None
+        self._index = self._in_memory = self.shared = None
 
     def links(self) -> dict[str, Link]:
         """Return the links between all sessions, last used first. Raises SessionError."""
         return self.ask(lambda index: index.links(), texts=False)
+
+    def relatives(self, identity: str) -> dict[str, Link]:
+        """Return the links of a session, its relatives, and perhaps others. Raises SessionError."""
+        return self.ask(lambda index: index.relatives([identity]), texts=False)
+
+    def session(self, identity: str) -> Session | None:
+        """Return what the team's library has of a session: queries and replies, without secrets;
+        None when it has nothing. Raises SessionError.
+        """
+
+        def find(index: Engine) -> Session | None:
+            row = index.rows([identity]).get(identity)
+            exchanges = index.texts_of(identity)
+            return stored_session(row, exchanges) if row is not None and exchanges else None
+
+        return self.ask(find) if self.database is not None else None
 
     def rows_of(self, ids: Iterable[str]) -> dict[str, SessionRow]:
         """Return the sessions with these ids. Raises SessionError."""
@@ -124,37 +199,67 @@ class Library:
         has its own. Runs of `-p` and unanswered conversations, but `here`, need `everything`.
         """
 
-        def find(index: Index) -> tuple[list[SessionRow], int]:
-            links = index.links()
-            every = conversations(links, here) if fold else {tip: {tip: ALL} for tip in links}
-            tips = [tip for tip in every if everything or tip == here or links[tip].is_listed]
-            if wanted:
-                matching = index.ids_where(*wanted.condition(of_newest=False))
-                newest = index.ids_where(*wanted.condition(of_any=False))
-                tips = [tip for tip in tips if tip in newest and matching & every[tip].keys()]
-            listed = tips[:limit]
-            needed = {session for tip in listed for session in every[tip]}
+        def find(index: Engine) -> tuple[list[SessionRow], int]:
+            page = self._page(index, limit, wanted or SessionFilter(), fold, here, everything)
+            needed = {session for tip in page.tips for session in page.every[tip]}
             sessions = index.rows([*needed])
             if len(sessions) < len(needed):
                 raise index.damage()
-            uses = Counter(chain.from_iterable(every.values()))
+            uses = Counter(chain.from_iterable(page.every.values()))
             rows = [
-                _conversation(every[tip], sessions, links, uses) if fold else sessions[tip]
-                for tip in listed
+                _conversation(page.every[tip], sessions, page.links, uses)
+                if fold
+                else sessions[tip]
+                for tip in page.tips
             ]
             rows = [replace(row, current=True) if row.id == here else row for row in rows]
-            return rows, len(tips) - len(listed)
+            return rows, page.more
 
         return self.ask(find, texts=False)
+
+    def _page(
+        self,
+        index: Engine,
+        limit: int | None,
+        wanted: SessionFilter,
+        fold: bool = True,
+        here: str = "",
+        everything: bool = False,
+    ) -> _Page:
+        """Return the newest sessions of the conversations that are wanted, and of some more."""
+        conditions, of_last = wanted.conditions(of_newest=False), wanted.conditions(of_any=False)
+        examined = 0 if limit is None else max(EXAMINED, 4 * limit)
+        while True:
+            newest = index.newest_ids(conditions or of_last, examined) if examined else None
+            links = index.links() if newest is None else index.relatives(newest)
+            # of very many sessions, whoever was used before the last one examined comes later
+            is_whole = newest is None or len(newest) < examined
+            order = [*links]
+            known = order if newest is None or is_whole else order[: order.index(newest[-1]) + 1]
+            every = conversations(links, here) if fold else {tip: {tip: ALL} for tip in links}
+            tips = [tip for tip in known if tip in every]
+            tips = [tip for tip in tips if everything or tip == here or links[tip].is_listed]
+            if wanted:
+                matching = {*newest} if newest is not None else index.ids_where(conditions)
+                last = index.ids_where(of_last, tips)
+                tips = [tip for tip in tips if tip in last and matching & every[tip].keys()]
+            if is_whole or limit is None or len(tips) >= limit or examined > MOST_EXAMINED:
+                break
+            examined *= 8
+        listed = tips[:limit]
+        more = len(tips) - len(listed)
+        if not is_whole and not wanted:
+            more = max(more, index.beginnings() - len(listed))
+        return _Page(listed, every, links, more)
 
     def listed(self) -> list[str]:
         """Return the ids of the conversations as lists number them. Raises SessionError."""
         return self.ask(self.listed_in, texts=False)
 
-    def listed_in(self, index: Index) -> list[str]:
+    def listed_in(self, index: Engine) -> list[str]:
         """Return the same as `listed`, from an up-to-date index. Raises IndexUnavailable."""
-        links = index.links()
-        return [tip for tip in conversations(links) if links[tip].is_listed]
+        limit = None if index.newest_ids((), 1) is None else LISTED
+        return self._page(index, limit, SessionFilter()).tips
 
     def figures(self) -> dict[str, int | float | None]:
         """Return the totals of all sessions, by the names of FIGURES. Raises SessionError."""
@@ -168,7 +273,7 @@ class Library:
         return self._count
 
     def ask(
-        self, question: Callable[[Index], T], *, texts: bool = True, rebuild: bool = False
+        self, question: Callable[[Engine], T], *, texts: bool = True, rebuild: bool = False
     ) -> T:
         """Return the answer of an up-to-date index, without `texts` of one in memory if need be."""
         self.trouble, self._count = "", 0
@@ -177,9 +282,17 @@ class Library:
         except OSError as error:
             message = f"The sessions folder {self.directory} cannot be read: {os_reason(error)}."
             raise SessionError(message) from error
+        patient, problem = texts or self._thorough, ""
+        if self.database is not None:
+            try:
+                return self._ask_database(self.database, files, question, patient, rebuild)
+            except IndexUnavailable as error:
+                problem = self.trouble = self.database.fail(error, tells=self._tells)
         if files or texts:
             try:
-                return self._ask_folder(files, question, texts or self._thorough, rebuild)
+                answer = self._ask_folder(files, question, patient, rebuild)
+                self.trouble = self.trouble or problem
+                return answer
             except IndexUnavailable as error:
                 self.trouble = str(error)
                 if texts:
@@ -191,45 +304,87 @@ class Library:
         refresh.refresh(memory, *memory.stale(files), rows_only=True, progress=self._progress)
         return question(memory)
 
+    def _ask_database(
+        self,
+        database: Database,
+        files: Sequence[tuple[int, str, int]],
+        question: Callable[[Engine], T],
+        patient: bool,
+        rebuild: bool,
+    ) -> T:
+        """Return what the team's library answers, with this folder brought up to date. Raises
+        IndexUnavailable.
+        """
+        try:
+            index = self.shared = self.shared or database.open(self.directory)
+            for _ in range(TRIES):
+                if answers := self._answers(index, files, question, patient, rebuild):
+                    return answers[0]
+        except IndexUnavailable:
+            if self.shared is not None:
+                self.shared.close()
+                self.shared = None
+            raise
+        raise IndexUnavailable("The library is busy. Try again in a moment.")
+
+    def _answers(
+        self,
+        index: Engine,
+        files: Sequence[tuple[int, str, int]],
+        question: Callable[[Engine], T],
+        patient: bool,
+        rebuild: bool,
+    ) -> list[T]:
+        """Return an index's answer; nothing when it was only brought up to date."""
+        if rebuild and not self._count:
+            index.clear()
+        with index.transaction():
+            stale, gone = index.stale(files)
+            stale = [file for file in stale if file.id not in self._unread]
+            # A file that was just read may have changed again: its session is there.
+            ids = {file.id for file in stale}
+            if not (stale or gone) or (self._count and ids <= index.ids_where((), ids)):
+                return [question(index)]
+        much = len(stale) > SOON_FILES or sum(file.size for file in stale) > SOON_BYTES
+        if much and not patient:
+            count = plural(len(stale), "changed session")
+            if index is not self.shared:
+                raise IndexUnavailable(f"The index does not have {count} yet.")
+            self.trouble = f"The library does not have {count} of this folder yet."
+            with index.transaction():
+                return [question(index)]
+        from chat_loop.library.refresh import refresh  # loads what reads and redacts texts
+
+        progress = self._progress if much else lambda done, of: None
+        refresh(index, stale, gone, progress=progress)
+        self._count += len(stale)
+        return []
+
     def _ask_folder(
         self,
-        files: Collection[tuple[int, str, int]],
-        question: Callable[[Index], T],
+        files: Sequence[tuple[int, str, int]],
+        question: Callable[[Engine], T],
         patient: bool,
         rebuild: bool,
     ) -> T:
         """Return what the folder's index answers, brought up to date. Raises IndexUnavailable."""
         from chat_loop.library.index import Index, discard
 
+        is_anew = False
         for _ in range(TRIES):
             try:
                 index = self._index = self._index or Index(self.directory, patient=patient)
-                if rebuild and not self._count:
-                    index.clear()
-                with index.transaction():
-                    stale, gone = index.stale(files)
-                    stale = [file for file in stale if file.id not in self._unread]
-                    # A file that was just read may have changed again: its session is there.
-                    ids = (file.id for file in stale)
-                    if not (stale or gone) or (self._count and index.ids_where().issuperset(ids)):
-                        return question(index)
-                much = len(stale) > SOON_FILES or sum(file.size for file in stale) > SOON_BYTES
-                if much and not patient:
-                    count = plural(len(stale), "changed session")
-                    raise IndexUnavailable(f"The index does not have {count} yet.")
-                from chat_loop.library.refresh import refresh  # loads what reads and redacts texts
-
-                progress = self._progress if much else lambda done, of: None
-                refresh(index, stale, gone, progress=progress)
-                self._count += len(stale)
+                if answers := self._answers(index, files, question, patient, rebuild):
+                    return answers[0]
             except IndexUnavailable as error:
                 if self._index is not None:
                     self._index.close()
                     self._index = None
                 if error.was_replaced:
                     continue
-                if self.trouble or not (error.is_damaged and discard(self.directory)):
+                if is_anew or not (error.is_damaged and discard(self.directory)):
                     raise
+                is_anew = True
                 self.trouble = "The index was damaged: a new one is made from the sessions."
         raise IndexUnavailable(f"The index of {self.directory} is busy. Try again in a moment.")
 
@@ -258,6 +413,29 @@ def moment_of(text: str, now: datetime) -> datetime:
         raise UsageError(
             f"“{text[:40]}” is not a date.", "A date such as 2026-11-21, or an age such as 30d."
         ) from None
+
+
+def stored_session(row: SessionRow, stored: Sequence[StoredExchange]) -> Session:
+    """Return a session as far as the index has it. Raises ValueError."""
+    entries: list[Query | Reply] = []
+    for exchange in stored:
+        at = datetime.fromisoformat(exchange.at)
+        query, reply, *_ = TEXTS.decode(exchange.texts)
+        entries.append(Query(number=exchange.number, at=at, text=query[1]))
+        if reply[1]:
+            entries.append(Reply(number=exchange.number, at=at, text=reply[1]))
+    header = Header(
+        id=row.id,
+        created=row.created or EPOCH,
+        agent=row.agent,
+        parent=row.parent,
+        name=row.name,
+        tags=row.tags,
+        project=row.project,
+        git_branch=row.git_branch,
+        mode=row.mode,
+    )
+    return Session(header=header, entries=tuple(entries))
 
 
 def _conversation(

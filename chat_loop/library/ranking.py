@@ -12,9 +12,8 @@ from operator import mul
 
 from msgspec import Struct
 
+from chat_loop.library.engine import Phrase, Position
 from chat_loop.library.terms import QUESTION_MARK, VALUE_MARK, Term, related
-
-Position = tuple[int, int]  # a session and the position of an exchange in it
 
 AROUND = ((0, 0.8), (-1, 0.45), (1, 0.45), (-2, 0.2), (2, 0.2))
 """The weight of a term so many exchanges away, chosen on five of LoCoMo's ten dialogues."""
@@ -26,11 +25,11 @@ _RARE_WORDS, _LEAST_RARITY = 2.0, 2.0  # a strong sentence is worth two words th
 
 
 class QueryTerm(Struct, frozen=True):
-    """A term, its weight, and the FTS5 expression for it and its other forms."""
+    """A term, its weight, and the phrases for it and its other forms."""
 
     term: Term
     weight: float
-    match: str
+    match: tuple[Phrase, ...]
 
 
 class Question(Struct, frozen=True):

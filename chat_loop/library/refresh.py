@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from chat_loop.library.index import Index, IndexedExchange, IndexedSession, Texts
+from chat_loop.library.engine import Engine, IndexedExchange, IndexedSession, Texts
 from chat_loop.library.terms import lines
 from chat_loop.redact import redact_text
 from chat_loop.sessions import legacy, partial, summary_block
@@ -30,7 +30,7 @@ MAX_TEXT = 1 << 20  # characters of a text that the index keeps; the rest is in 
 
 
 def refresh(
-    index: Index,
+    index: Engine,
     stale: Sequence[partial.Stamp],
     gone: Collection[str],
     *,

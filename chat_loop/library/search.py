@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from math import ceil
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.library import ranking, terms
-from chat_loop.library.index import Index, Texts
+from chat_loop.library.engine import EVERYTHING, TEXTS, Engine, Phrase, Position, Scope, Texts
 from chat_loop.library.library import Library, SessionFilter
-from chat_loop.library.ranking import AROUND, Position, Question, RankedExchange
+from chat_loop.library.ranking import AROUND, Question, RankedExchange
 from chat_loop.library.semantic import NO_PARENT, SemanticIndex, start_process
-from chat_loop.sessions.chain import ALL
 from chat_loop.sessions.records import Exchange, Query, Reply, SessionRow
 from chat_loop.text import sentences
 
@@ -30,12 +27,6 @@ _COUNTED = 20_000  # a word that more exchanges hold tells nothing, however many
 _PLACES = 5
 _EXCERPT_ROOM = 60  # tokens of an excerpt for a person
 LEAST = 40  # characters that an excerpt has at least
-_PLACE = "CAST(e.session AS INTEGER), CAST(e.position AS INTEGER)"  # numbers in any damaged index
-_TEXTS = msgspec.json.Decoder(Texts)
-_AT_PLACES = (
-    "JOIN json_each(?) AS place ON e.session = json_extract(place.value, '$[0]') "
-    "AND e.position = json_extract(place.value, '$[1]')"
-)
 
 
 class Place(Struct, frozen=True):
@@ -75,11 +66,9 @@ def search_all(
     A `standalone` search numbers the hits, and leaves a process that embeds. Raises SessionError.
     """
 
-    def ask(index: Index) -> list[Hit]:
-        condition, values = wanted.condition()
-        where = f"AND e.session IN (SELECT key FROM sessions WHERE {condition})"
-        where = "" if condition == "1" else where
-        hits = _hits(index, search(index, text, semantic, where, values)[: max(0, limit)])
+    def ask(index: Engine) -> list[Hit]:
+        scope = Scope(conditions=wanted.conditions())
+        hits = _hits(index, search(index, text, semantic, scope)[: max(0, limit)])
         if standalone and hits:
             listed = library.listed_in(index)
             numbers = {identity: number for number, identity in enumerate(listed, 1)}
@@ -88,7 +77,7 @@ def search_all(
             start_process(index, NO_PARENT)
         return hits
 
-    if not library.directory.exists():
+    if library.database is None and not library.directory.exists():
         return []
     if semantic is not None and _has_words(text):
         semantic.prepare(text)
@@ -96,7 +85,7 @@ def search_all(
 
 
 def search_chain(
-    index: Index,
+    index: Engine,
     text: str,
     last_queries: Mapping[str, int],
     depth: int,
@@ -107,39 +96,32 @@ def search_chain(
     """Return at most `limit` exchanges of these ancestors, nearest first, of a session at `depth`,
     up to their last queries: best first, under their references, and not those of `without`.
     """
-    keys = index.keys([*last_queries])
-    where = f"AND e.session IN ({', '.join(map(str, keys.values()))})"
-    for identity, last in last_queries.items():
-        if last != ALL and identity in keys:
-            where += f" AND NOT (e.session = {keys[identity]} AND e.number > {last})"
     depth = max(depth, len(last_queries) + 1)
     depths = {identity: depth - back for back, identity in enumerate(last_queries, 1)}
-    ranked = search(index, text, semantic, where)[: limit + len(without)]
+    scope = Scope(last_queries=last_queries)
+    ranked = search(index, text, semantic, scope)[: limit + len(without)]
     hits = _hits(index, ranked, depths)
     return [hit for hit in hits if hit.exchange.ref not in without][:limit]
 
 
 def search(
-    index: Index,
+    index: Engine,
     text: str,
     semantic: SemanticIndex | None = None,
-    where: str = "",
-    values: Sequence[object] = (),
+    scope: Scope = EVERYTHING,
 ) -> list[RankedExchange]:
-    """Return what was found, the best first, by words, and by meaning where there is a model. The
-    condition `where` begins with AND and calls the exchange `e`.
-    """
+    """Return what was found, the best first, by words, and by meaning where there is a model."""
     question = _question(index, text)
-    candidates = _candidates(index, question, where, values)
+    candidates = _candidates(index, question, scope)
     nearness = {}
     if semantic is not None and _has_words(text):
-        nearness = semantic.near(index, text, candidates, where, values)
+        nearness = semantic.near(index, text, candidates, scope)
     positions = dict.fromkeys((*candidates, *nearness))
-    matches = ranking.match(question, _lines(index, positions))
+    matches = ranking.match(question, index.words_at(positions))
     alone = ranking.rank(question, matches, positions)
     likely = nearness.keys() | {found.position for found in alone[:_CLOSE]}
     around = {(session, position + step) for session, position in likely for step, _ in AROUND}
-    matches |= ranking.match(question, _lines(index, around - matches.keys()))
+    matches |= ranking.match(question, index.words_at(around - matches.keys()))
     ranked = ranking.rank(question, matches, [each for each in positions if each in likely])
     ranked += [found for found in alone if found.position not in likely]
     ranked = [found for found in ranked if found.sentences or found.position in nearness]
@@ -151,16 +133,6 @@ def _has_words(text: str) -> bool:
     everything = terms.terms(text)
     asked = terms.drop_common(everything) or everything
     return any(not (term.exact or term.of) for term in asked)
-
-
-def _lines(index: Index, positions: Iterable[Position]) -> dict[Position, str]:
-    """Return the lines of words of the exchanges at these positions."""
-    rows = index.ask(
-        f"SELECT {_PLACE}, sentences.words FROM exchanges e {_AT_PLACES} "
-        "JOIN sentences ON sentences.rowid = e.key",
-        (json.dumps([*positions]),),
-    )
-    return {(session, position): str(words) for session, position, words in rows}
 
 
 def places_of(scored: RankedExchange, texts: Texts) -> tuple[Place, ...]:
@@ -207,24 +179,18 @@ def excerpts_of(hit: Hit, count: Callable[[str], int]) -> list[tuple[str, str]]:
 
 
 def _hits(
-    index: Index, ranked: Sequence[RankedExchange], depths: Mapping[str, int] | None = None
+    index: Engine, ranked: Sequence[RankedExchange], depths: Mapping[str, int] | None = None
 ) -> list[Hit]:
     """Return the exchanges as the index keeps them, at these depths. Raises IndexUnavailable."""
-    stored_rows = index.ask(
-        f"SELECT {_PLACE}, s.id, CAST(e.number AS INTEGER), CAST(e.at AS TEXT), "
-        f"CAST(e.texts AS TEXT) FROM exchanges e {_AT_PLACES} "
-        "JOIN sessions s ON s.key = e.session",
-        (json.dumps([exchange.position for exchange in ranked]),),
-    )
-    rows = index.rows([*{row[2] for row in stored_rows}])
-    stored = {tuple(row[:2]): row[2:] for row in stored_rows if row[2] in rows}
+    stored = index.exchanges_at(exchange.position for exchange in ranked)
+    rows = index.rows([*{exchange.id for exchange in stored.values()}])
     hits = []
     for exchange in ranked:
-        if exchange.position not in stored:
+        if exchange.position not in stored or stored[exchange.position].id not in rows:
             continue
         identity, number, at, texts_json = stored[exchange.position]
         try:
-            moment, texts = datetime.fromisoformat(at), _TEXTS.decode(texts_json)
+            moment, texts = datetime.fromisoformat(at), TEXTS.decode(texts_json)
             (_, query), (_, reply) = texts[:2]
         except ValueError:
             raise index.damage() from None
@@ -236,74 +202,61 @@ def _hits(
     return hits
 
 
-def _question(index: Index, text: str) -> Question:
+def _question(index: Engine, text: str) -> Question:
     """Look up what a query asks for."""
     everything = terms.terms(text)
     telling = terms.drop_common(everything)
-    [(total,)] = index.ask("SELECT count(*) FROM exchanges")
-    holds = "SELECT 1 FROM sentences WHERE sentences MATCH ? LIMIT"
+    total = index.exchange_count()
     exact = [term for term in telling or everything if term.exact]
-    present = {term.text for term in exact if index.ask(f"{holds} 1", (_quoted(*term.words),))}
+    present = {term.text for term in exact if index.count([Phrase(term.words)], 1)}
     asked = []
     for term in telling or everything:
         if term.of in present:  # `key`, where there is `s3.key`
             continue
         forms, match = _expressions(term, is_present=term.text in present)
-        [(count,)] = index.ask(f"SELECT count(*) FROM ({holds} {_COUNTED})", (forms,))
-        weight = ranking.rarity(total, count)
+        weight = ranking.rarity(total, index.count(forms, _COUNTED))
         if term.plain and term.text.isdigit():  # "give me 3 of them"
             weight /= 2
         asked.append(ranking.QueryTerm(term, weight, match))
     return Question(tuple(asked), not telling, total)
 
 
-def _expressions(term: terms.Term, *, is_present: bool) -> tuple[str, str]:
-    """Return the FTS5 expressions for a term in its forms, and for compounds and their parts, too;
-    an id that is not `is_present` may be the beginning of a longer one.
+def _expressions(
+    term: terms.Term, *, is_present: bool
+) -> tuple[tuple[Phrase, ...], tuple[Phrase, ...]]:
+    """Return the phrases for a term in its forms, and for compounds and their parts, too; an id
+    that is not `is_present` may be the beginning of a longer one.
     """
-    word, forms = term.text, _quoted(*term.words)
-    if term.exact and not is_present and len(word) >= 3:
-        forms = f"{forms} *"
+    word, is_beginning = term.text, term.exact and not is_present and len(term.text) >= 3
+    forms: tuple[Phrase, ...] = (Phrase(term.words, is_beginning),)
     if not term.plain or not 4 <= len(word) <= terms.MAX_WORD:
         return forms, forms
-    forms += f" OR {_quoted(word[: max(4, ceil(terms.ALIKE * len(word)))])} *"
+    forms += (Phrase((word[: max(4, ceil(terms.ALIKE * len(word)))],), is_beginning=True),)
     parts = {part for at in range(4, len(word) - 2) for part in (word[:at], word[-at:])}
-    return forms, " OR ".join((forms, f"{_quoted(word[::-1])} *", *map(_quoted, sorted(parts))))
+    reversed_word = Phrase((word[::-1],), is_beginning=True)
+    return forms, (*forms, reversed_word, *(Phrase((part,)) for part in sorted(parts)))
 
 
-def _candidates(
-    index: Index, question: Question, where: str, values: Sequence[object]
-) -> list[Position]:
+def _candidates(index: Engine, question: Question, scope: Scope) -> list[Position]:
     """Return the likeliest exchanges, the oldest first; the newest that hold an id among them."""
-    select = (
-        f"SELECT CAST(e.at AS TEXT), {_PLACE}, -bm25(sentences) "
-        "FROM sentences JOIN exchanges e ON e.key = sentences.rowid "
-        f"WHERE sentences MATCH ? {where} ORDER BY"
-    )
     if not question.terms:
         return []
     # Where there are many, a word in every second one tells nothing, but costs a score for each.
     few = question.total <= _LIKELY
     telling = [asked for asked in question.terms if few or asked.weight > ranking.HALF]
-    match = " OR ".join(f"({asked.match})" for asked in telling or question.terms)
-    rows_by_rank = index.ask(f"{select} rank LIMIT {_LIKELY}", (match, *values))
-    around = {(session, position): score for _, session, position, score in rows_by_rank}
+    match = [(asked.match, asked.weight) for asked in telling or question.terms]
+    by_rank = index.likely(match, scope, _LIKELY)
+    around = {(session, position): score for _, session, position, score in by_rank}
     scores = {
         (at, session, position): max(
             score + weight * around.get((session, position + step), 0.0) for step, weight in AROUND
         )
-        for at, session, position, score in rows_by_rank
+        for at, session, position, score in by_rank
     }
     newest_first = sorted(scores, reverse=True)
     best = set(sorted(newest_first, key=lambda likely: -scores[likely])[:CANDIDATES])
     ids = [asked.match for asked in question.terms if asked.term.exact]
-    for match in ids:
-        most = max(1, _WITH_IDS // len(ids))
-        rows = index.ask(f"{select} e.at DESC LIMIT {most}", (match, *values))
-        best.update((at, session, position) for at, session, position, _ in rows)
+    for phrases in ids:
+        found = index.newest(phrases, scope, max(1, _WITH_IDS // len(ids)))
+        best.update((at, session, position) for at, session, position, _ in found)
     return [(session, position) for _, session, position in sorted(best)]
-
-
-def _quoted(*words: str) -> str:
-    """Return the FTS5 expression for words as they stand."""
-    return f'"{" ".join(words).replace(chr(34), " ")}"'

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chat_loop.errors import IndexUnavailable, ModelError, SessionLocked
+from chat_loop.library.engine import EVERYTHING
 from chat_loop.sessions.files import take_lock
 
 if TYPE_CHECKING:
     from chat_loop.library import vectors
-    from chat_loop.library.index import Index
-    from chat_loop.library.ranking import Position
+    from chat_loop.library.engine import Engine, Position, Scope
 
 SPACE = "minilm-l6-v2-int8/128/2"
 """The model and the version of `vectors.passages`: vectors of another space are recomputed."""
@@ -55,10 +55,10 @@ class SemanticIndex:
         self._vectors: vectors.Vectors[Position] | None = None
         self._version: object = None  # of the index that `_vectors` are of
 
-    def embed_batch(self, index: Index) -> bool:
+    def embed_batch(self, index: Engine) -> bool:
         """Embed a few exchanges that have no vectors. Return False when there are none."""
         with self._lock:
-            batch = unembedded(index, BATCH)
+            batch = index.unembedded(SPACE, BATCH)
             embedder = self._loaded() if batch else None
             if embedder is None:
                 return False
@@ -78,40 +78,39 @@ class SemanticIndex:
 
     def near(
         self,
-        index: Index,
+        index: Engine,
         question: str,
         also: Collection[Position],
-        where: str = "",
-        values: Sequence[object] = (),
+        scope: Scope = EVERYTHING,
     ) -> dict[Position, float]:
         """Return how near exchanges are to a question: those in `also`, the nearest unless far."""
         with self._lock:
-            exchanges = self._vectors_of(index, where, values)
+            exchanges = self._vectors_of(index, question, also, scope)
             embedder = self._loaded() if exchanges is not None else None
             if exchanges is None or embedder is None:
                 return {}
             return embedder.near(question, exchanges, also)
 
     def _vectors_of(
-        self, index: Index, where: str, values: Sequence[object]
+        self, index: Engine, question: str, also: Collection[Position], scope: Scope
     ) -> vectors.Vectors[Position] | None:
         """Return the vectors; None where there are none. Those of a whole index are kept while
         nothing changes it, unless they take much memory.
         """
-        version = index.version()
-        if not where and version == self._version:
+        version = index.version() if scope == EVERYTHING else None
+        if version is not None and version == self._version:
             return self._vectors
-        rows = index.ask(
-            "SELECT CAST(e.session AS INTEGER), CAST(e.position AS INTEGER), v.data "
-            "FROM vectors v JOIN exchanges e ON e.content = v.content "
-            f"WHERE v.space = ? AND typeof(v.data) = 'blob' {where}",
-            (SPACE, *values),
-        )
-        embedder = self._loaded() if rows else None
+
+        def embed() -> bytes:
+            embedder = self._loaded()
+            return embedder.embed_question(question) if embedder is not None else b""
+
+        stored = index.vectors(SPACE, scope, also, embed)
+        embedder = self._loaded() if stored else None
         if embedder is None:
             return None
-        found = embedder.collect({(session, position): data for session, position, data in rows})
-        if not where:
+        found = embedder.collect(stored)
+        if version is not None:
             is_small = found.size <= MAX_KEPT
             self._version, self._vectors = (version, found) if is_small else (None, None)
         return found
@@ -130,21 +129,9 @@ class SemanticIndex:
         return self._embedder
 
 
-def unembedded(index: Index, limit: int) -> list[tuple[bytes, str, str]]:
-    """Return digests, queries and replies of ended sessions without vectors, the newest first."""
-    return index.ask(
-        "SELECT e.content, json_extract(e.texts, '$[0][1]'), json_extract(e.texts, '$[1][1]') "
-        "FROM exchanges e "
-        "JOIN sessions s ON s.key = e.session WHERE s.state != 'unsealed' "
-        "AND e.content NOT IN (SELECT content FROM vectors WHERE space = ?) "
-        "ORDER BY s.changed DESC, e.position LIMIT ?",
-        (SPACE, limit),
-    )
-
-
-def start_process(index: Index, parent: int) -> subprocess.Popen[bytes] | None:
+def start_process(index: Engine, parent: int) -> subprocess.Popen[bytes] | None:
     """Start a process if something has no vectors; it ends with its parent, if it has one."""
-    if not (available() and unembedded(index, 1)):
+    if not (available() and index.unembedded(SPACE, 1)):
         return None
     command = sys.executable, "-P", "-m", "chat_loop.library.semantic"
     arguments = [*command, str(index.directory), str(parent)]

@@ -530,6 +530,7 @@ class SessionRow(Struct, frozen=True, kw_only=True):
     folded: int = 0  # the number of older sessions of its chain behind it
     branch: Branch | None = None  # the place where its chain leaves that of another conversation
     current: bool = False
+    owner: str = ""  # in a team's library, of somebody else's session
 
     @property
     def path(self) -> Path:

@@ -82,7 +82,7 @@ def compact(actions: SessionActions, options: argparse.Namespace) -> int:
 
 def _feedback(actions: SessionActions, identity: str) -> str:
     """Return what the user said of a session's summary, in a child that begins with it."""
-    for link in actions.library.links().values():
+    for link in actions.own.links().values():
         if link.parent == identity:
             with suppress(SessionError):
                 child = actions.sessions.load(actions.sessions.session_file(link.id)).session

@@ -12,6 +12,7 @@ import platform
 import shutil
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 from importlib import metadata
 from pathlib import Path
@@ -28,6 +29,7 @@ from chat_loop.display.text import one_line, wrapped
 from chat_loop.errors import install_hint
 from chat_loop.input.start import columns
 from chat_loop.library.index import stale_count
+from chat_loop.library.library import Database
 from chat_loop.plugins import Plugins
 from chat_loop.providers import catalogue, choose
 from chat_loop.providers.wire import WireProvider
@@ -43,6 +45,7 @@ EXTRAS = {
     "bedrock": "boto3",
     "pdf": "pypdf",
     "s3": "obstore",
+    "postgres": "psycopg",
 }
 """The package that each extra stands for."""
 FIRST_STEPS = (
@@ -116,6 +119,7 @@ def findings(options: argparse.Namespace) -> Iterator[Finding]:
     checks = {
         "Folders": check_folders(paths, folder),
         "Sessions": check_sessions(folder),
+        "Library": check_library(config, folder),
         "Keys": check_keys(config, machine),
         "Model": check_model(options, config, machine),
         "Plugins": check_plugins(config),
@@ -187,6 +191,17 @@ def check_sessions(folder: Path) -> Iterator[Finding]:
         text = f"{plural(stale, 'session')} behind" if stale else "up to date"
         missing = "none yet; it is created when sessions are first listed"
         yield passed("Index", missing if stale is None else text)
+
+
+def check_library(config: Config, folder: Path) -> Iterator[Finding]:
+    """Check that the team's library answers, if the config names one."""
+    if not config.library:
+        return
+    try:
+        with closing(Database(config.library).open(folder)) as index:
+            yield passed("Library", f"{index.name} answers")
+    except errors.IndexUnavailable as error:
+        yield problem("Library", str(error), "Meanwhile, the index of this machine is used.")
 
 
 def check_keys(config: Config, machine: choose.Machine) -> Iterator[Finding]:

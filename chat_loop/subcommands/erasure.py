@@ -42,7 +42,7 @@ def redact(actions: SessionActions, options: argparse.Namespace) -> int:
         return erase(text) != text
 
     identity = actions.path(options.reference).stem
-    links = actions.library.links()
+    links = actions.own.links()
     family = {node.id for node in lineage.tree(identity, links)}
     first, changes = Changes(), Changes()
     with ExitStack() as locks:
@@ -82,7 +82,7 @@ def purge(actions: SessionActions, options: argparse.Namespace) -> int:
             pass
     tools = archive_tools.READ, archive_tools.SEARCH
     without_parent = partial(erasure.without_parent, archive_tools=tools)
-    links = actions.library.links()
+    links = actions.own.links()
     later = {key for key in links if identity in lineage.ancestry([key], links)}
     changes, purged = Changes(), dict[Path, Session | None]()
     with ExitStack() as locks:
@@ -127,10 +127,13 @@ def _carry_out(
         deleted = (path for path, (data, _) in changes.items() if data is None)
         store.mark_removed((*deleted, *gone))
     actions.sessions.erase({path: data for path, (data, _) in changes.items()})
-    actions.library.close()
+    actions.close()
     folder = actions.sessions.directory
     if not discard(folder, BUSY_SECONDS):  # also when nothing was left to do but this
         raise SessionError("The index still has the words: it is in use.", "Run the command again.")
+    if (database := actions.app.database) is not None:
+        erased = {path.stem for path in (*changes, *gone) if path.suffix == ".md"}
+        database.erase(folder, [*erased])
     if store is not None:
         store.finish_removal()
     err(

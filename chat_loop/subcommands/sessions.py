@@ -6,12 +6,13 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict, replace
 
-from chat_loop.commands.references import find_session
+from chat_loop.commands.references import find_session, require_file
 from chat_loop.config import Config, Paths
 from chat_loop.display import rows as drawn
 from chat_loop.display.plain import Meter, err, out, out_json
@@ -19,8 +20,8 @@ from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, SaveError, SessionError, SessionNotFound, UsageError
 from chat_loop.input.start import columns
 from chat_loop.library import lineage
-from chat_loop.library.index import FIGURES
-from chat_loop.library.library import Library, filter_of, moment_of
+from chat_loop.library.engine import FIGURES
+from chat_loop.library.library import Database, Library, filter_of, moment_of
 from chat_loop.providers.prices import costs
 from chat_loop.sessions import naming, summary_block
 from chat_loop.sessions.chain import Link, read_chain
@@ -29,7 +30,7 @@ from chat_loop.sessions.live import TRIED_AGAIN
 from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.partial import misnamed_files
 from chat_loop.sessions.records import Session, SessionRow
-from chat_loop.store.state import SyncState
+from chat_loop.sessions.writer import render
 from chat_loop.tokens import estimate
 from chat_loop.values import compaction_text, counts_text, dollars_text, plural
 
@@ -40,7 +41,7 @@ SCHEMA = 2  # of what `sessions list --json` prints; docs/sessions.md describes 
 FIELDS = (
     *("id", "name", "tags", "agent", "project", "git_branch", "created", "updated"),
     *("queries", "tokens", "parent", "merged", "depth", "compacted"),
-    *("mode", "answered", "state", "path"),
+    *("mode", "answered", "state", "path", "owner"),
 )
 """The fields of a session's row in JSON."""
 FIRST_ROWS = 100  # a pipe gets them before the others are read
@@ -67,7 +68,7 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
         error.hint = error.hint.replace(TRIED_AGAIN, ".")
         raise
     finally:
-        actions.library.close()
+        actions.close()
 
 
 class SessionActions:
@@ -81,10 +82,17 @@ class SessionActions:
         if options.agent_reference or config.agents:  # its settings may name another folder
             self.config = self.app.config
         folder = paths.sessions(self.config, options.sessions_dir)
-        is_theirs = SyncState(folder, self.store).is_theirs if self.store else None
+        is_theirs = None
+        if self.store:
+            state = import_module("chat_loop.store.state")
+            is_theirs = state.SyncState(folder, self.store).is_theirs
         self.sessions = SessionManager(folder, files=files, is_theirs=is_theirs)
         progress = partial(Meter().count, what="sessions read")
-        self.library = Library(self.sessions.directory, progress, thorough=True)
+        folder = self.sessions.directory
+        database = Database(config.library) if config.library else None
+        self.library = Library(folder, progress, thorough=True, database=database)
+        self.own = Library(folder, progress, thorough=True) if database else self.library
+        """The sessions of this folder alone."""
 
     @cached_property
     def app(self) -> App:
@@ -93,13 +101,23 @@ class SessionActions:
 
         return App(self.options, self.config, self.paths, None)
 
-    def path(self, reference: str) -> Path:
-        """Return the file of the session that is meant. Raises SessionNotFound."""
+    def close(self) -> None:
+        """Close the libraries."""
+        self.library.close()
+        self.own.close()
+
+    def path(self, reference: str, *, stored: bool = False) -> Path:
+        """Return the file of the session that is meant; `stored`: it may be in a team's library
+        only. Raises SessionNotFound.
+        """
         try:
-            return find_session(self.sessions, self.library, reference, self.library.listed)
+            path = find_session(self.sessions, self.library, reference, self.library.listed)
         except SessionNotFound as error:
             error.hint = "chat-loop sessions list shows numbers and ids; WORDS after it filter."
             raise
+        if not stored:
+            require_file(path, self.library)
+        return path
 
     def load(self, reference: str) -> LoadedSession:
         """Read the session that is meant. Raises SessionError."""
@@ -141,7 +159,7 @@ class SessionActions:
     def _row_values(self, row: SessionRow, number: int | None, *, fold: bool) -> dict[str, object]:
         """Return a row as it stands in JSON."""
         values = {"number": number, **{name: getattr(row, name) for name in FIELDS}}
-        values |= {name: values[name] or None for name in ("parent", "merged", "mode")}
+        values |= {name: values[name] or None for name in ("parent", "merged", "mode", "owner")}
         values["cost"] = drawn.cost_of(row.spent, costs(self.config))
         if fold:
             values |= {"sessions": 1 + row.folded, "compactions": row.compactions}
@@ -162,15 +180,18 @@ class SessionActions:
 
     def show(self, options: argparse.Namespace) -> int:
         """Print a session's transcript, its value as JSON, or the summaries of its chain."""
-        path = self.path(options.reference)
-        with Meter().clock("Reading"):
-            loaded = self.sessions.load(path)
+        path = self.path(options.reference, stored=True)
+        if not path.is_file() and (found := self.library.session(path.stem)) is not None:
+            loaded, data = LoadedSession(found, path), render(found)
+        else:
+            with Meter().clock("Reading"):
+                loaded, data = self.sessions.load(path), b""
         session = loaded.session
         if options.show_summaries:
             self._show_summaries(session, as_json=options.as_json)
             return 0
         if not options.as_json:
-            out(read_part(path)[0])
+            out(data or read_part(path)[0])
             return 0
         values = {**asdict(session.header), "name": naming.name_of(session), "tags": session.tags}
         values |= {"path": path, "damage": loaded.damage, "totals": session.totals}
@@ -218,13 +239,15 @@ class SessionActions:
             row, query, excerpts = hit.row, hit.exchange.query, excerpts_of(hit, estimate)
             if options.as_json:
                 values = {name: getattr(row, name) for name in ("name", "tags", "path")}
+                values["owner"] = row.owner or None
                 values |= {"number": hit.listed, "session": row.id, "query": query.number}
                 values |= {"at": query.at, "strength": round(hit.strength, 3)}
                 values |= {"related": hit.related}
                 rows.append({**values, "excerpts": {who.lower(): text for who, text in excerpts}})
             else:
                 related = " · related" if hit.related else ""
-                at = f"query {query.number} · {query.at:%Y-%m-%d %H:%M}{related}"
+                owner = f" · {one_line(row.owner, 40)}" if row.owner else ""
+                at = f"query {query.number} · {query.at:%Y-%m-%d %H:%M}{owner}{related}"
                 out(f"{hit.listed or '':>4}  {one_line(row.name, 80)} · {row.id} · {at}\n")
                 for who, text in excerpts:
                     out(f"      {who.lower()}: {one_line(text, 600)}\n")
@@ -234,7 +257,8 @@ class SessionActions:
 
     def tree(self, options: argparse.Namespace) -> int:
         """Print a chain with its branches, the oldest first."""
-        nodes = lineage.tree(self.path(options.reference).stem, self.library.links())
+        identity = self.path(options.reference, stored=True).stem
+        nodes = lineage.tree(identity, self.library.relatives(identity))
         rows = self.library.rows_of(node.id for node in nodes)
         for node in nodes:
             row = rows[node.id]
@@ -258,7 +282,9 @@ class SessionActions:
         return 0
 
     def reindex(self, options: argparse.Namespace) -> int:
-        """Rebuild the index from the files."""
+        """Rebuild the index from the files, and this folder's part of a team's library."""
+        if self.own is not self.library:
+            self.own.update_index(rebuild=True)
         out(f"{plural(self.library.update_index(rebuild=True), 'session')} read into the index.\n")
         return 0
 
@@ -304,7 +330,7 @@ class SessionActions:
         def move(row: SessionRow) -> None:
             out(f"{self.sessions.move_to_trash(row.path)}\n")
 
-        moved = [_try_each(move, row) for row in self.library.rows_of(ids).values()]
+        moved = [_try_each(move, row) for row in self.own.rows_of(ids).values()]
         return int(not all(moved))
 
     def restore(self, options: argparse.Namespace) -> int:
@@ -323,7 +349,7 @@ class SessionActions:
         if asking and not sys.stdin.isatty():
             hint = "--yes skips the question, --dry-run only shows what would be moved."
             raise UsageError("Confirmation needs a terminal.", hint)
-        (rows, _), links = self.library.rows(fold=False), self.library.links()
+        (rows, _), links = self.own.rows(fold=False), self.own.links()
         if options.originals:
             candidates = {row.id for row in lineage.old_originals(rows, links, before)}
             needed = {*self._needed(candidates, links)}

@@ -21,6 +21,7 @@ from chat_loop.library import library as library_module
 from chat_loop.library.index import FILE
 from chat_loop.library.library import Library, SessionFilter
 from chat_loop.sessions.records import Branch, Seal, SessionRow, Summary
+from tests.support.engines import open_library
 from tests.support.session_folders import (
     FOREIGN,
     SECRET,
@@ -36,14 +37,13 @@ NOW = datetime(2026, 6, 1, tzinfo=UTC)
 SEALED = Seal(at=START, reason="compact", source="model", summary=Summary(topics=("Monads [1]",)))
 
 
-def library(folder: Path) -> Library:
-    return Library(folder)
+library = open_library
 
 
 def without_index(folder: Path) -> Library:
     """A library that has no index, and cannot make one."""
     (folder / FILE).mkdir()
-    return library(folder)
+    return Library(folder)
 
 
 def fill(folder: Path, files: Collection[Made], later: int = 0) -> None:
@@ -72,7 +72,12 @@ wanted = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@pytest.mark.usefixtures("engine")
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
 @given(
     folders(),
     st.sampled_from((None, 0, 1, 3, 20)),
@@ -153,6 +158,7 @@ def chain(folder: Path) -> None:
     write(folder, session("f"), 55)
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("make", [library, without_index])
 def test_chains_are_folded_to_their_newest_session(tmp_path: Path, make: type[Library]) -> None:
     chain(tmp_path)
@@ -176,6 +182,7 @@ def test_chains_are_folded_to_their_newest_session(tmp_path: Path, make: type[Li
     shelf.close()
 
 
+@pytest.mark.usefixtures("engine")
 def test_sessions_that_name_each_other_as_parents_are_listed(tmp_path: Path) -> None:
     write(tmp_path, session("a", parent="b"), 1)
     write(tmp_path, session("b", parent="a"), 2)
@@ -185,6 +192,7 @@ def test_sessions_that_name_each_other_as_parents_are_listed(tmp_path: Path) -> 
     shelf.close()
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("make", [library, without_index])
 def test_words_and_filters(tmp_path: Path, make: type[Library]) -> None:
     write(tmp_path, session("a", name="Trip to Oslo", tags=("travel",), project="/home/me/oslo"), 1)
@@ -206,6 +214,7 @@ def test_words_and_filters(tmp_path: Path, make: type[Library]) -> None:
     shelf.close()
 
 
+@pytest.mark.usefixtures("engine")
 def test_words_of_summaries_are_known_to_the_index(tmp_path: Path) -> None:
     write(tmp_path, session("a", seal=SEALED), 1)
     write(tmp_path, session("b"), 2)
@@ -231,6 +240,7 @@ def test_secrets_are_in_no_listing_and_not_in_the_index(called: str) -> None:
         assert SECRET.split()[-1].encode() not in (folder / FILE).read_bytes()
 
 
+@pytest.mark.usefixtures("engine")
 def test_files_of_every_kind_have_rows(tmp_path: Path) -> None:
     write(tmp_path, b"", 1, "empty")
     write(tmp_path, b"\x00" * 9, 2, "zeros")

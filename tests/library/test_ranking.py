@@ -16,6 +16,7 @@ from chat_loop.library.ranking import MatchedSentence, RankedExchange, fuse
 from chat_loop.library.search import Hit
 from chat_loop.library.terms import fold
 from chat_loop.sessions.records import Call, Exchange, Result, Use
+from tests.support.engines import open_index
 from tests.support.search_queries import QUERIES
 from tests.support.strategies import texts as hostile
 
@@ -31,7 +32,7 @@ def _close() -> Iterator[None]:
 
 
 def opened() -> ExchangeIndex:
-    OPEN.append(ExchangeIndex())
+    OPEN.append(ExchangeIndex(open_index()))
     return OPEN[-1]
 
 
@@ -66,6 +67,7 @@ def test_more_is_found_than_what_is_judged_with_the_exchanges_around() -> None:
     assert len(hits) == len({hit.exchange.ref for hit in hits}) == len(said)
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(
     ("said", "asked"),
     [
@@ -92,6 +94,7 @@ def test_other_forms_of_a_word_are_found(said: str, asked: str) -> None:
     assert refs(search.search(asked))[:1] == ["2.3"]
 
 
+@pytest.mark.usefixtures("engine")
 def test_an_exact_id_wins_over_many_words() -> None:
     search = index(
         "The port of the database of the server is open.",
@@ -108,6 +111,7 @@ def test_an_exact_id_wins_over_many_words() -> None:
     assert refs(search.search("10.0.0.5")) == []
 
 
+@pytest.mark.usefixtures("engine")
 def test_words_beside_an_exchange_count_less_than_those_in_it() -> None:
     search = index(
         *NOISE,
@@ -121,6 +125,7 @@ def test_words_beside_an_exchange_count_less_than_those_in_it() -> None:
     assert refs(search.search("green garden fence", without={"2.3", "9.9"})) == ["3.7", "2.4"]
 
 
+@pytest.mark.usefixtures("engine")
 def test_what_is_said_beside_it_helps() -> None:
     search = index("The fence, then.", "It is dark green.", *NOISE, "It is dark green.")
     assert refs(search.search("green fence")) == ["1.1", "1.2", "2.5"]
@@ -135,6 +140,7 @@ def test_what_is_said_beside_it_helps() -> None:
     assert refs(search.search("green fence")) == ["1.1", "3.7", "2.4"]
 
 
+@pytest.mark.usefixtures("engine")
 def test_a_sentence_with_a_value_is_better_than_a_question() -> None:
     search = index(
         "Where is the invoice of the printer?", "The invoice of the printer is no. 771.", *NOISE
@@ -147,6 +153,7 @@ def test_a_sentence_with_a_value_is_better_than_a_question() -> None:
     assert best.strength > other.strength
 
 
+@pytest.mark.usefixtures("engine")
 def test_the_newest_comes_first() -> None:
     search = index(
         "The dentist appointment is on 14 March at 9:40.",
@@ -160,6 +167,7 @@ def test_the_newest_comes_first() -> None:
     assert sentence(question) == "When is the dentist appointment?"
 
 
+@pytest.mark.usefixtures("engine")
 def test_common_words_are_searched_for_only_when_there_are_no_others() -> None:
     search = index("What was it?", "The boat.", *NOISE[:1])
     assert refs(search.search("what was the boat")) == ["1.2"]
@@ -168,6 +176,7 @@ def test_common_words_are_searched_for_only_when_there_are_no_others() -> None:
     assert search.search("") == search.search("?!") == search.search("boat", limit=0) == []
 
 
+@pytest.mark.usefixtures("engine")
 def test_tools_are_searched_too() -> None:
     call = Call(
         number=1,
@@ -186,6 +195,7 @@ def test_tools_are_searched_too() -> None:
     assert refs(search.search("harbor.service")) == ["1.1"]
 
 
+@pytest.mark.usefixtures("engine")
 def test_an_index_grows() -> None:
     whole, grown = index(*NOISE, "The boat is red."), index(*NOISE)
     grown.add([exchange(3, 1, "The boat is red.")])
@@ -193,6 +203,7 @@ def test_an_index_grows() -> None:
     assert refs(whole.search("red boat"))[:1] == ["2.3"]
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(
     "query",
     ["a\x001b", "é\x001b", "\ud8001b", '"1"b', "''1", '"', "x\x00", "NEAR/2", "1*", "{1}:2"],
@@ -267,6 +278,7 @@ def planted() -> Iterator[ExchangeIndex]:
     search.close()
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(
     ("facts", "first", "five"), [(FACTS[::2], 0.88, 0.95), (FACTS[1::2], 0.85, 0.88)]
 )

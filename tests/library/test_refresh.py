@@ -18,16 +18,14 @@ from msgspec.structs import replace
 from chat_loop.errors import SessionError
 from chat_loop.library import refresh as refresh_module
 from chat_loop.library.index import FILE, Index
-from chat_loop.library.library import Library
 from chat_loop.library.refresh import refresh
 from chat_loop.sessions.partial import newest_first
 from chat_loop.sessions.records import Query
+from tests.support.engines import open_library
 from tests.support.index_tables import contents, fill, rows_of, rows_without_index, up_to_date
 from tests.support.session_folders import Made, files, session, write
 
-
-def library(folder: Path) -> Library:
-    return Library(folder)
+library = open_library
 
 
 changes = st.lists(
@@ -91,6 +89,7 @@ def test_a_file_that_was_renamed_copied_or_changed_by_hand(tmp_path: Path) -> No
     shelf.close()
 
 
+@pytest.mark.usefixtures("engine")
 def test_the_newest_session_changes_while_another_one_comes(tmp_path: Path) -> None:
     write(tmp_path, session("first", 1), 1)
     shelf = library(tmp_path)
@@ -102,6 +101,7 @@ def test_the_newest_session_changes_while_another_one_comes(tmp_path: Path) -> N
     shelf.close()
 
 
+@pytest.mark.usefixtures("engine")
 def test_a_file_of_the_same_size_and_time_is_taken_for_the_same(tmp_path: Path) -> None:
     """The price of looking at sizes and times only; `rebuild` reads everything."""
     path = write(tmp_path, session("a", text="What is bread?"), 1)

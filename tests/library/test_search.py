@@ -17,13 +17,14 @@ from benchmarks.support.exchanges import ExchangeIndex
 from benchmarks.support.planting import FACTS, START, conversation
 from chat_loop.errors import IndexUnavailable, SessionError
 from chat_loop.library import refresh
+from chat_loop.library.engine import Position
 from chat_loop.library.index import Index
 from chat_loop.library.library import Library, SessionFilter
-from chat_loop.library.ranking import Position
 from chat_loop.library.search import Hit, search_all
 from chat_loop.library.semantic import SemanticIndex
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Exchange, Summary
+from tests.support.engines import open_library
 from tests.support.library_folder import write
 from tests.support.made_secrets import TOKENS
 from tests.support.search_queries import QUERIES
@@ -39,7 +40,7 @@ def _close() -> Iterator[None]:
 
 
 def library(folder: Path) -> Library:
-    LIBRARIES.append(Library(folder))
+    LIBRARIES.append(open_library(folder))
     return LIBRARIES[-1]
 
 
@@ -86,6 +87,7 @@ def shelf(folder: Path) -> None:
     )
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(
     ("asked", "expected"),
     [
@@ -111,6 +113,7 @@ def test_what_is_found_and_under_which_number(
     assert search(tmp_path, asked, limit=len(expected) or 5) == expected
 
 
+@pytest.mark.usefixtures("engine")
 def test_the_number_is_that_of_the_file_whatever_stands_before_it(tmp_path: Path) -> None:
     path = write(tmp_path, "a", *CHATTER, "The gateway listens on port 5432.")
     data = path.read_bytes().replace(b"n=4", b"n=40")
@@ -131,6 +134,7 @@ def test_the_number_is_that_of_the_file_whatever_stands_before_it(tmp_path: Path
     )
 
 
+@pytest.mark.usefixtures("engine")
 def test_filters(tmp_path: Path) -> None:
     shelf(tmp_path)
     write(
@@ -165,6 +169,7 @@ def test_filters(tmp_path: Path) -> None:
     assert ids(SessionFilter(since=START + far)) == ids(SessionFilter(before=START - far)) == []
 
 
+@pytest.mark.usefixtures("engine")
 def test_what_is_no_query_finds_nothing_and_nothing_breaks(tmp_path: Path) -> None:
     shelf(tmp_path)
     for text in (
@@ -190,11 +195,13 @@ def test_what_is_no_query_finds_nothing_and_nothing_breaks(tmp_path: Path) -> No
     assert ("a", 4) in search(tmp_path, "x" * 10_000 + " gateway")
 
 
+@pytest.mark.usefixtures("engine")
 def test_only_words_that_tell_nothing_still_find_those_who_hold_them(tmp_path: Path) -> None:
     write(tmp_path, "a", "What is that?", "Boats.")
     assert search(tmp_path, "what is that") == [("a", 1)]
 
 
+@pytest.mark.usefixtures("engine")
 @settings(
     max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
@@ -275,6 +282,7 @@ def answers(found: Sequence[Exchange], statement: str) -> list[bool]:
     return [statement in " ".join(text for _, text in refresh.texts(one)) for one in found]
 
 
+@pytest.mark.usefixtures("engine")
 def test_it_finds_what_the_search_in_one_chain_finds(tmp_path: Path) -> None:
     """144 facts among 1,000 exchanges in 25 sessions."""
     said = conversation()

@@ -102,7 +102,10 @@ def test_the_list_as_text(home: Path) -> None:
 
 def test_the_list_as_json(home: Path) -> None:
     rows = listed(home)
-    assert rows[1] == ROW | {"path": str(home / "sessions" / f"{SECOND.header.id}.md")}
+    assert rows[1] == ROW | {
+        "owner": None,
+        "path": str(home / "sessions" / f"{SECOND.header.id}.md"),
+    }
     assert ids(rows) == list(enumerate(LISTED, 1))
     assert values(home, "list") == json.loads(run(home, "--json", "sessions", "list").stdout)
 
@@ -339,6 +342,7 @@ def test_search(home: Path) -> None:
         "at": "2026-11-10T10:00:00+00:00",
         "strength": hit["strength"],
         "related": False,
+        "owner": None,
         "excerpts": {"assistant": "Port 5544."},
         "path": str(home / "sessions" / f"{OPEN.header.id}.md"),
     }

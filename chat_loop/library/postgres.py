@@ -1,0 +1,593 @@
+"""The library of a team, in PostgreSQL: one index of the sessions of many owners and machines.
+
+`postgres.sql` has the tables and who may see a row: the database decides, nothing here does. A
+session is stored once; `copies` has the files that it was read from, by machine and folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import platform
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from chat_loop.errors import IndexUnavailable, install_hint
+from chat_loop.library.engine import (
+    FIGURES,
+    TEXTS,
+    Condition,
+    IndexedSession,
+    Likely,
+    Phrase,
+    Position,
+    Scope,
+    StoredExchange,
+    columns_of,
+)
+from chat_loop.sessions.chain import ALL, Link
+from chat_loop.sessions.partial import Stamp
+from chat_loop.sessions.records import SessionRow
+
+try:
+    import psycopg
+    from psycopg import conninfo, errors
+
+    IS_INSTALLED = True
+except ImportError:  # `PostgresIndex` says so
+    IS_INSTALLED = False
+
+VERSION = 1
+"""The version of `postgres.sql`. The role that made an older one makes it anew."""
+DEFAULTS = {
+    "connect_timeout": "2",
+    "application_name": "chat-loop",
+    "tcp_user_timeout": "10000",
+    "target_session_attrs": "read-write",
+}
+STATEMENT_SECONDS = 20
+MANY = 2_000  # sessions; of more, lists look at the newest ones
+_BYTES_OF_VECTOR = 384
+_NEAREST = 200  # passages that pgvector looks for
+_CAPPED = 20_000  # exchanges whose number, or whose vectors, are looked at
+_SCORED = 5_000  # exchanges that hold a word are counted, and the newest of them scored
+_MOST_SESSIONS = 50_000  # the newest that fit a filter are searched
+_INDEXED = 400_000  # characters of an exchange whose words can be found: a tsvector has 1 MB
+_SETTINGS = (
+    f"SET statement_timeout = '{STATEMENT_SECONDS}s'; SET lock_timeout = '5s'; SET jit = off; "
+    "SET search_path = chat_loop, pg_temp; SET standard_conforming_strings = on"
+)
+_TESTS = {"contains": "strpos({}, %s) > 0", ">=": "{} >= %s", "<": "{} < %s"}
+_SCHEMA = Path(__file__).with_name("postgres.sql").read_text("utf-8")
+_PASSAGES = (
+    "CREATE TABLE passages (owner name NOT NULL DEFAULT current_user, content bytea NOT NULL, "
+    "passage vector(384) NOT NULL, FOREIGN KEY (owner, content) REFERENCES vectors ON DELETE "
+    "CASCADE); CREATE INDEX passages_near ON passages USING hnsw (passage vector_cosine_ops); "
+    "CREATE INDEX passages_content ON passages (content); SELECT protect('passages')"
+)
+_LINKS = msgspec.json.Decoder(list[Link])
+_NEWEST = "ORDER BY used DESC NULLS LAST, id DESC"
+_AT_PLACES = (
+    "exchanges e JOIN unnest(%s::bigint[], %s::int[]) AS place (session, position) "
+    "ON e.session = place.session AND e.position = place.position"
+)
+_INSERT_EXCHANGE = (
+    "WITH added AS (INSERT INTO exchanges (session, position, number, archived, content, at, "
+    "texts, lines) VALUES (%s, %s, %s, %s, %s, %s, %s, %s) RETURNING key, session, lines) "
+    "INSERT INTO sentences (exchange, session, words) SELECT key, session, "
+    f"to_tsvector('chat_loop.words', left(lines, {_INDEXED})) FROM added"
+)
+_FAMILY = """
+WITH RECURSIVE family (id, parent, merged) AS (
+    SELECT id, parent, merged FROM sessions WHERE id = ANY (%s)
+    UNION
+    SELECT r.* FROM family f CROSS JOIN LATERAL (
+        SELECT id, parent, merged FROM sessions WHERE id IN (f.parent, f.merged)
+        UNION ALL SELECT id, parent, merged FROM sessions WHERE parent = f.id AND parent <> ''
+        UNION ALL SELECT id, parent, merged FROM sessions WHERE merged = f.id AND merged <> ''
+    ) AS r
+)
+SELECT link FROM sessions WHERE id IN (SELECT id FROM family)
+"""
+
+
+def name_of(url: str) -> str:
+    """Return the name of a library: its host and database, without user and password."""
+    host, _, name = url.partition("://")[2].rpartition("@")[2].partition("?")[0].partition("/")
+    return f"postgresql://{host}/{name}"
+
+
+class PostgresIndex:
+    """A connection to a team's library, for one thread at a time, for the sessions of a folder.
+    Every method raises IndexUnavailable.
+    """
+
+    def __init__(self, directory: Path, url: str) -> None:
+        self.directory = directory
+        self.name = name_of(url)
+        self.place = f"{platform.node()}:{directory.resolve()}"
+        self._rows = msgspec.json.Decoder(SessionRow, dec_hook=lambda kind, value: directory)
+        if not IS_INSTALLED:
+            hint = install_hint("postgres")
+            raise IndexUnavailable(f"The library {self.name} needs psycopg: {hint}.")
+        self._password = ""
+        try:
+            values = {**DEFAULTS, **conninfo.conninfo_to_dict(url)}
+        except psycopg.ProgrammingError:
+            # without its cause, whose text has the password
+            text = f"The library {self.name} has a URL that PostgreSQL does not understand."
+            raise IndexUnavailable(text) from None
+        self._password = str(values.get("password", ""))
+        with self._translated():
+            self._database = psycopg.connect(
+                conninfo.make_conninfo("", **values), autocommit=True, prepare_threshold=None
+            )
+        try:
+            self.ask(_SETTINGS)
+            self._prepare()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        self._database.close()
+
+    def ask(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Run a statement and return the rows that it gives."""
+        with self._translated():
+            cursor = self._database.execute(statement, values or None)
+            return cursor.fetchall() if cursor.description else []
+
+    @contextlib.contextmanager
+    def transaction(self, *, writes: bool = False) -> Iterator[None]:
+        """Run everything in this context on one snapshot of the index, or as one change of it."""
+        self.ask("BEGIN" if writes else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        try:
+            yield
+            self.ask("COMMIT")
+        finally:
+            if not self._database.closed and self._database.info.transaction_status:
+                with contextlib.suppress(psycopg.Error):
+                    self._database.rollback()
+
+    def damage(self) -> IndexUnavailable:
+        """Return the error for an index with impossible content."""
+        return IndexUnavailable(f"The library {self.name} holds something that nobody wrote.")
+
+    def clear(self) -> None:
+        """Delete this owner's sessions that are in this folder."""
+        here = "SELECT session FROM copies WHERE owner = current_user AND place = %s"
+        self._remove(f"key IN ({here})", (self.place,))
+
+    def version(self) -> None:
+        """Return None: others may write at any time."""
+
+    def stale(self, files: Sequence[tuple[int, str, int]]) -> tuple[list[Stamp], set[str]]:
+        """Return those of a folder's files that are new or changed, and the ids that are gone from
+        it. What another machine stored is not gone.
+        """
+        rows = self.ask(
+            "SELECT c.changed, s.id, c.size FROM copies c JOIN sessions s ON s.key = c.session "
+            "WHERE c.owner = current_user AND c.place = %s",
+            (self.place,),
+        )
+        current, indexed = {*files}, {*rows}
+        gone = {identity for _, identity, _ in indexed - current}
+        stale = sorted(current - indexed, reverse=True)
+        return [*map(Stamp._make, stale)], gone.difference(identity for _, identity, _ in stale)
+
+    def links(self) -> dict[str, Link]:
+        """Return the links of all sessions, last used first, undated last."""
+        return self._decoded(self.ask(f"SELECT link FROM sessions {_NEWEST}"))
+
+    def relatives(self, ids: Sequence[str]) -> dict[str, Link]:
+        """Return the links of these sessions and all that they are linked with, last used first."""
+        return self._decoded(self.ask(f"{_FAMILY} {_NEWEST}", ([*ids],)))
+
+    def newest_ids(self, conditions: Sequence[Condition], limit: int) -> list[str] | None:
+        """Return the sessions for which all conditions hold, last used first; None where there
+        are so few that all can be looked at.
+        """
+        holds = f"SELECT 1 FROM sessions LIMIT {MANY + 1}"
+        [(count,)] = self.ask(f"SELECT count(*) FROM ({holds}) AS few")
+        if count <= MANY:
+            return None
+        where, values = _where(conditions)
+        rows = self.ask(f"SELECT id FROM sessions {where} {_NEWEST} LIMIT {limit}", values)
+        return list(dict.fromkeys(identity for (identity,) in rows))
+
+    def beginnings(self) -> int:
+        """Return how many sessions begin a conversation."""
+        [(count,)] = self.ask("SELECT count(*) FROM sessions WHERE listed AND parent = ''")
+        return int(count)
+
+    def rows(self, ids: Sequence[str]) -> dict[str, SessionRow]:
+        """Return the indexed ones of these sessions; an own one before that of another owner."""
+        found = self.ask(
+            "SELECT DISTINCT ON (id) owner::text, row FROM sessions WHERE id = ANY (%s) "
+            "ORDER BY id, owner <> current_user, changed DESC",
+            ([*ids],),
+        )
+        with self._translated():
+            rows = [(owner, self._rows.decode(text)) for owner, text in found]
+        return {
+            row.id: msgspec.structs.replace(row, owner="" if owner == self.owner else owner)
+            for owner, row in rows
+        }
+
+    def ids_where(
+        self, conditions: Sequence[Condition] = (), among: Collection[str] | None = None
+    ) -> set[str]:
+        """Return the ids of the sessions, perhaps only of some, for which all conditions hold."""
+        where, values = _where(conditions)
+        if among is not None:
+            where = f"{where or 'WHERE true'} AND id = ANY (%s)"
+            values.append([*among])
+        return {identity for (identity,) in self.ask(f"SELECT id FROM sessions {where}", values)}
+
+    def figures(self) -> dict[str, int | float | None]:
+        """Return counts, tokens, bytes and US dollars by the names of FIGURES; None: unknown."""
+        return {name: self.ask(f"SELECT {text}")[0][0] for name, text in FIGURES.items()}
+
+    def put(self, sessions: Sequence[IndexedSession]) -> None:
+        """Replace this owner's sessions. One that another owner has stored in the same state is
+        only noted as here, too.
+        """
+        ids = [session.row.id for session in sessions]
+        columns = {session.row.id: _columns(session) for session in sessions}
+        with self.transaction(writes=True):
+            theirs = {
+                identity: key
+                for identity, key, size, link in self.ask(
+                    "SELECT id, key, size, link FROM sessions "
+                    "WHERE id = ANY (%s) AND owner <> current_user",
+                    (ids,),
+                )
+                if columns[identity]["size"] == size and columns[identity]["link"] == link
+            }
+            self._remove("id = ANY (%s)", ([*theirs],))
+            own = [session for session in sessions if session.row.id not in theirs]
+            for session in own:
+                values = columns[session.row.id]
+                names, marks = ", ".join(values), ", ".join(["%s"] * len(values))
+                news = ", ".join(f"excluded.{name}" for name in values)
+                [(key,)] = self.ask(
+                    f"INSERT INTO sessions ({names}) VALUES ({marks}) "
+                    f"ON CONFLICT (owner, id) DO UPDATE SET ({names}) = ROW ({news}) RETURNING key",
+                    [*values.values()],
+                )
+                theirs[session.row.id] = key
+                for table in ("exchanges", "message_summaries"):
+                    self.ask(f"DELETE FROM {table} WHERE session = %s", (key,))
+                if session.summary:
+                    summary = key, session.archived, *session.summary
+                    names = "session, last, tokens, before, after, cost"
+                    self.ask(
+                        f"INSERT INTO message_summaries ({names}) VALUES (%s, %s, %s, %s, %s, %s)",
+                        summary,
+                    )
+                self._insert_exchanges(key, session)
+            self._many(
+                "INSERT INTO copies (place, session, changed, size) VALUES (%s, %s, %s, %s) "
+                "ON CONFLICT (session, owner, place) "
+                "DO UPDATE SET (changed, size) = ROW (excluded.changed, excluded.size)",
+                [
+                    (self.place, theirs[session.row.id], session.changed, session.size)
+                    for session in sessions
+                ],
+            )
+
+    def _insert_exchanges(self, key: int, session: IndexedSession) -> None:
+        rows = []
+        for position, exchange in enumerate(session.exchanges, 1):
+            archived = int(exchange.number <= session.archived)
+            place = key, position, exchange.number, archived, exchange.digest, exchange.at
+            rows.append((*place, exchange.json, exchange.lines.replace("\0", " ")))
+        self._many(_INSERT_EXCHANGE, rows)
+
+    def _many(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
+        """Run a statement for each of these rows."""
+        with self._translated(), self._database.cursor() as cursor:
+            cursor.executemany(statement, rows)
+
+    def _remove(self, condition: str, values: Sequence[object]) -> None:
+        """Delete those of this owner's sessions for which a condition holds."""
+        self.ask(f"DELETE FROM sessions WHERE owner = current_user AND {condition}", values)
+
+    def drop(self, ids: Iterable[str]) -> None:
+        """Delete sessions that are in no other folder of this owner, and the vectors of texts that
+        are nowhere else.
+        """
+        gone = [*ids]
+        with self.transaction(writes=True):
+            self.ask(
+                "DELETE FROM copies c USING sessions s WHERE c.session = s.key "
+                "AND s.id = ANY (%s) AND c.owner = current_user AND c.place = %s",
+                (gone, self.place),
+            )
+            elsewhere = "SELECT session FROM copies WHERE owner = current_user"
+            self._remove(f"id = ANY (%s) AND key NOT IN ({elsewhere})", (gone,))
+            self.ask(
+                "DELETE FROM vectors v WHERE owner = current_user AND NOT EXISTS "
+                "(SELECT 1 FROM exchanges e WHERE e.content = v.content)"
+            )
+
+    def erase(self, ids: Sequence[str]) -> None:
+        """Delete this owner's sessions, whichever folders they are in."""
+        self._remove("id = ANY (%s)", ([*ids],))
+
+    def keep_vectors(self, rows: Sequence[tuple[bytes, str, bytes]]) -> None:
+        """Store rows of (digest of an exchange's texts, space, concatenated vectors)."""
+        contents = [content for content, _, _ in rows]
+        size = _BYTES_OF_VECTOR
+        parts = [
+            (content, _vector(data[at : at + size]), content)
+            for content, _, data in rows
+            for at in range(0, len(data) - size + 1, size)
+        ]
+        with self.transaction(writes=True):
+            self._many(
+                "INSERT INTO vectors (content, space, data) SELECT %s, %s, %s "
+                "WHERE EXISTS (SELECT 1 FROM exchanges WHERE content = %s) "
+                "ON CONFLICT (owner, content) "
+                "DO UPDATE SET (space, data) = ROW (excluded.space, excluded.data)",
+                [(*row, row[0]) for row in rows],
+            )
+            if self._has_pgvector:
+                self.ask(
+                    "DELETE FROM passages WHERE owner = current_user AND content = ANY (%s)",
+                    (contents,),
+                )
+                self._many(
+                    "INSERT INTO passages (content, passage) SELECT %s, %s::vector WHERE EXISTS "
+                    "(SELECT 1 FROM vectors WHERE content = %s AND owner = current_user)",
+                    parts,
+                )
+
+    def exchange_count(self) -> int:
+        """Return the number of exchanges; of very many an estimate for all owners."""
+        holds = f"SELECT 1 FROM exchanges LIMIT {_CAPPED + 1}"
+        [(count, estimate)] = self.ask(
+            f"SELECT (SELECT count(*) FROM ({holds}) AS few), reltuples::bigint "
+            "FROM pg_class WHERE oid = 'chat_loop.exchanges'::regclass"
+        )
+        return int(count if count <= _CAPPED else max(count, estimate))
+
+    def count(self, phrases: Sequence[Phrase], most: int) -> int:
+        """Return how many exchanges hold one of these phrases, at most `most` and _SCORED."""
+        # with a small limit, the server would read all rows until it comes to a rare word
+        statement = "SELECT holding(to_tsquery('chat_loop.words', %s), %s)"
+        [(count,)] = self.ask(statement, (_query(phrases), _SCORED))
+        return min(int(count), most)
+
+    def likely(
+        self, terms: Sequence[tuple[Sequence[Phrase], float]], scope: Scope, limit: int
+    ) -> list[Likely]:
+        """Return the exchanges that fit these terms with their weights, the best first."""
+        return self._matching(terms, scope, f"score DESC, m.exchange LIMIT {limit}")
+
+    def newest(self, phrases: Sequence[Phrase], scope: Scope, limit: int) -> list[Likely]:
+        """Return the exchanges that hold one of these phrases, the newest first."""
+        return self._matching([(phrases, 1.0)], scope, f"e.at DESC LIMIT {limit}")
+
+    def _matching(
+        self, terms: Sequence[tuple[Sequence[Phrase], float]], scope: Scope, order: str
+    ) -> list[Likely]:
+        queries = [_query(phrases) for phrases, _ in terms]
+        weights = [weight for _, weight in terms]
+        keys, until = self._in_scope(scope)
+        rows = self.ask(
+            "SELECT e.at, e.session, e.position, m.score FROM matching("
+            "ARRAY(SELECT to_tsquery('chat_loop.words', q) FROM unnest(%s::text[]) AS q), "
+            f"%s::float8[], %s::bigint[], {_SCORED}) AS m "
+            f"JOIN exchanges e ON e.key = m.exchange WHERE {until} ORDER BY {order}",
+            (queries, weights, keys),
+        )
+        return [*map(Likely._make, rows)]
+
+    def words_at(self, positions: Iterable[Position]) -> dict[Position, str]:
+        """Return the lines of the exchanges at these places, as `terms.lines` cut them."""
+        rows = self.ask(
+            f"SELECT e.session, e.position, e.lines FROM {_AT_PLACES}", _places(positions)
+        )
+        return {(session, position): lines for session, position, lines in rows}
+
+    def exchanges_at(self, positions: Iterable[Position]) -> dict[Position, StoredExchange]:
+        """Return the exchanges at these places."""
+        rows = self.ask(
+            "SELECT e.session, e.position, s.id, e.number, e.at, e.texts "
+            f"FROM {_AT_PLACES} JOIN sessions s ON s.key = e.session",
+            _places(positions),
+        )
+        return {(row[0], row[1]): StoredExchange(*row[2:]) for row in rows}
+
+    def texts_of(self, identity: str) -> list[StoredExchange]:
+        """Return the exchanges of a session, from the same row as `rows` gives."""
+        rows = self.ask(
+            "SELECT s.id, e.number, e.at, e.texts FROM exchanges e JOIN sessions s "
+            "ON s.key = e.session WHERE s.key = (SELECT key FROM sessions WHERE id = %s "
+            "ORDER BY owner <> current_user, changed DESC LIMIT 1) ORDER BY e.position",
+            (identity,),
+        )
+        return [*map(StoredExchange._make, rows)]
+
+    def vectors(
+        self, space: str, scope: Scope, also: Collection[Position], embed: Callable[[], bytes]
+    ) -> dict[Position, bytes]:
+        """Return the vectors of exchanges in a space: of those in `also` and of the nearest ones
+        where pgvector finds them, else of the newest.
+        """
+        keys, until = self._in_scope(scope)
+        here = f"(%s::bigint[] IS NULL OR e.session = ANY (%s)) AND {until}"
+        select = "SELECT e.session, e.position, v.data FROM exchanges e JOIN vectors v"
+        values: list[object] = [space, keys, keys]
+        question = embed() if self._has_pgvector else b""
+        if question:
+            select = (
+                "WITH nearest AS MATERIALIZED (SELECT content FROM passages "
+                f"ORDER BY passage <=> %s::vector LIMIT {_NEAREST}) {select}"
+            )
+            place = "(e.session, e.position) IN (SELECT * FROM unnest(%s::bigint[], %s::int[]))"
+            here += f" AND (e.content IN (SELECT content FROM nearest) OR {place})"
+            values = [_vector(question), *values, *_places(also)]
+        rows = self.ask(
+            f"{select} USING (content) WHERE v.space = %s AND {here} "
+            f"ORDER BY e.key DESC LIMIT {_CAPPED}",
+            values,
+        )
+        return {(session, position): bytes(data) for session, position, data in rows}
+
+    def vectors_of(self, space: str, contents: Sequence[bytes]) -> list[tuple[bytes, str, bytes]]:
+        """Return the vectors of texts with these digests, as `keep_vectors` takes them."""
+        statement = "SELECT content, space, data FROM vectors WHERE space = %s"
+        rows = self.ask(f"{statement} AND content = ANY (%s)", (space, [*contents]))
+        return [(bytes(content), space, bytes(data)) for content, space, data in rows]
+
+    def unembedded(self, space: str, limit: int) -> list[tuple[bytes, str, str]]:
+        """Return digests, queries and replies of this owner's ended sessions without vectors, the
+        newest first.
+        """
+        rows = self.ask(
+            "SELECT e.content, e.texts FROM exchanges e JOIN sessions s ON s.key = e.session "
+            "WHERE s.state <> 'unsealed' AND e.owner = current_user AND NOT EXISTS (SELECT 1 "
+            "FROM vectors v WHERE v.content = e.content AND v.space = %s) "
+            "ORDER BY s.changed DESC, e.position LIMIT %s",
+            (space, limit),
+        )
+        found = [(content, TEXTS.decode(texts)) for content, texts in rows]
+        return [(bytes(content), texts[0][1], texts[1][1]) for content, texts in found]
+
+    def _decoded(self, rows: Sequence[tuple[str]]) -> dict[str, Link]:
+        with self._translated():
+            links = _LINKS.decode(f"[{','.join(link for (link,) in rows)}]")
+        unique: dict[str, Link] = {}
+        for link in links:  # of a session that two owners have, the newest state comes first
+            unique.setdefault(link.id, link)
+        return unique
+
+    def _in_scope(self, scope: Scope) -> tuple[list[int] | None, str]:
+        """Return the keys of the sessions in a scope, None for all of them, and a condition over
+        the exchange `e`.
+        """
+        if scope.last_queries is None:
+            if not scope.conditions:
+                return None, "true"
+            where, values = _where(scope.conditions)
+            rows = self.ask(
+                f"SELECT key FROM sessions {where} {_NEWEST} LIMIT {_MOST_SESSIONS}", values
+            )
+            return [key for (key,) in rows], "true"
+        found = self.ask(
+            "SELECT key, id FROM sessions WHERE id = ANY (%s)", ([*scope.last_queries],)
+        )
+        limits = [(key, scope.last_queries[identity]) for key, identity in found]
+        until = [f"NOT (e.session = {key} AND e.number > {at})" for key, at in limits if at != ALL]
+        return [key for key, _ in limits], " AND ".join(until) or "true"
+
+    def _prepare(self) -> None:
+        """Make the tables if there are none. Raises IndexUnavailable also where they are of another
+        version that this role may not change.
+        """
+        [(self.owner, encoding, found, maker, vectors, passages)] = self.ask(
+            "SELECT current_user::text, current_setting('server_encoding'), "
+            "to_regclass('chat_loop.version')::text, (SELECT pg_get_userbyid(nspowner)::text "
+            "FROM pg_namespace WHERE nspname = 'chat_loop'), (SELECT extnamespace::regnamespace"
+            "::text FROM pg_extension WHERE extname = 'vector'), "
+            "to_regclass('chat_loop.passages')::text"
+        )
+        if encoding != "UTF8":
+            raise IndexUnavailable(
+                f"The library {self.name} has the encoding {encoding}, not UTF8."
+            )
+        version = self.ask("SELECT number FROM version") if found else []
+        newest = max((number for (number,) in version), default=0)
+        if newest > VERSION:
+            text = f"The library {self.name} is of a newer version: update chat-loop."
+            raise IndexUnavailable(text)
+        if maker not in (None, self.owner) and newest < VERSION:
+            text = f"The library {self.name} is of an older version: {maker} updates it"
+            raise IndexUnavailable(f"{text} by starting this version of chat-loop.")
+        if newest < VERSION:
+            with self.transaction(writes=True):
+                self.ask("SELECT pg_advisory_xact_lock(hashtext('chat_loop'))")
+                if self.ask("SELECT to_regclass('chat_loop.version')") == [(found,)]:
+                    self.ask(f"DROP SCHEMA IF EXISTS chat_loop CASCADE; {_SCHEMA}")
+                    self.ask("INSERT INTO version VALUES (%s)", (VERSION,))
+        if vectors and not passages and maker in (None, self.owner):
+            self.ask(f"SET search_path = chat_loop, {vectors}; {_PASSAGES}")
+            passages = "passages"
+        self._has_pgvector = bool(vectors and passages)
+        if self._has_pgvector:
+            near = f"hnsw.ef_search = {_NEAREST}; SET hnsw.iterative_scan = relaxed_order"
+            self.ask(f"SET search_path = chat_loop, {vectors}, pg_temp; SET {near}")
+
+    @contextlib.contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Translate errors of the server, but those that come from bugs, into IndexUnavailable."""
+        try:
+            yield
+        except psycopg.Error as error:
+            if isinstance(error, errors.SyntaxError):
+                raise
+            raise IndexUnavailable(
+                f"The library {self.name} cannot be used now: {self._reason(error)}."
+            ) from error
+        except msgspec.MsgspecError as error:
+            raise self.damage() from error
+
+    def _reason(self, error: psycopg.Error) -> str:
+        """Return what an error means, without a password."""
+        match error:
+            case errors.QueryCanceled():
+                return f"it took longer than {STATEMENT_SECONDS} s"
+            case errors.InsufficientPrivilege():
+                return "its administrator has to allow it (docs/team.md)"
+            case errors.UndefinedTable() | errors.UndefinedColumn() | errors.UndefinedFunction():
+                return "its tables were changed"
+        text = " ".join(str(error).split()).removeprefix("connection failed: ").rstrip(".")
+        return text.replace(self._password, "…")[:200] if self._password else text[:200]
+
+
+def _columns(session: IndexedSession) -> dict[str, Any]:
+    """Return the columns of a session; PostgreSQL stores no character 0."""
+    link = session.link
+    ties = {"parent": link.parent, "merged": link.merged, "listed": link.is_listed}
+    columns = {**columns_of(session), **ties}
+    return {
+        name: value.replace("\0", " ") if isinstance(value, str) else value
+        for name, value in columns.items()
+    }
+
+
+def _where(conditions: Sequence[Condition]) -> tuple[str, list[object]]:
+    """Return a WHERE clause over the table `sessions`, empty without conditions, and its values."""
+    tests = [_TESTS[one.test].format(one.column) for one in conditions]
+    values = [
+        value.replace("\0", " ").encode("utf-8", "replace").decode()
+        if isinstance(value, str)
+        else value
+        for _, _, value in conditions
+    ]
+    return f"WHERE {' AND '.join(tests)}" if tests else "", [*values]
+
+
+def _query(phrases: Sequence[Phrase]) -> str:
+    """Return the tsquery for texts that hold one of these phrases."""
+    several = []
+    for words, is_beginning in phrases:
+        quoted = ["'" + word.replace("\\", "").replace("'", "") + "'" for word in words]
+        several.append(" <-> ".join(quoted) + ":*" * is_beginning)
+    return " | ".join(f"({one})" for one in several)
+
+
+def _places(positions: Iterable[Position]) -> tuple[list[int], list[int]]:
+    """Return sessions, and positions in them, in the order of each other."""
+    places = [*positions]
+    return [session for session, _ in places], [position for _, position in places]
+
+
+def _vector(data: bytes) -> str:
+    """Return a vector of signed bytes as pgvector reads it."""
+    return str(memoryview(data).cast("b").tolist())

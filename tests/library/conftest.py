@@ -1,0 +1,18 @@
+"""The engines of the library: tests of what an index does run on each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.engines import on_postgres
+
+
+@pytest.fixture(name="engine", params=["sqlite", "postgres"])
+def _engine(request: pytest.FixtureRequest) -> Iterator[str]:
+    if request.param == "postgres":
+        with on_postgres(request.getfixturevalue("postgres")):
+            yield request.param
+    else:
+        yield request.param

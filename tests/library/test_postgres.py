@@ -1,0 +1,380 @@
+"""A team's library in PostgreSQL: who sees what, two machines of one owner, and a server that is
+not there, not ready or not allowed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from chat_loop.config import parse
+from chat_loop.errors import ConfigError, IndexUnavailable, SessionError
+from chat_loop.library import postgres as module
+from chat_loop.library.indexer import Indexer
+from chat_loop.library.library import Database, Library, SessionFilter
+from chat_loop.library.postgres import VERSION, PostgresIndex
+from chat_loop.library.search import search_all
+from chat_loop.library.semantic import SPACE, SemanticIndex, available
+from tests.support.index_tables import SEALED, fill, rows_of, up_to_date
+from tests.support.postgres_server import (
+    PostgresServer,
+    binaries_with_pgvector,
+    require_server,
+    temporary_server,
+)
+from tests.support.session_folders import session, write
+
+NUMBERS = itertools.count()
+PATIENCE = 60.0
+TABLES = "sessions", "exchanges", "sentences", "message_summaries", "vectors", "copies"
+
+
+class Team:
+    """A database, and the folders of its members."""
+
+    def __init__(self, server: PostgresServer, top: Path) -> None:
+        self.server, self.top = server, top
+        self.name = f"team{next(NUMBERS)}"
+        self.members = [f"{who}_{self.name}" for who in ("maker", "alice", "bob", "carol")]
+        server.database(self.name, *self.members)
+        with self.index("maker"):
+            pass  # nobody is a member of the role that makes the tables
+
+    def url(self, who: str, **password: str) -> str:
+        return self.server.url(self.name, f"{who}_{self.name}", **password)
+
+    def folder(self, name: str) -> Path:
+        folder = self.top / name
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    @contextmanager
+    def library(self, who: str, folder: str = "") -> Iterator[Library]:
+        place = self.folder(folder or who)
+        with closing(Library(place, thorough=True, database=Database(self.url(who)))) as library:
+            yield library
+
+    @contextmanager
+    def index(self, who: str, folder: str = "") -> Iterator[PostgresIndex]:
+        with closing(PostgresIndex(self.folder(folder or who), self.url(who))) as index:
+            yield index
+
+    def listed(self, who: str, folder: str = "") -> list[tuple[str, str]]:
+        with self.library(who, folder) as library:
+            rows, _ = library.rows(fold=False)
+            assert library.trouble == ""
+            return sorted((row.id, row.owner.partition("_")[0]) for row in rows)
+
+    def grant(self, owner: str, to: str, verb: str = "GRANT {} TO {}") -> None:
+        self.server.run(verb.format(f"{owner}_{self.name}", f"{to}_{self.name}"))
+
+
+@pytest.fixture(name="team")
+def _team(postgres: PostgresServer, tmp_path: Path) -> Team:
+    return Team(postgres, tmp_path)
+
+
+def found(library: Library, words: str) -> list[tuple[str, str]]:
+    hits = search_all(library, words, SessionFilter(), 5)
+    return [(hit.row.id, hit.row.owner.partition("_")[0]) for hit in hits]
+
+
+# Who sees what.
+
+
+def test_a_row_is_seen_by_its_owner_and_by_whom_the_owners_role_was_granted_to(team: Team) -> None:
+    write(team.folder("alice"), session("plan", 2, text="The heron is blue."), 1)
+    write(team.folder("bob"), session("notes", 1, text="The otter is brown."), 2)
+    assert team.listed("alice") == [("plan", "")]
+    assert team.listed("bob") == [("notes", "")]
+    team.grant("alice", to="bob")
+    assert team.listed("bob") == [("notes", ""), ("plan", "alice")]
+    assert team.listed("alice") == [("plan", "")]
+    assert team.listed("carol") == []
+    with team.library("bob") as library:
+        assert set(found(library, "heron")) == {("plan", "alice")}
+        stored = library.session("plan")
+        assert stored is not None
+        assert [one.query.text for one in stored.exchanges] == [
+            "The heron is blue. (1)",
+            "The heron is blue. (2)",
+        ]
+        assert library.session("nothing") is None
+    with team.library("carol") as library:
+        assert found(library, "heron otter") == []
+    team.grant("bob", to="carol")  # a member of a member
+    assert team.listed("carol") == [("notes", "bob"), ("plan", "alice")]
+    team.grant("alice", to="bob", verb="REVOKE {} FROM {}")
+    assert team.listed("carol") == [("notes", "bob")]
+
+
+def test_the_database_itself_guards_every_table(team: Team) -> None:
+    """Also against statements that are none of the program's, and for the maker of the tables."""
+    for who in ("alice", "bob"):
+        fill(team.folder(who), 3)
+        team.listed(who)
+        with team.index(who) as index:
+            bare = [content for content, *_ in index.unembedded(SPACE, 99)]
+            index.keep_vectors([(content, SPACE, bytes(384)) for content in bare])
+    with team.index("bob") as bob, team.index("maker") as maker:
+        for table in TABLES:
+            assert bob.ask(f"SELECT DISTINCT owner::text FROM {table}") == [(bob.owner,)]
+            if table != "sentences":  # the words alone are open to the maker
+                assert maker.ask(f"SELECT count(*) FROM {table}") == [(0,)]
+    team.grant("alice", to="bob")
+    word = "to_tsquery('chat_loop.words', 'monad')"
+    for who, count in (("carol", 0), ("alice", 6), ("bob", 12)):  # the functions that see all words
+        with team.index(who) as index:
+            assert index.ask(f"SELECT holding({word}, 99)") == [(count,)]
+            found = f"SELECT count(*) FROM matching(ARRAY[{word}], '{{1}}', NULL, 99)"
+            assert index.ask(found) == [(count,)]
+    with team.index("bob") as bob:
+        for table in TABLES[:-1]:
+            seen = bob.ask(f"SELECT count(DISTINCT owner) FROM {table}")
+            assert seen == [(2,)]
+            for change in (f"DELETE FROM {table}", f"UPDATE {table} SET owner = current_user"):
+                bob.ask("BEGIN")
+                bob.ask(f"{change} WHERE owner <> current_user")
+                assert bob.ask(f"SELECT count(DISTINCT owner) FROM {table}") == [(2,)]
+                bob.ask("ROLLBACK")
+            with pytest.raises(IndexUnavailable, match="administrator has to allow"):
+                bob.ask(f"UPDATE {table} SET owner = 'alice_{team.name}'")
+        with pytest.raises(IndexUnavailable, match="administrator has to allow"):
+            bob.ask("ALTER TABLE sessions DISABLE ROW LEVEL SECURITY")
+
+
+def test_a_session_that_somebody_shares_is_stored_once(team: Team) -> None:
+    for who in ("alice", "bob"):  # the files came through an object store, with other times
+        write(team.folder(who), session("plan", 2), 1 + len(who))
+    assert team.listed("alice") == [("plan", "")]
+    team.grant("alice", to="bob")
+    assert team.listed("bob") == [("plan", "alice")]
+    with team.index("bob") as index:
+        assert index.ask("SELECT count(*) FROM sessions") == [(1,)]
+        assert index.stale([]) == ([], {"plan"})
+    team.grant("alice", to="bob", verb="REVOKE {} FROM {}")
+    assert team.listed("bob") == [("plan", "")]  # from the file
+    team.grant("alice", to="bob")
+    write(team.folder("bob"), session("plan", 3), 9)
+    assert team.listed("bob") == [("plan", "")]  # it has gone on here
+    with team.index("bob") as index:
+        assert index.ask("SELECT count(*) FROM sessions") == [(2,)]
+        assert index.rows(["plan"])["plan"].queries == 3
+
+
+# Two machines of one owner.
+
+
+def test_what_another_machine_indexed_is_not_gone(team: Team) -> None:
+    write(team.folder("laptop"), session("one", 1, text="The heron is blue."), 1)
+    write(team.folder("server"), session("two", 1, text="The otter is brown."), 2)
+    assert team.listed("alice", "laptop") == [("one", "")]
+    for folder in ("server", "laptop", "server"):
+        assert team.listed("alice", folder) == [("one", ""), ("two", "")]
+    with team.library("alice", "server") as library:
+        assert found(library, "heron") == [("one", "")]
+    (team.folder("laptop") / "one.md").unlink()
+    assert team.listed("alice", "server") == [("one", ""), ("two", "")]
+    assert team.listed("alice", "laptop") == [("two", "")]
+
+
+def test_a_session_that_is_on_two_machines_is_gone_when_both_have_deleted_it(team: Team) -> None:
+    for folder, changed in (("laptop", 1), ("server", 2)):
+        write(team.folder(folder), session("one", 1), changed)
+        team.listed("alice", folder)
+    for folder in ("laptop", "server"):  # nothing is read again and again
+        with team.library("alice", folder) as library:
+            assert library.update_index() == 0
+    (team.folder("laptop") / "one.md").unlink()
+    assert team.listed("alice", "laptop") == [("one", "")]
+    (team.folder("server") / "one.md").unlink()
+    assert team.listed("alice", "server") == []
+
+
+def test_erased_sessions_are_gone_from_all_folders(team: Team) -> None:
+    for folder in ("laptop", "server"):
+        write(team.folder(folder), session("one", 1, text="The code is heron."), 1)
+        team.listed("alice", folder)
+    (team.folder("laptop") / "one.md").unlink()
+    database = Database(team.url("alice"))
+    database.erase(team.folder("laptop"), ["one"])
+    assert team.listed("alice", "laptop") == []
+    with pytest.raises(SessionError, match="may still have the words"):
+        Database("postgresql:///x?host=/nowhere").erase(team.top, ["one"])
+
+
+# Very many sessions.
+
+
+def test_a_page_is_the_same_whether_all_sessions_are_looked_at_or_few(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(team.folder("alice"), 40)
+    write(team.folder("alice"), session("lone", 1, text="Heron?"), 99)
+    wanted = (None, SessionFilter(words="heron"), SessionFilter(words="#work"))
+
+    def pages() -> list[object]:
+        with team.library("alice") as library:
+            return [
+                [library.rows(limit, wanted=one, fold=fold)[0] for limit in (1, 3, 20)]
+                for one in wanted
+                for fold in (True, False)
+            ] + [library.listed(), library.rows(5)[1]]
+
+    expected = pages()
+    monkeypatch.setattr(module, "MANY", 5)
+    monkeypatch.setattr("chat_loop.library.library.EXAMINED", 2)
+    assert pages() == expected
+
+
+# Meaning.
+
+
+@pytest.mark.skipif(not available(), reason="searching by meaning is not installed")
+@pytest.mark.parametrize("has_pgvector", [False, True])
+def test_what_is_said_in_other_words_is_found_with_the_vectors_of_another_machine(
+    tmp_path: Path, has_pgvector: bool
+) -> None:
+    require_server(with_pgvector=has_pgvector)
+    said = (
+        "The heron catches fish in the pond.",
+        "My car needs a new engine.",
+        "How do I bake bread with yeast?",
+    )
+    with temporary_server(binaries_with_pgvector() if has_pgvector else None) as server:
+        team = Team(server, tmp_path)
+        if has_pgvector:
+            server.run("CREATE EXTENSION vector", team.name)
+        with team.index("maker") as index:
+            found = index.ask("SELECT to_regclass('passages') IS NOT NULL")
+            assert found == [(has_pgvector,)]
+        for number, text in enumerate(said):
+            sealed = session(f"s{number}", 1, text=text, seal=SEALED)
+            write(team.folder("alice"), sealed, number)
+        semantic, database = SemanticIndex(), Database(team.url("alice"))
+        with closing(up_to_date(team.folder("alice"))) as local:
+            while semantic.embed_batch(local):
+                pass
+        indexer = Indexer(team.folder("alice"), database=database)
+        indexer.start()
+        assert indexer.idle.wait(PATIENCE)
+        indexer.close()
+        team.grant("alice", to="bob")
+        for who, hits in (("alice", ["s2"]), ("bob", ["s2"]), ("carol", [])):
+            with team.library(who) as library:
+                related = search_all(library, "a loaf", SessionFilter(), 5, semantic)
+                assert [hit.row.id for hit in related if hit.related] == hits
+
+
+# A server that does not do what it should.
+
+
+def sentence(url: str, folder: Path) -> str:
+    """The sentence about a library that cannot be used; the list comes from the folder."""
+    fill(folder, 3)
+    with closing(Library(folder, thorough=True, database=Database(url))) as library:
+        assert len(rows_of(library)) == 1
+        trouble = library.trouble
+        assert found(library, "monad")
+        assert library.trouble == ""  # it is said once
+        return trouble
+
+
+HIDDEN = "s3cret"
+
+
+def test_a_server_that_does_not_answer_is_said_once(tmp_path: Path) -> None:
+    text = sentence(f"postgresql://alice:{HIDDEN}@127.0.0.1:1/team", tmp_path)
+    assert text.startswith("The library postgresql://127.0.0.1:1/team cannot be used now: ")
+    assert text.endswith("This machine's own index is used.")
+    assert HIDDEN not in text
+
+
+@pytest.mark.parametrize("url", ["postgresql://a:s3cret@[::1/x", "postgresql://a:s3cret@h:p/x?y=z"])
+def test_a_url_that_is_none(tmp_path: Path, url: str) -> None:
+    text = sentence(url, tmp_path)
+    assert "a URL that PostgreSQL does not understand" in text
+    assert HIDDEN not in text
+
+
+def test_a_role_that_may_make_no_tables_is_told(team: Team, tmp_path: Path) -> None:
+    team.server.run(f"CREATE DATABASE bare_{team.name}")
+    url = team.server.url(f"bare_{team.name}", f"alice_{team.name}", password=HIDDEN)
+    text = sentence(url, tmp_path / "here")
+    assert "its administrator has to allow it (docs/team.md)" in text
+    assert HIDDEN not in text
+
+
+def test_a_library_of_another_version(team: Team, tmp_path: Path) -> None:
+    fill(team.folder("alice"), 3)
+    fill(team.folder("bob"), 3)
+    assert len(team.listed("alice")) == 3
+    with team.index("maker") as index:
+        index.ask("UPDATE version SET number = %s", (VERSION + 1,))
+    assert "is of a newer version: update chat-loop" in sentence(team.url("bob"), tmp_path / "1")
+    team.server.run(f"UPDATE chat_loop.version SET number = {VERSION - 1}", team.name)
+    text = sentence(team.url("bob"), tmp_path / "2")
+    assert f"is of an older version: maker_{team.name} updates it" in text
+    assert team.listed("maker") == []  # it is made anew, and filled again by everybody
+    assert len(team.listed("alice")) == 3
+    assert len(team.listed("bob")) == 3
+
+
+def test_a_library_in_another_encoding(postgres: PostgresServer, tmp_path: Path) -> None:
+    make = "CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'"
+    postgres.run(make)
+    assert "has the encoding LATIN1, not UTF8" in sentence(postgres.url("latin"), tmp_path)
+
+
+def test_a_connection_that_breaks_is_opened_again(team: Team) -> None:
+    fill(team.folder("alice"), 3)
+    with team.library("alice") as library:
+        assert len(library.rows()[0]) == 1
+        team.server.run(
+            f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{team.name}'"
+        )
+        assert len(library.rows()[0]) == 1
+        assert "cannot be used now: terminating connection" in library.trouble
+        assert len(library.rows()[0]) == 1
+
+
+def test_what_a_transcript_may_hold_can_be_stored(team: Team) -> None:
+    text = "nul \x00 quote ' back \\ percent % %s 日本語 \U0001f600 " + "x" * 3_000 + " heron"
+    write(team.folder("alice"), session("odd", 1, text=text), 1)
+    assert team.listed("alice") == [("odd", "")]
+    with team.library("alice") as library:
+        for words in ("heron", "日本語", "back \\ ' quote", "percent %s"):
+            assert found(library, words) == [("odd", "")]
+
+
+# Settings.
+
+
+def test_the_setting_takes_a_url_and_never_repeats_it() -> None:
+    assert parse(b"library: postgresql://h/team", "c").library == "postgresql://h/team"
+    with pytest.raises(ConfigError) as caught:
+        parse(f"library: mysql://alice:{HIDDEN}@h/team".encode(), "c")
+    assert caught.value.message == "c: the top level: library must be postgresql://HOST/DATABASE."
+
+
+def test_nothing_is_loaded_without_the_setting(tmp_path: Path) -> None:
+    code = """
+import sys
+from pathlib import Path
+import chat_loop.interactive, chat_loop.headless, chat_loop.subcommands.sessions
+from chat_loop.library.library import Library, SessionFilter
+from chat_loop.library.search import search_all
+library = Library(Path(sys.argv[1]))
+print(len(library.rows()[0]), len(search_all(library, "monad", SessionFilter(), 5)))
+print([name for name in sys.modules if "psycopg" in name or name.endswith("library.postgres")])
+"""
+    fill(tmp_path, 3)
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert result.stdout.split("\n")[1] == "[]"

