@@ -195,7 +195,8 @@ class Conversation:
     @property
     def recalls(self) -> bool:
         """True when passages of the archive are attached to a query: for a model without tools."""
-        return self.options.attach_from_archive and not self.agent.calls_tools
+        saves = self.sessions.saves  # else there is no archive, and nothing may be indexed
+        return saves and self.options.attach_from_archive and not self.agent.calls_tools
 
     async def _recall(self, archive: Archive, number: int, text: str) -> None:
         """Attach what the archive has on a query."""

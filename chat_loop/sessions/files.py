@@ -72,7 +72,8 @@ class Files:
     def write_new(self, path: Path, data: bytes) -> None:
         """Write a new file, completely or, also on Ctrl-C, not at all. Raises FileExistsError."""
         descriptor = self.create(path)
-        try:
+        with contextlib.ExitStack() as undo:
+            undo.callback(self.remove, path)
             try:
                 rest = memoryview(data)
                 while rest:
@@ -80,9 +81,7 @@ class Files:
                 self.sync(descriptor)
             finally:
                 os.close(descriptor)
-        except (OSError, KeyboardInterrupt):
-            self.remove(path)
-            raise
+            undo.pop_all()
 
     def replace(self, path: Path, data: bytes) -> None:
         """Replace the file at `path` atomically: a crash leaves the old or the new file."""

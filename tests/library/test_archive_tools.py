@@ -16,7 +16,7 @@ from chat_loop.events import Event, Recalled
 from chat_loop.library.archive_tools import READ, SEARCH
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import ArchiveContext, Call, Result
-from chat_loop.values import Message, ToolCall, Window
+from chat_loop.values import Message, Request, ToolCall, Window
 from tests.support.scripted import ScriptedProvider
 from tests.support.scripted_chat import Clock, words
 
@@ -26,6 +26,10 @@ CHATTER = [
     f"Tell me something about sailing boats, part {part}."
     for part in ("one", "two", "three", "four", "five")
 ]
+
+
+def last_text(request: Request) -> str:
+    return request.messages[-1].text
 
 
 def conversation(
@@ -132,5 +136,6 @@ def test_what_was_found_takes_from_the_room_of_the_reply(tmp_path: Path) -> None
     asyncio.run(run())
     talk.close()
     assert [event for event in shown if isinstance(event, Recalled)] == [Recalled(("1.1",))]
-    assert SAID in provider.requests[-1].messages[-1].text
+    [asked] = [said for said in map(last_text, provider.requests) if said.startswith(question)]
+    assert SAID in asked
     assert room(4_000) < talk.budget.used < room(4_000) + recall_room(4_000)

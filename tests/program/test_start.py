@@ -330,7 +330,7 @@ def test_auto_resume(tmp_path: Path, how: str) -> None:
         (("--resume", "1", "-c"), "does not go with -r/--resume"),
         (("--new-session", "--resume"), "does not go with --new-session"),
         (("--continue", "providers"), "--continue and --resume start a chat"),
-        (("--resume", "-p", "x"), "With -p --resume needs one."),
+        (("--resume", "-p", "x"), "With -p, --resume needs a session."),
     ],
 )
 def test_what_does_not_go_together(tmp_path: Path, options: tuple[str, ...], message: str) -> None:
