@@ -42,6 +42,12 @@ def out(text: str | bytes) -> None:
         raise OutputError(error) from error
 
 
+def out_line(text: str, indent: int = 0) -> None:
+    """Write a line, wrapped on a terminal, with further ones indented. Raises OutputError."""
+    width = columns(unknown=0) - 1
+    out((wrapped(text, width, indent) if width > 0 else text) + "\n")
+
+
 def err(text: str) -> None:
     """Write printable text to standard error, at a terminal's width; ignore failures."""
     width = columns(sys.stderr, unknown=0) - 1

@@ -226,7 +226,8 @@ class Composer(Reader):
         if not isinstance(entry, Entry):
             raise entry
         self._last_entry = entry
-        lines = printable(entry.text).split("\n")
+        columns = self._output.get_size().columns
+        lines = wrapped(entry.text, max(columns - len(PROMPT), 10), 0).split("\n")
         prompt = styled(PROMPT, PROMPT_STYLE)
         self._screen.write(prompt + f"\n{' ' * len(PROMPT)}".join(lines) + "\n")
         typed = entry.text

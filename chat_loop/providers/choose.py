@@ -29,7 +29,7 @@ LOCAL_CONTEXT = 8192  # tokens to load an embedded model with, unless the config
 SETUP_HINT = """Ways to get one:
   export ANTHROPIC_API_KEY=...  or  export OPENAI_API_KEY=...
   start Ollama, LM Studio, llama-server or vLLM on this machine
-  chat-loop models install       (an embedded model: no key, no network afterwards)
+  chat-loop models install       (an embedded model, which needs no key)
   chat-loop --model compatible:MODEL --base-url URL
   chat-loop providers            (all of them, and what each still needs)
 To look around without one: chat-loop tour"""

@@ -25,9 +25,8 @@ from chat_loop import __version__, errors
 from chat_loop.config import Config, Paths, expand_home, find_paths, load_config
 from chat_loop.display import plain
 from chat_loop.display.rows import unlisted_text
-from chat_loop.display.text import one_line, wrapped
+from chat_loop.display.text import one_line
 from chat_loop.errors import install_hint
-from chat_loop.input.start import columns
 from chat_loop.library.index import stale_count
 from chat_loop.library.library import Database
 from chat_loop.plugins import Plugins
@@ -74,14 +73,14 @@ problem = partial(Finding, "problem")
 
 def run(options: argparse.Namespace) -> int:
     """Print each finding as soon as it is made; return 1 when there is a problem."""
-    width, report = columns(unknown=0), []
+    report = []
     for finding in findings(options):
         report.append(finding)
         text, hint = one_line(finding.text, 1_000), one_line(finding.hint, 1_000)
         lines = [f"{SIGNS[finding.state]} {finding.name:<15} {text}"]
         lines += [f"{'':18}→ {hint}"] if hint else []
         for line in () if options.as_json else lines:
-            plain.out((wrapped(line, width - 1, 18) if width else line) + "\n")
+            plain.out_line(line, 18)
     states = [finding.state for finding in report]
     problems, warnings = states.count("problem"), states.count("warning")
     if options.as_json:

@@ -8,10 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from chat_loop.config import Config, Paths
-from chat_loop.display.plain import Meter, err, out
-from chat_loop.display.text import wrapped
+from chat_loop.display.plain import Meter, err, out, out_line
 from chat_loop.errors import ModelError, install_hint
-from chat_loop.input.start import columns
 from chat_loop.providers.models import store
 from chat_loop.providers.models.install import install
 from chat_loop.providers.models.store import CATALOGUE, EmbeddedModel
@@ -30,12 +28,12 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
             state = "installed" if store.is_installed(directory, model) else ""
             state += " (recommended)" if model.recommended else ""
             out(f"{model.name:<20} {figures} {state}\n")
-        out(f"\nThey are in {directory}; any other .gguf file works as --model local:PATH.\n")
+        out_line(f"\nThey are in {directory}; any other .gguf file works as --model local:PATH.")
     elif options.action == "install":
         fetch(store.find(options.name) if options.name else CHOICES[0], directory)
     else:
         freed = size_text(store.remove(directory, options.name))
-        out(f"Removed {options.name}: {freed} freed.\n")
+        out_line(f"Removed {options.name}: {freed} freed.")
     return 0
 
 
@@ -54,7 +52,8 @@ def ensure_installed(directory: Path) -> str:
     for number, model in offered.items():
         mark = " (recommended)" if model.recommended else ""
         lines.append(f"  {number}  {model.title}, {size_text(model.size)}, {model.licence}{mark}")
-    out("".join(f"{wrapped(line, columns() - 1, 5)}\n" for line in lines))
+    for line in lines:
+        out_line(line, 5)
     out("Number [1], or n for none: ")
     answer = sys.stdin.readline().strip().lower()
     chosen = offered.get("1" if answer in ("", "y", "yes") else answer)
@@ -66,7 +65,7 @@ def ensure_installed(directory: Path) -> str:
 
 def fetch(model: EmbeddedModel, directory: Path) -> None:
     """Install a model, with progress on a terminal. Raises ModelError."""
-    out(f"{model.title}, {size_text(model.size)}. {model.notice}\n")
+    out_line(f"{model.title}, {size_text(model.size)}. {model.notice}")
     if find_spec("xllamacpp") is None:
         err(f"The package xllamacpp, which runs it, is missing: {install_hint('local')}")
     meter = Meter()
@@ -74,4 +73,4 @@ def fetch(model: EmbeddedModel, directory: Path) -> None:
         path = install(model, directory, meter.show)
     finally:
         meter.end()
-    out(f"Installed in {path}. Use it with --local, or --model local:{model.name}.\n")
+    out_line(f"Installed in {path}. Use it with --local, or --model local:{model.name}.")

@@ -15,7 +15,7 @@ from msgspec.structs import asdict, replace
 from chat_loop.commands.references import find_session, require_file
 from chat_loop.config import Config, Paths
 from chat_loop.display import rows as drawn
-from chat_loop.display.plain import Meter, err, out, out_json
+from chat_loop.display.plain import Meter, err, out, out_json, out_line
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, SaveError, SessionError, SessionNotFound, UsageError
 from chat_loop.input.start import columns
@@ -248,9 +248,9 @@ class SessionActions:
                 related = " · related" if hit.related else ""
                 owner = f" · {one_line(row.owner, 40)}" if row.owner else ""
                 at = f"query {query.number} · {query.at:%Y-%m-%d %H:%M}{owner}{related}"
-                out(f"{hit.listed or '':>4}  {one_line(row.name, 80)} · {row.id} · {at}\n")
+                out_line(f"{hit.listed or '':>4}  {one_line(row.name, 80)} · {row.id} · {at}", 6)
                 for who, text in excerpts:
-                    out(f"      {who.lower()}: {one_line(text, 600)}\n")
+                    out_line(f"      {who.lower()}: {one_line(text, 600)}", 6)
         if options.as_json:
             out_json(rows)
         return int(not hits)
