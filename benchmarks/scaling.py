@@ -26,6 +26,7 @@ from typing import TypeVar
 import psycopg
 from msgspec import Struct
 
+from benchmarks.support.postgres_server import PostgresServer, binaries, temporary_server
 from benchmarks.support.results import NotMeasured, Results, Settings
 from chat_loop.library.engine import Engine, IndexedExchange, IndexedSession, columns_of
 from chat_loop.library.index import FILE, Index
@@ -36,7 +37,6 @@ from chat_loop.library.terms import lines
 from chat_loop.sessions.records import Header, Query, Reply, Seal, Session, SessionRow, Summary
 from chat_loop.sessions.writer import render
 from chat_loop.values import Usage
-from tests.support.postgres_server import PostgresServer, binaries, temporary_server
 
 SIZES, SQLITE_SIZES = (10_000, 100_000), (10_000, 100_000)
 OWNERS, POOL, ROUNDS, PAGE = 20, 10_000, 5, 20

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import settings
 
 from benchmarks.support.loopback import Loopback
-from tests.support.postgres_server import PostgresServer, require_server, temporary_server
+from benchmarks.support.postgres_server import PostgresServer, temporary_server
+from tests.support.engines import require_server
 
 # How long an example takes is the machine's affair. A failure says how to repeat it.
 settings.register_profile("tests", deadline=None, print_blob=True)

@@ -137,6 +137,7 @@ def test_sessions_are_listed_and_shown(tmp_path: Path) -> None:
         "cost": 0.0,
         "parent": None,
         "merged": None,
+        "owner": None,
         "depth": 1,
         "compacted": False,
         "mode": "print",

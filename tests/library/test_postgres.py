@@ -13,6 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.support.postgres_server import (
+    PostgresServer,
+    binaries_with_pgvector,
+    temporary_server,
+)
 from chat_loop.config import parse
 from chat_loop.errors import ConfigError, IndexUnavailable, SessionError
 from chat_loop.library import postgres as module
@@ -21,13 +26,8 @@ from chat_loop.library.library import Database, Library, SessionFilter
 from chat_loop.library.postgres import VERSION, PostgresIndex
 from chat_loop.library.search import search_all
 from chat_loop.library.semantic import SPACE, SemanticIndex, available
+from tests.support.engines import require_server
 from tests.support.index_tables import SEALED, fill, rows_of, up_to_date
-from tests.support.postgres_server import (
-    PostgresServer,
-    binaries_with_pgvector,
-    require_server,
-    temporary_server,
-)
 from tests.support.session_folders import session, write
 
 NUMBERS = itertools.count()

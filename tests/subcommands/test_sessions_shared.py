@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.support.postgres_server import PostgresServer, temporary_server
 from tests.support.headless import ECHO, run
-from tests.support.postgres_server import PostgresServer, temporary_server
 from tests.support.session_folders import session, write
 from tests.support.sessions_command import failure, output
 

