@@ -105,7 +105,7 @@ async def live(folder: Path, exchanges: int, step: int, options: Options = OPTIO
 
 def sample(number: int, compactions: int, seconds: float) -> Sample:
     """Return what the process holds now."""
-    for cache in (ledger.read, exact.normalize):  # they are bounded
+    for cache in (ledger.read, ledger.read_clean, exact.normalize):  # they are bounded
         cache.cache_clear()
     re.purge()
     gc.collect()

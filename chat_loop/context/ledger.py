@@ -163,7 +163,7 @@ def collect(exchanges: Iterable[Exchange], redactor: Redactor | None = None) -> 
     for exchange in exchanges:
         query, reply = exchange.query.text, exchange.reply.text if exchange.reply else ""
         pasted, query, reply = len(query) > OWN_WORDS, _clip(query), _clip(reply)
-        said = _read_clean(query, reply, pasted)
+        said = read_clean(query, reply, pasted)
         if said is None:
             said = tuple(_read_exchange(redactor(query), redactor(reply), pasted))
         for speaker, sentence in said:
@@ -193,7 +193,7 @@ _Said = tuple[tuple[Speaker, ParsedSentence], ...]
 
 
 @lru_cache(maxsize=1024)  # a context is read in the background before it is compacted
-def _read_clean(query: str, reply: str, pasted: bool) -> _Said | None:
+def read_clean(query: str, reply: str, pasted: bool) -> _Said | None:
     """Return the same as `_read_exchange`; None when the texts may hold secrets."""
     if not (is_clean(query) and is_clean(reply)):
         return None

@@ -129,7 +129,8 @@ def entered(terminal: PtyChat, line: str, *, dumb: bool) -> None:
     terminal.send(line)
     terminal.wait_for(line[-1:], PATIENCE, output=True)
     terminal.send("\r")
-    entered = re.compile(rf"You: (\x1b\[0m)?{re.escape(line)}\r\n")
+    words = r"(?: |\r\n +)".join(map(re.escape, line.split(" ")))  # long lines are wrapped
+    entered = re.compile(rf"You: (\x1b\[0m)?{words}\r\n")
     terminal.wait_for(entered, PATIENCE, output=True)
     terminal.wait_for(re.compile(r"^You:$", re.MULTILINE), PATIENCE)
 
