@@ -1,4 +1,4 @@
-"""What the library needs of an index, whichever engine stores it, and the values that pass."""
+"""The interface of an index, whichever engine stores it, and the values that it takes and gives."""
 
 from __future__ import annotations
 
