@@ -299,6 +299,8 @@ class Interactive:
         switch_seconds = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH_SECONDS)
         try:
+            # certifi's and importlib.metadata's first imports of it, in two threads, are a deadlock
+            import_module("importlib.resources")
             with contextlib.suppress(ChatLoopError):  # the first request reports it
                 agent.provider.warm()
             self._display.load()

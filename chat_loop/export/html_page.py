@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 from html import escape
-from importlib.resources import files
+from pathlib import Path
 from string import Template
 
 from chat_loop import values
@@ -27,9 +27,8 @@ from chat_loop.values import Usage, one_line
 
 _MAX_TITLE = 80
 _MAX_ENTRY = 70
-_FOLDER = files("chat_loop.export")
-STYLE = _FOLDER.joinpath("page.css").read_text("utf-8")
-_PAGE = Template(_FOLDER.joinpath("page.html").read_text("utf-8"))
+STYLE = Path(__file__).with_name("page.css").read_text("utf-8")
+_PAGE = Template(Path(__file__).with_name("page.html").read_text("utf-8"))
 
 
 def html_page(chain: Sequence[LoadedSession], images: Mapping[str, bytes]) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -152,9 +152,8 @@ def related(term: Term, word: str) -> float:
 @cache
 def _word_list(name: str) -> frozenset[str]:
     """Return the folded words of a list: function words, or those that requests begin with."""
-    return frozenset(
-        words(files("chat_loop.library").joinpath(f"data/{name}.txt").read_text("utf-8"))
-    )
+    path = Path(__file__).parent / "data" / f"{name}.txt"
+    return frozenset(words(path.read_text("utf-8")))
 
 
 def _is_unspaced(text: str) -> bool:

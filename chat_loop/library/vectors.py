@@ -11,7 +11,6 @@ import gzip
 import hashlib
 from collections.abc import Collection, Mapping
 from functools import cache
-from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -76,7 +75,7 @@ def load(path: Path | None = None, *, once: bool = False) -> Embedder:
 @cache
 def _tokenizer() -> Any:
     """Return BERT's tokenizer for lower case; `data/NOTICE.md` says where its list is from."""
-    packed = files("chat_loop.library").joinpath("data/vocab.txt.gz").read_bytes()
+    packed = (Path(__file__).parent / "data" / "vocab.txt.gz").read_bytes()
     listed = gzip.decompress(packed).decode().rstrip("\n").split("\n")
     pieces = {piece: number for number, piece in enumerate(listed)}
     tokenizer = Tokenizer(WordPiece(pieces, unk_token="[UNK]", max_input_chars_per_word=100))

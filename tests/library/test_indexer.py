@@ -4,6 +4,8 @@ in the way.
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -203,3 +205,18 @@ def test_a_search_finds_what_was_just_said(tmp_path: Path) -> None:
     found = run(tmp_path, "sessions", "search", "gateway port", "--text")
     assert b"port 5432" in found.stdout
     same_as_from_the_file(tmp_path / "sessions")
+
+
+def test_the_thread_does_not_import_what_plugins_import_at_the_same_time() -> None:
+    """Two threads that first import `importlib.resources` and `importlib.metadata` at once can end
+    in a deadlock, which Python 3.11 raises in one of them.
+    """
+    code = """
+import sys
+import msgspec
+before = {name for name in sys.modules if name.startswith("importlib.resources")}
+from chat_loop.library import index, refresh
+print(sorted({name for name in sys.modules if name.startswith("importlib.resources")} - before))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
