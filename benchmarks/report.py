@@ -16,9 +16,12 @@ from benchmarks import figures
 from benchmarks.dots import Row, svg
 from benchmarks.registry import BENCHMARKS
 from benchmarks.support.results import (
+    GOALS_IMPORT_MS,
     RESULTS,
+    Machine,
     Measure,
     Result,
+    at_pace_of_goals,
     goal,
     number,
     range_of,
@@ -181,6 +184,10 @@ The benchmarks drive the real program in a pseudo-terminal, against a server on 
 a measurement, and take turns with what they compare. A number is the **median** of the samples, with the lowest and the highest of them: there
 are often only three to fifteen, too few for quartiles, and what else runs on the machine shows in the highest. Each result has all its samples.
 A ratio or a difference is that of two samples of the same round, so that both saw the same machine.
+
+The goals in milliseconds were set on a quiet machine where `import prompt_toolkit` takes {goals_import:.0f} ms. A run measures that, too, before and
+after. A goal is judged by what was measured; beside a missed one stands what it would be **there**, on the machine of the goals, if all its time
+grew like that import.
 """
 
 
@@ -209,7 +216,8 @@ def text(results: dict[str, Result], folder: Path, page: Path) -> str:
     relative = os.path.relpath(folder, page.parent)
     base = "" if relative == os.curdir else f"{relative}/"
     reasons = tomllib.loads(MISSES.read_text("utf-8"))
-    parts = [HEAD.format(folder=f"[`benchmarks/results/`]({base})"), *goals(results, base, reasons)]
+    head = HEAD.format(folder=f"[`benchmarks/results/`]({base})", goals_import=GOALS_IMPORT_MS)
+    parts = [head, *goals(results, base, reasons)]
     if (folder / PICTURE).exists():
         parts.append(f"![Each goal as 100 %, and what was reached]({base}{PICTURE})\n")
     parts += misses(results, reasons)
@@ -233,13 +241,15 @@ def goals(
             if result is None or measure is None:
                 yield f"| {name} | | not measured | | | `{promise.benchmark}` |"
             else:
-                yield f"| {name} | {cells(measure)} | {source(result, base)} |"
+                yield f"| {name} | {cells(measure, result.origin.machine)} | {source(result, base)} |"
     yield ""
 
 
-def cells(measure: Measure) -> str:
+def cells(measure: Measure, machine: Machine) -> str:
     """Return the cells of a goal, the median, the range and the verdict."""
     verdict = {None: "", True: "met", False: "**missed**"}[measure.met]
+    if scaled := at_pace_of_goals(measure, machine):
+        verdict += f", there {scaled}"
     spread = range_of(measure) if len(measure.samples) > 1 else ""
     median = number(measure.median, measure.unit)
     return " | ".join((goal(measure), median, spread, verdict))
@@ -261,6 +271,8 @@ def misses(results: dict[str, Result], reasons: dict[str, dict[str, str]]) -> It
         reason = reasons.get(result.benchmark, {}).get(name, UNEXPLAINED)
         measure = result.measures[name]
         reached = f"{number(measure.median, measure.unit)} instead of {goal(measure)}"
+        if scaled := at_pace_of_goals(measure, result.origin.machine):
+            reached += f" ({scaled} on the machine of the goals)"
         yield f"- **{result.benchmark}, {name}**: {reached}. {reason}"
     yield ""
 
@@ -315,10 +327,13 @@ def details(results: dict[str, Result], base: str) -> Iterator[str]:
             yield f"{benchmark.description}: not measured.\n"
             continue
         machine = result.origin.machine
+        pace = (
+            f"; `import prompt_toolkit` in {machine.import_ms:.0f} ms" if machine.import_ms else ""
+        )
         yield (
             f"{benchmark.description}. {source(result, base)}; {result.seconds:.0f} s on {machine.cores} cores "
             f"({machine.processor}, {machine.system.split('-')[0]}), load {machine.load_average[0]:g}; "
-            f"Python {result.origin.versions['python']}.\n"
+            f"Python {result.origin.versions['python']}{pace}.\n"
         )
         measures = result.measures
         judged = {what: one for what, one in measures.items() if one.met is not None}
@@ -329,7 +344,7 @@ def details(results: dict[str, Result], base: str) -> Iterator[str]:
         if shown:
             yield "| | goal | median | lowest to highest | |"
             yield "|---|---|---|---|---|"
-            yield from (f"| {what} | {cells(one)} |" for what, one in shown.items())
+            yield from (f"| {what} | {cells(one, machine)} |" for what, one in shown.items())
             yield ""
         for what, reason in result.not_measured.items():
             yield f"- {what}: not measured. {reason}"

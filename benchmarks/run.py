@@ -11,29 +11,45 @@ import signal
 import sys
 import time
 from pathlib import Path
+from statistics import median
 
 import msgspec
 from msgspec.structs import replace
 
 from benchmarks.registry import BENCHMARKS
-from benchmarks.support.results import NotMeasured, Result, Results, Settings, keep, origin
+from benchmarks.support.results import (
+    NotMeasured,
+    Result,
+    Results,
+    Settings,
+    import_times,
+    keep,
+    origin,
+)
 
 MET, MISSED, NOT_MEASURED = 0, 1, 4
 
 
 def main(name: str, folder: Path, settings: Settings) -> int:
     """Run a benchmark and write `FOLDER/NAME.json`; return the exit code."""
-    started, begun = time.perf_counter(), origin()
+    begun, before = origin(), import_times()
+    started = time.perf_counter()
     results = Results()
     try:
         BENCHMARKS[name].run(results, settings)
     except NotMeasured as reason:
         print(f"  not measured: {reason}", flush=True)
         return NOT_MEASURED
+    seconds = round(time.perf_counter() - started, 1)
+    import_ms = round(median([*before, *import_times()]), 1)
     result = Result(
         benchmark=name,
-        origin=replace(begun, versions=begun.versions | results.versions),
-        seconds=round(time.perf_counter() - started, 1),
+        origin=replace(
+            begun,
+            versions=begun.versions | results.versions,
+            machine=replace(begun.machine, import_ms=import_ms),
+        ),
+        seconds=seconds,
         measures=results.measures,
         not_measured=results.not_measured,
     )

@@ -8,6 +8,8 @@ import argparse
 import os
 import platform
 import subprocess
+import sys
+import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
@@ -29,13 +31,21 @@ WRITTEN = ("benchmarks/results", "benchmarks/factchain/curve.svg", "docs", "READ
 RESULTS = Path(__file__).resolve().parent.parent / "results"
 
 
-class Machine(Struct, frozen=True):
-    """The computer of a run, and its load averages at the end of the run."""
+GOALS_IMPORT_MS = 129.0
+"""What `import prompt_toolkit` takes on the machine for which the goals in milliseconds were set."""
+PACE_ROUNDS = 5
+
+
+class Machine(Struct, frozen=True, omit_defaults=True):
+    """The computer of a run, its load averages at the beginning of the run, and how long a new
+    Python takes for `import prompt_toolkit`: the median of before and after the run.
+    """
 
     system: str
     processor: str
     cores: int | None
     load_average: list[float]
+    import_ms: float | None = None
 
 
 class Origin(Struct, frozen=True):
@@ -75,6 +85,13 @@ class Result(Struct, frozen=True, kw_only=True):
     def missed(self) -> list[str]:
         """The names of the measures that miss their goals."""
         return [name for name, measure in self.measures.items() if measure.met is False]
+
+
+def at_pace_of_goals(measure: Measure, machine: Machine) -> str:
+    """Return a missed goal's time as it would be on the machine of the goals; empty without one."""
+    if measure.met is not False or measure.unit not in ("ms", "s") or machine.import_ms is None:
+        return ""
+    return number(measure.median * GOALS_IMPORT_MS / machine.import_ms, measure.unit)
 
 
 class NotMeasured(Exception):
@@ -213,6 +230,18 @@ def origin() -> Origin:
     )
     date = datetime.now(UTC).isoformat(timespec="seconds")
     return Origin(commit=commit(), date=date, machine=machine, versions=versions)
+
+
+def import_times() -> list[float]:
+    """Return the milliseconds that new Pythons take, one after the other, to import
+    prompt_toolkit.
+    """
+    times = []
+    for _ in range(PACE_ROUNDS):
+        begun = time.perf_counter()
+        subprocess.run([sys.executable, "-c", "import prompt_toolkit"], check=True)
+        times.append(1000 * (time.perf_counter() - begun))
+    return times
 
 
 def commit() -> str:

@@ -12,13 +12,14 @@ from statistics import median
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from benchmarks import report
 from benchmarks.__main__ import main
 from benchmarks.dots import OTHER, OWN
 from benchmarks.registry import BENCHMARKS
 from benchmarks.support.processes import kill_descendants
-from benchmarks.support.results import Result, Results, keep, origin, read
+from benchmarks.support.results import GOALS_IMPORT_MS, Result, Results, keep, origin, read
 
 TOP = Path(__file__).parents[2]
 PATIENCE_SECONDS = 60
@@ -58,6 +59,7 @@ def test_a_benchmark_writes_its_result_and_the_report(tmp_path: Path) -> None:
     assert code == (1 if result.missed else 0)
     assert result.origin.date  # git, which tells the commit, does not know every copy
     assert {"python", "rich"} <= {*result.origin.versions}
+    assert result.origin.machine.import_ms
     ratio = result.measures["CPU / bare client, prose, 4,000 tokens"]
     assert (ratio.unit, ratio.at_most, len(ratio.samples)) == ("×", 2.0, 1)
     assert ratio.met is (ratio.median <= 2.0)
@@ -158,6 +160,22 @@ def test_the_report_compares_programs_and_names_misses(tmp_path: Path) -> None:
     assert "- **peers, prompt drawn / codex**: 0.7 × instead of ≤ 0.5 ×. Not explained" in page
     picture = (tmp_path / "peers-1.svg").read_text("utf-8")
     assert picture.count(OWN) == picture.count(OTHER) > 0
+
+
+def test_a_missed_time_is_also_given_for_the_machine_of_the_goals(tmp_path: Path) -> None:
+    results = Results()
+    results.add("list 10,000, beyond --version", [240.0], "ms", at_most=100.0)
+    results.add("list 20 of 10,000, beyond --version", [99.0], "ms", at_most=100.0)
+    slow = replace(origin(), machine=replace(origin().machine, import_ms=2 * GOALS_IMPORT_MS))
+    result = Result(
+        benchmark="library", origin=slow, seconds=1.0, measures=results.measures, not_measured={}
+    )
+    keep(tmp_path / "library.json", result)
+    report.write(tmp_path, tmp_path / "page.md")
+    page = (tmp_path / "page.md").read_text("utf-8")
+    assert "beyond --version | ≤ 100 ms | 240 ms |  | **missed**, there 120 ms |" in page
+    assert "240 ms instead of ≤ 100 ms (120 ms on the machine of the goals)." in page
+    assert "beyond --version | ≤ 100 ms | 99 ms |  | met |" in page
 
 
 def test_each_committed_result_is_of_a_benchmark_and_agrees_with_its_samples() -> None:
