@@ -1,1 +1,1 @@
-"""The only door to the terminal's output: events and values become text here."""
+"""Terminal output: turns events and values into text."""

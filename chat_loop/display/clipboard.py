@@ -1,4 +1,4 @@
-"""The door to the clipboard: a program of the desktop's, or the terminal itself (OSC 52)."""
+"""Copies text to the clipboard with a desktop program, or through the terminal itself (OSC 52)."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from chat_loop.display.manager import DisplayManager
 from chat_loop.errors import UsageError
 from chat_loop.values import size_text
 
-LARGEST_FOR_TERMINAL = 74_994  # bytes: 100,000 characters as base64, where many terminals cut off
-SECONDS = 5.0  # the time limit of a clipboard program; they go to the background at once
+LARGEST_FOR_TERMINAL = 74_994  # bytes: 100,000 characters of base64, the limit of many terminals
+SECONDS = 5.0  # the time limit of a clipboard program, which should move to the background at once
 
 
 def programs(
     environment: Mapping[str, str], which: Callable[[str], str | None], platform: str
 ) -> list[tuple[str, ...]]:
-    """Return the clipboard commands that read text on standard input, the best first.
+    """Return the usable clipboard commands, best first. Each reads text from standard input.
 
-    Over SSH only tmux counts: the others would write to the clipboard of the remote machine.
+    Over SSH only tmux is usable: the others would write to the clipboard of the remote machine.
     """
     is_local = not (environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"))
     has_display = is_local and environment.get("DISPLAY")
@@ -38,9 +38,9 @@ def programs(
 
 
 def put(display: DisplayManager, text: str, environment: Mapping[str, str] = os.environ) -> str:
-    """Put a text into the clipboard; return how. Raises UsageError when nothing takes it."""
+    """Copy `text` to the clipboard and return a phrase that says how. Raises UsageError."""
     data = text.encode("utf-8", "replace")
-    # clip.exe knows UTF-16 by its byte order mark, and takes anything else for the code page's.
+    # clip.exe recognizes UTF-16 by its byte order mark, and reads all else in the code page.
     windows = text.replace("\n", "\r\n").encode("utf-16", "replace")
     for command in programs(environment, shutil.which, sys.platform):
         with contextlib.suppress(OSError, subprocess.SubprocessError):

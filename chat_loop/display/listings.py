@@ -1,4 +1,4 @@
-"""Saved sessions on the screen: lists, trees, search hits, and a session or an exchange to read."""
+"""Shows saved sessions: lists, trees, search hits, single sessions and exchanges."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chat_loop.sessions.records import Exchange, Query, Session, SessionRow
 from chat_loop.values import attached_text, counts_text, plural, when_text
 
 MAX_TEXT = 2_000
-"""Characters of a list of a summary, or a message, that are shown."""
+"""The most characters shown of a message, or of one list in a summary."""
 
 
 def show_sessions(
@@ -23,7 +23,7 @@ def show_sessions(
     now: datetime,
     cost: drawn.Cost | None = None,
 ) -> None:
-    """Show the numbered list, then how many `more` there are."""
+    """Show the numbered list, then say that there are `more` older sessions."""
     table = drawn.RowTable(rows, now, cost)
     for at in range(len(rows)):
         display.row(*table.line(at, display.console.width))
@@ -35,8 +35,8 @@ def show_sessions(
 def show_tree(
     display: DisplayManager, nodes: Sequence[tuple[SessionRow, str, bool]], here: str, now: datetime
 ) -> None:
-    """Show a chain with its branches, oldest first: each row, the lines before it, and True for
-    one that is already shown above. `here` is the id of the open session.
+    """Show a chain with its branches, oldest first. A node is a row, the tree lines before it, and
+    True if it is already shown above. `here` is the id of the open session.
     """
     numbers = {row.id: number for number, (row, _, again) in enumerate(nodes, 1) if not again}
     rows = {row.id: row for row, _, _ in nodes}
@@ -74,8 +74,8 @@ def show_hits(
     words: Sequence[str],
     now: datetime,
 ) -> None:
-    """Show the numbered hits, best first: row, query, True for one that is only related, and the
-    excerpts by speaker, in which the words are highlighted.
+    """Show the numbered hits, best first. A hit is a row, a query, True if it is only related, and
+    the excerpts by speaker, in which `words` are highlighted.
     """
     from rich.padding import Padding
     from rich.text import Text

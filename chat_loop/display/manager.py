@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 MAX_CALL = 160
-"""Characters of a tool call's arguments."""
+"""The most characters shown of a tool call's arguments."""
 MAX_VALUE = 60
-"""Characters of one argument, and of a result; the size of a longer result is shown as well."""
+"""The most characters shown of one argument or of a result. A longer result also shows its size."""
 
 _SUMMARY_USES = {
     "restored": " It replaces the extract.",
@@ -44,10 +44,11 @@ _SUMMARY_USES = {
 
 
 class DisplayManager:
-    """Writes to `out`; pipes and `plain` terminals get plain text.
+    """Writes to `out`. Pipes get plain text, and with `plain` so do terminals.
 
-    `resume_command()` is what the exit lines name. `show_blocks`: a compaction shows the summary
-    block. `markdown`: replies are rendered in the colors of `theme`; `wraps`: between words.
+    `resume_command()` returns the command that the exit lines name. `show_blocks` shows the summary
+    block of each compaction. `markdown` renders replies in the colors of `theme`; `wraps` breaks
+    their lines between words.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class DisplayManager:
         self.resume_command = resume_command
         self.show_blocks = show_blocks
         self.theme = theme if markdown and self._redraws else ""
-        """The theme of the next reply; empty where replies are not rendered."""
+        """The theme of the next reply; empty if replies are not rendered."""
         self._wraps = wraps
         self._reply = ReplyText(self._write_reply)
         self._in_reply = self._in_thinking = self._line_open = False
@@ -84,7 +85,7 @@ class DisplayManager:
         return Console(file=out, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
     def load(self) -> None:
-        """Load what the first styled line and reply need; called in a thread before any output."""
+        """Load the modules for styled lines and replies. Called in a thread before any output."""
         _ = self.console
         self._new_reply()
 
@@ -136,22 +137,22 @@ class DisplayManager:
                 self.warn(event.message, event.hint)
 
     def line(self, text: str = "", style: str = "", *, symbol: str = "") -> None:
-        """Print one line, after a symbol, if any."""
+        """Print one line, preceded by `symbol` if there is one."""
         self._close_line()
         text = f"{symbol} {text}" if symbol else text
         self.console.print(printable(text), style=style or None)
 
     def row(self, *parts: tuple[str, str]) -> None:
-        """Print texts with their styles on one line, which is cut where the terminal ends."""
+        """Print texts with their styles on one line, cut to the width of the terminal."""
         from rich.text import Text
 
         line = Text.assemble(*parts)
         self.console.print(line, no_wrap=True, overflow="ellipsis", soft_wrap=False)
 
     def prose(self, text: str, style: str = "", *, indent: int = 0, symbol: str = "") -> None:
-        """Print a sentence; a terminal gets it broken between words and indented.
+        """Print a sentence. On a terminal it is wrapped between words and indented.
 
-        `line` leaves the breaking to the terminal, so that a path or a command can be copied whole.
+        `line` leaves the wrapping to the terminal, so that a path or a command can be copied whole.
         """
         if symbol:
             text, indent = f"{symbol} {text}", cells(symbol.strip()) + 1
@@ -160,7 +161,7 @@ class DisplayManager:
         self.line(text, style)
 
     def proposal(self, text: str) -> None:
-        """Print all that a tool call would do: every line, a diff in its colors."""
+        """Print everything that a tool call would do: all its lines, and a diff in color."""
         colors = {"+": "green", "-": "red", "@": "cyan", "\\": "dim"}
         lines = text.split("\n")
         in_diff = False
@@ -180,14 +181,14 @@ class DisplayManager:
         self._close_line()
 
     def panel(self, renderable: RenderableType) -> None:
-        """Print a rich renderable, as wide as it needs."""
+        """Print a rich renderable, which rich fits to the width of the terminal."""
         self._close_line()
         self.console.print(renderable, soft_wrap=False)
 
     def table(
         self, rows: Sequence[Sequence[str]], *, numbers: Collection[int] = (), gap: str = "  "
     ) -> None:
-        """Print rows with aligned columns; those of `numbers` are aligned at their right."""
+        """Print rows with aligned columns. The columns in `numbers` are aligned to the right."""
         widths = [max(map(cells, column)) for column in zip(*rows, strict=True)]
         for row in rows:
             columns = enumerate(zip(row, widths, strict=True))
@@ -232,7 +233,7 @@ class DisplayManager:
             self.out.repaint()
 
     def stop_waiting(self) -> None:
-        """Stop waiting: the work was cancelled, or the user is asked."""
+        """Stop waiting, because the work was cancelled or the user has to answer a question."""
         self.waiting.end()
         self._close_line()
 
@@ -248,7 +249,7 @@ class DisplayManager:
             self._line_open = False
 
     def _new_reply(self, leads: int = 0) -> ReplyText:
-        """Begin a reply behind `leads` columns."""
+        """Return a new reply that begins after `leads` columns."""
         stream = None
         if self.theme:
             out = cast(TextIO, self.out)
@@ -280,7 +281,7 @@ class DisplayManager:
         self.console.print(printable(text), style="dim", end="")
 
     def _reply_ended(self, event: events.ReplyEnded) -> None:
-        self.begin_waiting()  # what comes of the text later begins anew
+        self.begin_waiting()  # text that arrives later begins a new reply
         parts = [f"Time: {event.seconds:.1f}s"]
         parts += [f"Tokens: {tokens_text(event.usage)}"] if event.usage else []
         parts += [STOPS[event.stop].capitalize()] if event.stop in STOPS else []
@@ -289,7 +290,7 @@ class DisplayManager:
         self.waiting.end()
 
     def _retrying(self, event: events.Retrying) -> None:
-        """Show why a request failed and when it is retried; a pipe gets only the first reason."""
+        """Show why a request failed and when it is retried. A pipe gets only the first reason."""
         reason, attempt = one_line(event.reason, 300), f"{event.attempt}/{event.attempts}"
         when = f" in {ceil(event.seconds)} s" if event.seconds else ""
         if self._redraws:
@@ -317,7 +318,7 @@ class DisplayManager:
             self.line(f"  {event.name}: {first}{size}{took}", "dim")
 
     def _session_found(self, event: events.SessionFound) -> None:
-        """Show the session that is about to be resumed, and the damage of its file."""
+        """Show the session that is about to be resumed, and the damage to its file."""
         counts = counts_text(event.queries, event.tokens)
         when = f"{event.created:%b %d, %H:%M}"
         agent = one_line(event.agent, 60)
@@ -331,7 +332,7 @@ class DisplayManager:
             self.line(f"  and {more} more faults; the file is kept as it is.", "yellow")
 
     def _compacted(self, event: events.Compacted) -> None:
-        """Show one line, and the block between markers when the user wants it."""
+        """Show one line, and with `show_blocks` the summary block between markers."""
         without = "" if event.source == "model" else " · without a model"
         why = "" if event.compaction.why == "asked" else f" {event.reason}."
         text = f"Compacted {compaction_text(event.compaction)}{without}.{why}"
@@ -342,7 +343,7 @@ class DisplayManager:
             self.line("[END SUMMARY]", "dim")
 
     def _summary_started(self, event: events.SummaryStarted) -> None:
-        """Begin a line that `_summary_ended` ends; a terminal shows the progress."""
+        """Begin a line that `_summary_ended` ends. A terminal also shows the progress."""
         parts = f" ({event.parts} parts)" if event.parts > 1 else ""
         text = f"📝 Generating session summary{parts}..."
         hint = " · Esc to skip" if event.optional else STOP_HINT
@@ -352,7 +353,7 @@ class DisplayManager:
             self._line_open = True
 
     def _summary_ended(self, event: events.SummaryEnded) -> None:
-        """End the line, or say why the summary was made otherwise, or not at all."""
+        """End the line, or say why the model has not made the summary."""
         text = self.waiting.text
         self.waiting.end()
         if event.source == "background":
@@ -367,7 +368,7 @@ class DisplayManager:
             self._line_open = False
 
     def _summary_prepared(self, event: events.SummaryPrepared) -> None:
-        """Show what a summary cost that nobody waited for, and its use."""
+        """Show the cost and the use of a summary that was made in the background."""
         parts = [f"{compact_number(event.usage.total)} tokens"] if event.usage else []
         parts += [dollars_text(event.cost)] if event.cost is not None else []
         text = f"Summary prepared in the background: {', '.join(parts)}."
@@ -375,7 +376,7 @@ class DisplayManager:
         self.prose(text, "dim", symbol="📝")
 
     def _session_sealed(self, event: events.SessionSealed) -> None:
-        """Show one line in mid-conversation, the whole accounting at the exit."""
+        """Show all the totals at the exit, and at most one line during a conversation."""
         total = event.session_tokens.total + event.restoration_tokens.total
         if event.reason == "exit":
             self.line("Goodbye!")
@@ -400,7 +401,7 @@ class DisplayManager:
 
 
 def _arguments(text: str) -> str:
-    """Return a call's arguments as `path=a.py, first=3`, or as they stand when no JSON object."""
+    """Return a call's arguments as `path=a.py, first=3`, or unparsed if not a JSON object."""
     try:
         arguments = msgspec.json.decode(text.strip() or "{}", type=dict[str, Any])
     except (msgspec.DecodeError, RecursionError):

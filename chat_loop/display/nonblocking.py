@@ -1,7 +1,7 @@
 """Standard output that never waits for the terminal.
 
-Bytes that a slow or stopped terminal does not take at once are buffered, and the event loop writes
-them when it does: the reply that streams is still read and saved, and Ctrl-C still stops it.
+Bytes that a slow or stopped terminal does not accept are buffered, and the event loop writes them
+later. Meanwhile a streaming reply is still read and saved, and Ctrl-C still stops it.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ import time
 from collections.abc import Iterator
 from typing import Any, TextIO
 
-CHUNK = 65536  # bytes that are offered to the terminal at once
-PAUSE_SECONDS = 0.01  # until the terminal is offered the rest
+CHUNK = 65536  # the most bytes in one write
+PAUSE_SECONDS = 0.01  # before the next attempt to write the rest
 
 
 class NonblockingTerminal(io.RawIOBase):
-    """The terminal behind `descriptor`, opened again, since the shell shares that one."""
+    """The terminal of `descriptor`, opened again because the shell shares that descriptor."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         try:
             self._output = _open_again(descriptor)
         except OSError:
-            super().close()  # or the finalizer closes what was not opened
+            super().close()  # else the finalizer would close what was never opened
             raise
         self._buffer = bytearray()
         self._timer: asyncio.TimerHandle | None = None
 
     def fileno(self) -> int:
-        """Return the descriptor that was given: settings that others change belong to it."""
+        """Return the original descriptor, through which others change the terminal's settings."""
         return self._descriptor
 
     def isatty(self) -> bool:
@@ -43,7 +43,7 @@ class NonblockingTerminal(io.RawIOBase):
         return True
 
     def write(self, data: Any) -> int:
-        """Take all of `data`. Raises OSError, maybe later, when the terminal is gone."""
+        """Accept all of `data`. Raises OSError, possibly later, when the terminal is gone."""
         self._buffer += data
         if self._timer is None:
             self._write_rest()
@@ -57,14 +57,14 @@ class NonblockingTerminal(io.RawIOBase):
                 time.sleep(PAUSE_SECONDS if self._buffer else 0)
 
     def close(self) -> None:
-        """Close the own descriptor; what is still buffered is dropped."""
+        """Close the descriptor that was opened here, and drop the buffered bytes."""
         if not self.closed:
             super().close()
             self._buffer.clear()
             os.close(self._output)
 
     def _write_rest(self) -> None:
-        """Write what the terminal takes now, and in an event loop the rest a little later."""
+        """Write as much as the terminal takes now; an event loop writes the rest a little later."""
         self._timer = None
         self._write_some()
         if self._buffer:
@@ -94,7 +94,7 @@ def _open_again(descriptor: int) -> int:
 
 @contextlib.contextmanager
 def nonblocking_output() -> Iterator[None]:
-    """Make standard output nonblocking where it is a terminal; `drain` it before the end."""
+    """Make standard output nonblocking if it is a terminal. Call `drain` before the end."""
     real = sys.stdout
     try:
         raw = NonblockingTerminal(real.fileno())

@@ -1,4 +1,4 @@
-"""Panels and tables of the commands about the context, drawn from values."""
+"""Panels and tables for the commands that show the context."""
 
 from __future__ import annotations
 

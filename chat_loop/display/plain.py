@@ -1,4 +1,4 @@
-"""Plain output for scripts: results on standard output, all else on standard error."""
+"""Plain output for scripts: results on standard output, everything else on standard error."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from chat_loop.events import FIRST_RETRY, Event, Retrying, SessionFound, Warned
 from chat_loop.input.start import columns
 from chat_loop.values import size_text
 
-DRAWN_SECONDS = 0.1  # between two drawings of a line of progress
+DRAWN_SECONDS = 0.1  # the shortest pause between two updates of a progress line
 
 
 def out(text: str | bytes) -> None:
-    """Write to standard output. Raises OutputError; a closed pipe stays a BrokenPipeError."""
+    """Write to standard output. Raises OutputError, but BrokenPipeError for a closed pipe."""
     try:
         if sys.stdout.isatty():
             decoded = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
@@ -43,13 +43,13 @@ def out(text: str | bytes) -> None:
 
 
 def out_line(text: str, indent: int = 0) -> None:
-    """Write a line, wrapped on a terminal, with further ones indented. Raises OutputError."""
+    """Write a line. On a terminal, wrap it and indent its continuation. Raises OutputError."""
     width = columns(unknown=0) - 1
     out((wrapped(text, width, indent) if width > 0 else text) + "\n")
 
 
 def err(text: str) -> None:
-    """Write printable text to standard error, at a terminal's width; ignore failures."""
+    """Write printable text to standard error, wrapped on a terminal. Ignore failures."""
     width = columns(sys.stderr, unknown=0) - 1
     text = wrapped(text, width, 0) if width > 0 else printable(text)
     with contextlib.suppress(OSError):
@@ -70,7 +70,7 @@ def _plain(value: object) -> object:
 def reply_writers(
     theme: str, *, wraps: bool
 ) -> tuple[Callable[[str], object], Callable[[], object]]:
-    """Return functions to write a piece of a reply, rendered on a terminal, and to end it."""
+    """Return two functions: one writes a piece of a reply, rendered on a terminal; one ends it."""
     if not (sys.stdout.isatty() and theme) or os.environ.get("TERM") == "dumb":
         return out, bool
     from chat_loop.display.reply import ReplyText, markdown_on  # scripts do not wait for it
@@ -82,7 +82,7 @@ def reply_writers(
     def end() -> None:
         reply.finish()
         if reply.begun:
-            write("\n")  # rendered, a reply has no newline at its end
+            write("\n")  # a rendered reply has no newline at its end
 
     reply = ReplyText(write, markdown_on(sys.stdout, theme, wraps=wraps))
     return reply.feed, end
@@ -116,7 +116,7 @@ class Meter:
         self._draw(f"{done / total:4.0%}  {sizes}  {source}", at_once=at_once)
 
     def count(self, done: float, total: int, what: str) -> None:
-        """Show how many of `total` items are done, after a short delay; erase the line then."""
+        """Show, after a short delay, how many of `total` items are done. Erase it at the end."""
         if done == total:
             self.end("\r\x1b[K")
         elif time.monotonic() - self._began >= SOON_SECONDS:
@@ -124,7 +124,7 @@ class Meter:
 
     @contextlib.contextmanager
     def clock(self, text: str) -> Iterator[None]:
-        """Show `text` with the seconds that the work in this context has taken, from the first."""
+        """Show `text` with the seconds that have passed while the context is open."""
         ended = threading.Event()
 
         def tick() -> None:

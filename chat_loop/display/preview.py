@@ -10,12 +10,12 @@ from chat_loop.display.rows import steady_text
 from chat_loop.sessions.records import Session
 from chat_loop.values import STOPS, counts_text, plural
 
-EXCHANGES = 8  # the last exchanges that a preview has
+EXCHANGES = 8  # a preview shows this many of the last exchanges
 CHARACTERS = 250
 
 
 class Preview(Struct, frozen=True):
-    """Headings, which may be empty, and lines of text about a session and its last messages."""
+    """Texts about a session, and its last messages, each with a heading that may be empty."""
 
     about: Sequence[tuple[str, str]] = ()
     messages: Sequence[tuple[str, str]] = ()
@@ -25,7 +25,7 @@ class Preview(Struct, frozen=True):
 def preview_of(
     session: Session, damage: Sequence[str] = (), price: str = "", *, length: int = CHARACTERS
 ) -> Preview:
-    """Return the preview of a session in texts of at most `length` characters."""
+    """Return the preview of a session, with each text cut to `length` characters."""
     header, seal = session.header, session.seal
     ends = {"compact": ", compacted", "resume": ", resumed", "clear": ", cleared"}
     end = ", no summary yet" if seal is None else ends.get(seal.reason, "")

@@ -1,4 +1,4 @@
-"""Write one reply: sanitized, and rendered as markdown on terminals."""
+"""Writes one reply, sanitized, and rendered as markdown on terminals."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from chat_loop.input.start import columns
 if TYPE_CHECKING:
     from chat_loop.display.markdown.stream import MarkdownStream
 
-DRAW_SECONDS = 1 / 30  # between two drawings of a reply that streams
+DRAW_SECONDS = 1 / 30  # the shortest pause between two drawings of a streaming reply
 DRAW_SHARE = 0.1  # the largest share of a processor for drawing, however long a paragraph is
 
 
 class ReplyText:
-    """Takes a reply in pieces and passes it to `write`: through `stream` as markdown, as far as it
-    is certain, or as it is. `preview` gets the text that is held back.
+    """Takes a reply in pieces and passes it to `write`. With `stream` it is rendered as markdown.
+    Text that later text may still change is held back, and shown by `preview` meanwhile.
 
-    Raises OSError when the terminal is gone, which may be known only at the end.
+    Raises OSError when the terminal is gone, which may be noticed only at the end.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class ReplyText:
             loop = None
         if self._stream is None or loop is None:
             self._draw()
-        else:  # behind the other pieces that came with this one
+        else:  # after the other pieces that arrived with this one
             self._timer = loop.call_at(max(self._next_draw, loop.time()), self._draw)
 
     def finish(self) -> None:
@@ -70,7 +70,7 @@ class ReplyText:
             self._write(text)
 
     def _draw(self) -> None:
-        """Write the pieces that came, and begin a pause."""
+        """Write the pieces that have arrived, and set the time of the next drawing."""
         self._timer = None
         began = time.thread_time()
         text = self._take(ended=False)
@@ -84,7 +84,7 @@ class ReplyText:
         self._next_draw = time.monotonic() + max(DRAW_SECONDS, took / DRAW_SHARE)
 
     def _take(self, *, ended: bool) -> str:
-        """Return the pieces that came, but for a carriage return that may belong to a newline."""
+        """Return the new pieces, except a final carriage return that may belong to a newline."""
         text = "".join(self._pieces)
         rest = "\r" if text.endswith("\r") and not ended else ""
         self._pieces = [rest] if rest else []
@@ -92,7 +92,7 @@ class ReplyText:
 
 
 def markdown_on(out: TextIO, theme: str, *, wraps: bool, leads: int = 0) -> MarkdownStream:
-    """Return a renderer of replies for a terminal. The text begins behind `leads` columns."""
-    from chat_loop.display.markdown.stream import MarkdownStream  # is loaded behind the prompt
+    """Return a renderer of replies for a terminal. The text begins after `leads` columns."""
+    from chat_loop.display.markdown.stream import MarkdownStream  # loaded after the first prompt
 
     return MarkdownStream(theme_of(theme), lambda: columns(out), leads=leads, wraps=wraps)

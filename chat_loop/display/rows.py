@@ -20,11 +20,11 @@ ODD: Mapping[State, str] = {
     "empty": "empty file",
     "foreign": "not a session",
 }
-"""States that a row names; the others are usual."""
+"""The unusual states, which a row names."""
 MAX_LENGTH = 500
-MAX_NAME = 80  # columns of the names at most
+MAX_NAME = 80  # the most columns of a name
 MIN_SHORT, MIN_FULL, MIN_BRANCH = 60, 100, 120
-"""The widths from which on a row shows project and tokens; agent, queries and cost; the branch."""
+"""The least widths for a row to show project and tokens; agent, queries and cost; the branch."""
 # Terminals disagree on how wide these make the characters beside them: soft hyphen, joiners,
 # variation selectors, skin tones.
 _UNCERTAIN_WIDTH = re.compile(
@@ -33,12 +33,12 @@ _UNCERTAIN_WIDTH = re.compile(
 
 
 def steady_text(text: str, length: int = MAX_LENGTH) -> str:
-    """Return foreign text on one line, in characters that are equally wide on all terminals."""
+    """Return foreign text on one line, without characters whose width differs among terminals."""
     return one_line(text if text.isascii() else _UNCERTAIN_WIDTH.sub("", text), length)
 
 
 def name_text(row: SessionRow, columns: int = MAX_LENGTH) -> str:
-    """Return the name of a row in at most `columns`; a branch's gives way to its first words."""
+    """Return a row's name in at most `columns`. A branch's name is cut to show its first words."""
     name = steady_text(row.name) or row.id
     if row.branch is None:
         return name if cells(name) <= columns else cut_to(name, columns)
@@ -50,12 +50,12 @@ def name_text(row: SessionRow, columns: int = MAX_LENGTH) -> str:
 
 
 def tags_text(tags: Sequence[str]) -> str:
-    """Return the tags as they follow the name."""
+    """Return the tags as text to append to a name."""
     return "".join(f" #{steady_text(tag, 40)}" for tag in tags)
 
 
 def _notes(row: SessionRow) -> tuple[str, str]:
-    """Return what follows the name: ` · compacted 3×`, and the tags."""
+    """Return the two texts that follow the name: ` · compacted 3×`, and the tags."""
     times = f" {row.compactions}×" if row.compactions > 1 else ""
     return f" · compacted{times}" if row.compactions else "", tags_text(row.tags)
 
@@ -76,8 +76,8 @@ def age_text(moment: datetime | None, now: datetime) -> str:
 
 
 class RowTable:
-    """Rows with aligned columns: number, name, age, project, tokens, and what else there is room
-    for. `numbers`: other ones than those of a chat; `exact`: dates in place of ages, and ids.
+    """Rows with aligned columns: number, name, age, project, tokens, and others if there is room.
+    `numbers` replaces the numbers that a chat uses. `exact` shows ids, and dates instead of ages.
     """
 
     def __init__(
@@ -111,10 +111,10 @@ class RowTable:
             for min_width, right, texts in columns
             if any(texts)
         ]
-        """The width from which on each column is shown, and its texts."""
+        """Each column's texts, after the least width at which it is shown."""
         self._names = [(name_text(row, MAX_NAME), *_notes(row)) for row in rows]
         self._name_width = max((cells("".join(texts)) for texts in self._names), default=0)
-        self._width, self._ends = -1, list[str]()  # of the rows as they were drawn last
+        self._width, self._ends = -1, list[str]()  # for the width that `line` used last
 
     def line(self, at: int, width: int) -> Parts:
         """Return a row on one line of at most `width` columns."""
@@ -125,7 +125,7 @@ class RowTable:
         number, end = f"{self._numbers[at]}  ", self._ends[at]
         room = min(self._name_width, width - 1 - len(number) - cells(end))
         name, compacted, tags = self._names[at]
-        if (blanks := room - cells(name + compacted + tags)) < 0:  # the notes may take half of it
+        if (blanks := room - cells(name + compacted + tags)) < 0:  # they may take half the room
             name = name_text(self.rows[at], max(room - cells(compacted + tags), room // 2))
             compacted = cut_to(compacted, room - cells(name))
             tags = cut_to(tags, room - cells(name + compacted))
@@ -135,7 +135,7 @@ class RowTable:
 
 
 def _differing(values: Sequence[str], text: Callable[[str], str] = str) -> Sequence[str]:
-    """Return the texts of values in a column; none when all are the same, which says nothing."""
+    """Return the texts of a column, or none if all values are the same and so say nothing."""
     texts = {value: steady_text(text(value), 20) for value in {*values}}
     return [texts[value] for value in values] if len(texts) > 1 else ()
 
@@ -145,8 +145,8 @@ def _folder_name(path: str) -> str:
 
 
 def date_text(row: SessionRow) -> str:
-    """Return `2026-11-21 14:30`, the last use of a session, or `unknown`."""
-    # a format takes twice as long
+    """Return the last use of a session, such as `2026-11-21 14:30`, or `unknown`."""
+    # strftime takes twice as long
     return "unknown" if row.updated is None else row.updated.isoformat(" ", "minutes")[:16]
 
 
@@ -171,14 +171,14 @@ def cost_of(spent: Iterable[tuple[str, Usage]] | None, cost: Cost) -> float | No
 
 
 def unlisted_text(names: Sequence[str]) -> str:
-    """Return a sentence about unlisted files of a sessions folder, and how to list them."""
+    """Return a sentence about unlisted files of a sessions folder, with the rule for names."""
     first = ", ".join(one_line(name, 100) for name in names[:3]) + (" …" if len(names) > 3 else "")
     rule = "Names of session files have letters, digits, _ and - only."
     return f"{plural(len(names), 'file')} not listed: {first}. {rule}"
 
 
 def nothing_text(*, filtered: bool) -> str:
-    """Return a sentence about an empty list."""
+    """Return the message for an empty list."""
     if filtered:
         return "No matching sessions."
     return "No conversations yet; --all also lists runs of -p and failed ones."

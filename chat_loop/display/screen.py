@@ -1,9 +1,8 @@
-"""The screen of a chat: text that goes up into the scrollback, and below it the lines that still
-change.
+"""The screen of a chat: finished text, which scrolls up, and below it the lines that still change.
 
 Text is printed once, line by line, and never touched again. While an application draws the bottom
-of the screen (`input/composer.py`), the line that is still being written, the rows of a table that
-is not settled and the line that says what is waited for stand right above the composer.
+of the screen (`input/composer.py`), the changing lines are right above the composer: the line that
+is still being written, the rows of an unfinished table, and the waiting line.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Waiting:
-    """The work that is waited for: its name, its progress, and a key that helps."""
+    """The work that the user waits for: its name, its progress, and a hint about a key."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.text = self.progress = self.hint = ""
@@ -38,7 +37,7 @@ class Waiting:
         self._since, self._delay = self._clock(), 0.0 if at_once else SOON_SECONDS
 
     def postpone(self) -> None:
-        """Hide the line until a reply that arrives pauses."""
+        """Hide the line until the incoming reply pauses."""
         self.progress, self._since, self._delay = "", self._clock(), PAUSE_SECONDS
 
     def end(self) -> None:
@@ -46,13 +45,13 @@ class Waiting:
         self.text, self.progress, self.hint, self.is_active = "", "", "", False
 
     def next_turn(self) -> float | None:
-        """Return after how many seconds the line changes; None when nothing is waited for."""
+        """Return the seconds until the line changes, or None if there is nothing to wait for."""
         if not self.is_active:
             return None
         return max(TURN_SECONDS, self._since + self._delay - self._clock())
 
     def line(self, columns: int) -> str:
-        """Return the text with a spinner and the seconds, or nothing yet."""
+        """Return the text with a spinner and the seconds; empty while the line is hidden."""
         seconds = self._clock() - self._since
         if not self.is_active or seconds < self._delay:
             return ""
@@ -65,7 +64,7 @@ class Waiting:
 
 
 class Screen:
-    """Takes text as a file does. Without an application it goes straight to `out`."""
+    """Accepts text as a file does. Without an application, the text goes straight to `out`."""
 
     def __init__(self, out: TextIO, waiting: Waiting, *, plain: bool = False) -> None:
         self.encoding = out.encoding or "utf-8"
@@ -75,7 +74,7 @@ class Screen:
         self._repaint: Callable[[], None] | None = None
         self._settled: list[str] = []
         self._open = self._preview = ""
-        self._ends_empty = True  # true at the start and behind an empty line
+        self._ends_empty = True  # true at the start and after an empty line
 
     def isatty(self) -> bool:
         return self._out.isatty() and not self._plain
@@ -84,10 +83,10 @@ class Screen:
         return self._out.fileno()
 
     def flush(self) -> None:
-        """Do nothing: what is written goes on at once."""
+        """Do nothing: `write` passes the text on at once."""
 
     def write(self, text: str) -> int:
-        """Print text; a line that has no end yet is drawn until it has."""
+        """Print text. An unfinished line is drawn with the changing lines until it ends."""
         if self._repaint is None:
             self._out.write(text)
             self._out.flush()
@@ -108,7 +107,7 @@ class Screen:
             self.write("\n")
 
     def send(self, sequence: str) -> None:
-        """Send a sequence that takes no place on the screen."""
+        """Send an escape sequence that takes up no space on the screen."""
         if self._repaint is None:
             self.write(sequence)
         else:
@@ -116,13 +115,13 @@ class Screen:
             self._repaint()
 
     def preview(self, text: str) -> None:
-        """Draw what the open line would go on with if no more came."""
+        """Draw `text` after the unfinished line, as its end if no more text arrives."""
         if text != self._preview:
             self._preview = text
             self.repaint()
 
     def repaint(self) -> None:
-        """Draw the lines that change again."""
+        """Redraw the lines that still change."""
         if self._repaint is not None:
             self._repaint()
 
@@ -131,19 +130,19 @@ class Screen:
         self._repaint = repaint
 
     def detach(self) -> None:
-        """Write what is left; from now on text goes straight to the terminal."""
+        """Write the remaining text. From now on text goes straight to the terminal."""
         self._repaint, text = None, self.take() + self._open
         self._open = self._preview = ""
         self.write(text)
 
     def take(self) -> str:
-        """Return the text that is settled since the last time."""
+        """Return the text that was finished since the last call."""
         text = "".join(self._settled)
         self._settled.clear()
         return text
 
     def live(self, columns: int, rows: int) -> str:
-        """Return the lines that still change as rows: at most the last `rows` of them."""
+        """Return the lines that still change, split into rows: at most the last `rows` rows."""
         if rows < 1:
             return ""
         lines = f"{self._open}{self._preview}".split("\n")
@@ -154,9 +153,9 @@ class Screen:
 
 
 def _tail(line: str, length: int) -> str:
-    """Return the end of a line, at most so many cells of it, in the style that holds there."""
+    """Return the end of a line, at most `length` cells, in the style that applies there."""
     if len(line) <= length and cells(line) <= length:
         return line
-    start = len(line) - length // 2  # a character may take two
+    start = len(line) - length // 2  # a character may take two cells
     style = _STYLE.match(line, max(line.rfind("\x1b[", 0, start), 0))
     return f"{style[0]}{line[max(start, style.end()) :]}" if style else line[start:]

@@ -1,4 +1,4 @@
-"""The status line, with the numbers of /info and /context, and the lines of a start (pure)."""
+"""Texts of the status line, with the numbers of /info and /context, and of the start (pure)."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Status(Struct, frozen=True, kw_only=True):
     cost: float | None = None
     session: str = ""
     unsaved: bool = False
-    behind: bool = False  # the store of the sessions lacks something
+    behind: bool = False  # the session store is missing something
     summary: str = ""
 
 
 def status_line(status: Status, parts: Sequence[str], width: int) -> str:
-    """Return the line with these `parts`, in order, on at most `width` columns."""
+    """Return the line with `parts`, in that order, in at most `width` columns."""
     model, session = one_line(status.model, 60), one_line(status.session)
     filled = min(BAR, max(round(status.share * BAR), 1 if status.share >= 0.01 else 0))
     share = f"context {'~' if status.estimated else ''}{status.share:.0%}"
@@ -66,15 +66,15 @@ def status_line(status: Status, parts: Sequence[str], width: int) -> str:
 
 
 def offer(name: str, when: str, columns: int) -> str:
-    """Return the offer to resume a session, on one line of at most `columns` where it fits."""
+    """Return the offer to resume a session, on one line of at most `columns` if it fits."""
     rest = f' ({when}) · type "resume last" to continue'
     room = columns - len(f"Last time: {rest}") - 1
     return f"Last time: {cut_to(one_line(name, 50), max(room, 10))}{rest}"
 
 
 def greeting(model: str, directory: str) -> tuple[str, ...]:
-    """Return the welcome of the first start."""
-    home = os.path.expanduser("~")  # noqa: PTH111 - Path's own fails where there is no home
+    """Return the welcome lines of the first start."""
+    home = os.path.expanduser("~")  # noqa: PTH111 - Path.expanduser fails without a home
     if directory.startswith(f"{home}/") and home != "/":
         directory = f"~{directory.removeprefix(home)}"
     return (

@@ -1,7 +1,7 @@
-"""The one sanitizer: every foreign text passes it before it reaches the terminal.
+"""The sanitizer that all foreign text goes through before it reaches the terminal.
 
-Newline, tab and printable characters pass; everything a terminal would obey or hide is shown
-instead. It works character by character, so no unterminated sequence can defeat it.
+Newlines, tabs and printable characters are kept; everything a terminal would obey or hide is made
+visible. It works character by character, so no unterminated sequence can defeat it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def one_line(text: str, length: int = 200) -> str:
 
 
 def wrapped(text: str, width: int, indent: int) -> str:
-    """Wrap each line to `width` columns, with further ones indented by `indent` if possible."""
+    """Wrap each line to `width` columns. Indent continuation lines by `indent` if possible."""
     indent = indent if 2 * indent <= width else min(4, width // 4)
     wrap = textwrap.wrap if text.isascii() else _wcwidth().wrap
     lines: list[str] = []
@@ -54,12 +54,12 @@ def wrapped(text: str, width: int, indent: int) -> str:
 
 
 def cells(text: str) -> int:
-    """Return the terminal columns of a text."""
+    """Return the number of terminal columns that a text takes."""
     return len(text) if text.isascii() else _wcwidth().width(text)
 
 
 def cut_to(text: str, columns: int, ellipsis: str = "…") -> str:
-    """Return printable `text` cut to `columns`, with an ellipsis at the end of a cut."""
+    """Return printable `text` cut to `columns`, ending in an ellipsis if it was cut."""
     if cells(text) <= columns:
         return text
     if columns <= 0:
@@ -69,7 +69,7 @@ def cut_to(text: str, columns: int, ellipsis: str = "…") -> str:
 
 
 def rows_of(line: str, columns: int) -> list[str]:
-    """Return a line, which may have styles, in rows of at most so many columns."""
+    """Return a line, which may have styles, split into rows of at most `columns`."""
     width, rows, start = _wcwidth().width(line), list[str](), 0
     while not rows or start < width:
         rows.append(_wcwidth().clip(line, start, start + columns, fillchar=""))
@@ -78,7 +78,7 @@ def rows_of(line: str, columns: int) -> list[str]:
 
 
 def padded(text: str, columns: int, *, right: bool = False) -> str:
-    """Return text with blanks behind it, or before it, in so many `columns`."""
+    """Return text padded with spaces to `columns`, and right-aligned if `right`."""
     if text.isascii():
         return text.rjust(columns) if right else text.ljust(columns)
     blanks = " " * (columns - cells(text))
@@ -87,6 +87,6 @@ def padded(text: str, columns: int, *, right: bool = False) -> str:
 
 @cache
 def _wcwidth() -> ModuleType:
-    import wcwidth  # its tables are not needed for ASCII
+    import wcwidth  # ASCII does not need its tables
 
     return wcwidth

@@ -1,7 +1,6 @@
-"""Markdown of replies as a terminal shows it, while it streams.
+"""Renders the markdown of a reply for a terminal while the reply streams.
 
-markdown-it-py reads the block that still grows again with each piece, and what no more text can
-change is printed. What is printed is never touched again: nothing is drawn twice, a change of the
-terminal's size disturbs nothing, and what comes out depends on the text alone, not on the pieces it
-came in.
+With each piece, markdown-it-py parses the last, growing block again. The part that later text
+cannot change is printed. Printed text is never touched again: nothing is drawn twice, and resizing
+the terminal does no harm. The output depends only on the text, not on how it was cut into pieces.
 """

@@ -1,4 +1,4 @@
-"""Blocks of markdown as lines: headings, lists, quotes, code, tables."""
+"""Converts blocks of markdown to lines: headings, lists, quotes, code, tables."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from chat_loop.display.markdown.inline import NESTING, Span, markdown, spans_of,
 from chat_loop.display.markdown.table import MEASURED_LINES, table_lines
 from chat_loop.display.markdown.theme import DIM, Theme
 
-_RULE = 40  # columns of a rule at most
+_RULE = 40  # the most columns of a rule
 _BULLETS = ("•", "◦", "▪")
 _TASK = re.compile(r"\[([ xX])\](?: |$)")
 _CONTAINER = re.compile(r"[ \t]*(?:>[ \t]*)*")  # the markers of quotes before a line
 
 
 class Line(Struct):
-    """A line of text before it is broken. `prefix` stands before it, `next_prefix` before the lines
-    that it is broken into. `source` is the number of the source's line that it begins on, `blank`
-    says that an empty line stands above it. It is not `complete` where more of it may follow.
+    """A line of text before it is wrapped. `prefix` goes before it, `next_prefix` before each of
+    its continuation lines. `source` is the number of the source line that it begins on. `blank`
+    means that an empty line comes before it. A line that may still grow is not `complete`.
     """
 
     source: int
@@ -36,7 +36,7 @@ class Line(Struct):
 
 
 class _Container(Struct):
-    """A quote, or an item: its `marker`, which is shown once, and the `indent` of further lines."""
+    """A quote or a list item. Its `marker` is shown once; its other lines get `indent` instead."""
 
     marker: tuple[Span, ...]
     indent: tuple[Span, ...]
@@ -44,7 +44,7 @@ class _Container(Struct):
 
 
 class Blocks:
-    """The blocks of `source`. `ended`: nothing follows it, so that all of it is certain."""
+    """The blocks of `source`. If `ended`, no text follows, and so all of it is final."""
 
     def __init__(self, source: str, theme: Theme, columns: int, *, ended: bool) -> None:
         self._theme = theme
@@ -52,25 +52,25 @@ class Blocks:
         self._ended = ended
         self._lines = source.split("\n")
         self._last = len(self._lines) - (not self._lines[-1])
-        """The number of lines; a last one that is empty is none."""
+        """The number of lines, not counting an empty last one."""
         self._containers: list[_Container] = []
         self._lists = 0
         self.tokens: list[Token] = []
         parser = markdown()
         parser.block.parse(source, parser, {}, self.tokens)
-        self.waiting_rows = 0  # the rows of a table whose columns are not known yet
+        self.waiting_rows = 0  # the rows of a table whose column widths are not known yet
 
     def last_start(self) -> int:
-        """Return the source line of the last block that can be read without those before it."""
+        """Return the source line of the last block that can be parsed without those before it."""
         for token in reversed(self.tokens):
             if token.map and (token.level == 0 or (token.level == 1 and token.type == _ITEM)):
                 return token.map[0]
         return 0
 
     def lines(self) -> Iterator[Line]:  # noqa: C901, PLR0912 - one case for each kind of token
-        """Return the lines that are certain."""
+        """Yield the lines, up to the point where later text may change them."""
         if any(token.level >= NESTING - 3 for token in self.tokens):
-            for number, text in enumerate(self._lines[: self._last]):  # the parser lost words
+            for number, text in enumerate(self._lines[: self._last]):  # the parser loses words
                 yield self._line(number, [Span(text.strip(), "")])
             return
         skipped = 0
@@ -103,7 +103,7 @@ class Blocks:
                 self._containers.pop()
 
     def _marker(self, token: Token, following: Sequence[Token]) -> str:
-        """Return the bullet of an item, its number as it stands, or the box of a task."""
+        """Return the marker of an item: a bullet, its number as written, or the box of a task."""
         assert token.map
         self._item_line = token.map[0]
         marker = _BULLETS[min(self._lists, len(_BULLETS)) - 1]
@@ -125,7 +125,7 @@ class Blocks:
         indented: bool = True,
         **more: bool,
     ) -> Line:
-        """Return a line within the open containers; their markers are shown once."""
+        """Return a line inside the open containers, whose markers are shown once."""
         prefix: list[Span] = []
         next_prefix: list[Span] = []
         for container in self._containers:
@@ -138,19 +138,19 @@ class Blocks:
         return Line(source, spans, tuple(prefix), tuple(next_prefix), blank, **more)
 
     def _text(self, token: Token, opening: Token) -> Iterator[Line]:
-        """Return the lines of a paragraph or a heading, as far as they are certain."""
+        """Yield the lines of a paragraph or a heading, without text that may still change."""
         assert token.map
         theme, content = self._theme, token.content
         style = ""
         underlined = opening.type == "heading_open" and opening.markup in "=-"
-        if opening.type == "heading_open" and not underlined:  # one that is was printed as text
+        if opening.type == "heading_open" and not underlined:  # underlined ones are printed as text
             style = theme.headings[min(int(opening.tag[1]), len(theme.headings)) - 1]
         grows = not self._ended and token.map[1] >= self._last
         if grows:
             header = content.rfind("\n") + 1
             if content.startswith("|", header):  # it may be the header of a table
                 content = content[:header].rstrip("\n")
-            content = content[: stable_length(content)].rstrip("\\")  # it may break the line
+            content = content[: stable_length(content)].rstrip("\\")  # it may be a line break
         lines: list[list[Span]] = [[]]
         for span in spans_of(content, theme, style):
             for number, text in enumerate(span.text.split("\n")):
@@ -172,12 +172,12 @@ class Blocks:
         return self._line(source, spans, starts_block=starts_block, indented=False)
 
     def _verbatim(self, token: Token) -> Iterator[Line]:
-        """Return the lines of code or HTML."""
+        """Yield the lines of code or HTML."""
         assert token.map
         begin, end = token.map
         texts = token.content.split("\n")
         if texts[-1] == "" or (end >= self._last and not self._ended and self._lines[-1]):
-            texts.pop()  # a line that is not whole yet
+            texts.pop()  # an unfinished line
         fenced = token.type == "fence"
         colors = CodeColors(token.info.split(" ")[0] if fenced else "")
         if fenced:
@@ -193,12 +193,12 @@ class Blocks:
             yield self._line(end - 1, [Span("───", DIM)], starts_block=False, indented=False)
 
     def _table(self, token: Token) -> Iterator[Line]:
-        """Return the lines of a table, once its columns are known."""
+        """Yield the lines of a table once the widths of its columns are known."""
         assert token.map
         begin, end = token.map
         grows = not self._ended and end >= self._last
         if grows and self._lines[-1]:
-            end -= 1  # a row that is not whole yet
+            end -= 1  # an unfinished row
         source = [_CONTAINER.sub("", line, count=1) for line in self._lines[begin:end]]
         if grows and len(source) < MEASURED_LINES:
             self.waiting_rows = len(source)

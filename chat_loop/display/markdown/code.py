@@ -11,12 +11,12 @@ from pathlib import Path
 
 import msgspec
 
-MAX_LENGTH = 2000  # characters of a line that is colored
+MAX_LENGTH = 2000  # characters; a longer line is not colored
 _CHANGES = {"+": "added", "-": "removed", "@": "name"}
-"""The kinds of the lines of a diff by their first character."""
+"""The kind of a line of a diff by its first character."""
 
 Block = tuple[str, str, str]
-"""A comment or a string that may go over lines: its opening, its closing and its kind."""
+"""A comment or a string that may span lines: its opening, its closing and its kind."""
 
 
 class Language(msgspec.Struct, frozen=True):
@@ -31,7 +31,7 @@ class Language(msgspec.Struct, frozen=True):
 
 
 class CodeColors:
-    """Colors the lines of one block in order; a comment or a string may stay open."""
+    """Colors the lines of one block in order. A comment or a string may span several lines."""
 
     def __init__(self, language: str) -> None:
         language = language.lower()
@@ -76,7 +76,7 @@ class CodeColors:
 
 @cache
 def _languages() -> dict[str, Language]:
-    import tomllib  # 2 ms, which the first prompt does not have
+    import tomllib  # takes 2 ms, which would delay the first prompt
 
     text = Path(__file__).with_name("languages.toml").read_text("utf-8")
     languages = msgspec.convert(tomllib.loads(text)["languages"], list[Language])
@@ -85,7 +85,7 @@ def _languages() -> dict[str, Language]:
 
 @cache
 def _scanner(language: Language) -> tuple[re.Pattern[str], frozenset[str]]:
-    """Return a pattern whose groups are the kinds of a line's parts, and the reserved words."""
+    """Return a pattern with a group for each kind of text, and the set of reserved words."""
     parts = {}
     for number, (opening, closing, _) in enumerate(language.blocks):
         parts[f"block{number}"] = rf"{re.escape(opening)}(?:.*?{re.escape(closing)}|.*)"

@@ -1,4 +1,4 @@
-"""Lines broken between words, as runs of text that stand behind blanks or newlines."""
+"""Breaks lines between words, into runs of text with the spaces or newlines before them."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from chat_loop.display.markdown.blocks import Line
 from chat_loop.display.markdown.inline import Span
 from chat_loop.display.text import cells
 
-LONGEST_WORD = 40  # columns. A word that is longer is not moved to the next line
+LONGEST_WORD = 40  # columns; a longer word is not moved to the next line
 _PIECES = re.compile(" +|[^ ]+")
 _WIDE = (
     "\u1100-\u115f\u2e80-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f"
     "\uff00-\uff60\uffe0-\uffe6\U00017000-\U00018cff\U0001b000-\U0001b2ff\U00020000-\U0003fffd"
 )
-"""Wide characters but for emoji, which may be joined."""
+"""Wide characters except emoji, which may be joined."""
 _PARTS = re.compile(f"([{_WIDE}])|[^{_WIDE}]+")
 _CLOSING = frozenset("、。，．！？：；）」』】》〉〕ー々ゝ")
-"""Wide characters that no line begins with."""
+"""Wide characters that must not begin a line."""
 
 
 class Run(Struct, frozen=True):
-    """Text without blanks in one style, and the blanks and newlines before it."""
+    """Text in one style without spaces, and the spaces and newlines before it."""
 
     gap: str
     text: str
@@ -40,7 +40,7 @@ class Word(Struct):
 
 
 def words_of(line: Line) -> list[Word]:
-    """Return a line's words. A text in wide characters may be broken before and behind each."""
+    """Return a line's words. Text may be broken before and after a wide character."""
     words: list[Word] = []
     blanks, joins, wide_before = 0, False, False
     for span in line.spans:
@@ -60,8 +60,8 @@ def words_of(line: Line) -> list[Word]:
 
 
 def runs_of(line: Line, gap: str, columns: int | None, column: int = 0) -> list[Run]:
-    """Return a line's runs behind `gap`, broken for so many `columns` (None: not at all); it begins
-    at `column`. The last word of a line that may grow is left out unless it fits in any case.
+    """Return the runs of a line that begins at `column` after `gap`, wrapped to `columns` unless
+    that is None. The last word of a growing line is left out if more text could move it.
     """
     runs: list[Run] = []
     if columns is None or not line.wraps:
@@ -95,7 +95,7 @@ def runs_of(line: Line, gap: str, columns: int | None, column: int = 0) -> list[
 
 
 def _add(runs: list[Run], gap: str, spans: Sequence[Span]) -> str:
-    """Add the runs of some spans; return the blanks behind the last one."""
+    """Add the runs of `spans` and return the spaces after the last one."""
     for span in spans:
         for piece in _PIECES.findall(span.text):
             if piece[0] == " ":

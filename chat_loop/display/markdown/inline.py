@@ -1,4 +1,4 @@
-"""Markup within a paragraph, read by markdown-it-py: emphasis, code, links, pictures, HTML.
+"""Parses markup within a paragraph with markdown-it-py: emphasis, code, links, images, HTML.
 
 The rules are CommonMark's with GitHub's strikethrough, but `2*3*4` is arithmetic, and a URL keeps
 its underscores.
@@ -27,9 +27,9 @@ _OPEN = re.compile(
     r"|[!?].*)?\Z",
     re.DOTALL,
 )
-"""The start of a link, a picture or a tag that more text may complete."""
+"""The start of a link, an image or a tag that more text may complete."""
 _SIGNS = {"backticks": "`", "link": "[", "image": "!", "autolink": "", "html_inline": "<"}
-"""The signs that the rules begin with; of `<` the second rule decides."""
+"""The signs that the rules begin with. For `<` only the second of two rules decides."""
 _STYLES = {"em_open": ITALIC, "strong_open": BOLD, "s_open": STRUCK, "link_open": UNDERLINED}
 
 _LONE_DASH = re.compile(r"(?<=\n)[ \t>]*-\s*\Z")
@@ -52,7 +52,7 @@ class Marks(Struct):
 
 
 class Markdown(MarkdownIt):
-    """markdown-it-py with addresses as they were typed."""
+    """A markdown-it-py parser that leaves addresses as they were typed."""
 
     def normalizeLink(self, url: str) -> str:  # noqa: N802 - the library's name
         return url
@@ -63,7 +63,7 @@ class Markdown(MarkdownIt):
 
 @cache
 def markdown() -> MarkdownIt:
-    """Return the parser, without link definitions: the link may be printed when they arrive."""
+    """Return the parser. It ignores link definitions, which may arrive after a link is printed."""
     parser = Markdown("commonmark", {"maxNesting": NESTING}).enable(["table", "strikethrough"])
     parser.disable("reference")
     rules = parser.inline.ruler
@@ -78,7 +78,7 @@ def markdown() -> MarkdownIt:
     table = dict(zip(blocks.get_active_rules(), blocks.getRules(""), strict=True))["table"]
 
     def table_with_bar(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-        """Read a table whose header begins with a bar: any line of text could be one otherwise."""
+        """Parse a table only if its header begins with a bar, since any line could be a header."""
         begin = state.bMarks[start] + state.tShift[start]
         return state.src.startswith("|", begin) and table(state, start, end, silent)
 
@@ -87,14 +87,14 @@ def markdown() -> MarkdownIt:
 
 
 def without_open_item(text: str) -> str:
-    """Return a text without a lone dash on its last line, also of a quote: a list item that a stop
-    cut off, which would make a heading of the line before it.
+    """Return `text` without a lone dash on its last line, even in a quote. The dash begins a list
+    item that was cut off, but would turn the line before it into a heading.
     """
     return _LONE_DASH.sub("", text)
 
 
 def stable_length(content: str) -> int:
-    """Return the length of a growing paragraph whose markup no more text can change."""
+    """Return the length of the start of a growing paragraph whose markup cannot change any more."""
     marks = Marks()
     markdown().inline.parse(content, markdown(), {"marks": marks}, [])
     end = min(marks.unclosed, default=len(content))
@@ -142,7 +142,7 @@ def _spans(  # noqa: C901 - one case for each kind of token
             spans.append(Span(token.content, _join_styles(styles[-1], theme.code)))
         elif token.content:
             spans.append(Span(token.content, styles[-1]))
-        if address:  # it stands behind the label
+        if address:  # it follows the label
             address_style = _join_styles(styles[-1], DIM)
             spans += [Span(" ", styles[-1]), Span(f"({address})", address_style)]
     return spans
@@ -153,7 +153,7 @@ def _join_styles(style: str, more: str) -> str:
 
 
 def _marking_rule(rule: Rule, sign: str) -> Rule:
-    """Return a rule for code, links or tags that also marks what is open and closed."""
+    """Return a rule for code, links or tags that also records unclosed and closed positions."""
 
     def marking(state: StateInline, silent: bool) -> bool:
         start, tokens = state.pos, len(state.tokens)
@@ -161,7 +161,7 @@ def _marking_rule(rule: Rule, sign: str) -> Rule:
         was_read = rule(state, silent)
         if silent:
             return was_read
-        is_first = not marks.unclosed  # the others do not count
+        is_first = not marks.unclosed  # only the first counts
         if not was_read:
             if is_first and state.src[start] == sign and _OPEN.match(state.src, start):
                 marks.unclosed.append(start)
@@ -194,7 +194,7 @@ def _delimiter_rule(rule: Rule) -> Rule:
 
 
 def _mark_delimiters(state: StateInline) -> None:
-    """Mark the pairs of delimiters, and the delimiters that may still find their pair."""
+    """Record the pairs of delimiters, and the delimiters that may still be closed."""
     marks: Marks = state.env["marks"]
     lists = [meta["delimiters"] for meta in state.tokens_meta if meta and "delimiters" in meta]
     for delimiters in (state.delimiters, *lists):
@@ -208,7 +208,7 @@ def _mark_delimiters(state: StateInline) -> None:
 
 
 def _address(state: StateInline, silent: bool) -> bool:
-    """Read the rest of an address behind `http` or `https` as text."""
+    """Read the rest of an address after `http` or `https` as plain text."""
     if state.src[state.pos] != ":" or not state.src[: state.pos].endswith(("http", "https")):
         return False
     match = _ADDRESS.match(state.src, state.pos)

@@ -11,24 +11,24 @@ from chat_loop.display.markdown.flow import Run, runs_of
 from chat_loop.display.markdown.inline import without_open_item
 from chat_loop.display.markdown.theme import Theme
 
-PREVIEWED = 200  # characters that are held back before they are previewed
+PREVIEWED = 200  # a preview is shown when this many characters have been held back
 _MARKER = r"(?:>|(?:[-*+]|[0-9]{1,9}[.)])(?=[ \t]))"
 _UNDECIDED_LINE = re.compile(
     rf"(?:[ \t]*{_MARKER})*[ \t]*"
     r"(?:[-+*_=~`#:. \t]*|[0-9]{1,9}[.)]?|(?:`{3,}|~{3,}|\|).*|<[^>]{0,400}(?:>[ \t]*)?"
     r"|\[(?:[ xX](?:\] *)?)?)"
 )
-"""A line of which it is not known yet what it begins."""
+"""A line whose kind of block is not known yet."""
 _INCOMPLETE_MARKUP = re.compile(r"(?:[*_~`!\[\]<\\]+|&#?\w{0,32}| +)$")
 """Markup at the end that may belong to the text that follows."""
 
 
 class MarkdownStream:
-    """Takes sanitized text in pieces of any size; `columns` tells how wide the terminal is.
+    """Takes sanitized text in pieces of any size. `columns()` returns the width of the terminal.
 
-    Text is printed as far as no more of it can change how it is read; blanks and newlines are sent
-    when something follows them. `leads`: the text begins behind a name of so many columns, and a
-    block that needs a line of its own begins below it. `wraps`: prose is broken between words.
+    Text is sent up to the point where later text may change its meaning. Spaces and newlines are
+    sent when text follows them. The text begins after a name of `leads` columns; a block that needs
+    its own line begins below the name. `wraps` breaks prose between words.
     """
 
     def __init__(
@@ -38,35 +38,35 @@ class MarkdownStream:
         self._columns = columns
         self._leads = leads
         self._wraps = wraps
-        self._source = ""  # the text from the last block on that may still grow
-        self._printed = 0  # the characters of its runs that were sent
-        self._unsent = 0  # the characters that came since something was sent
+        self._source = ""  # the text from the last block on, which may still grow
+        self._printed = 0  # the number of characters of its runs that were sent
+        self._unsent = 0  # the number of characters received since the last output
         self._dropped = False
         self._style = ""
         self._waiting_rows = 0
 
     def feed(self, text: str) -> str:
-        """Return what the terminal is sent for the next piece."""
+        """Return the output for the next piece."""
         self._source += text
         sent = self._advance(ended=False)
         self._unsent = 0 if sent else self._unsent + len(text)
         return sent
 
     def finish(self) -> str:
-        """Return what was held back: the text ends here, and may go on with a new line."""
+        """Return the text held back, and start over. More text must begin on a new line."""
         sent = self._advance(ended=True) + ("\x1b[0m" if self._style else "")
         self._source, self._printed, self._dropped, self._style, self._leads = "", 0, False, "", 0
         self._unsent = self._waiting_rows = 0
         return sent
 
     def preview(self) -> str:
-        """Return the text that is held back, as it would be sent if it ended."""
+        """Return the text held back, as if the reply ended here, or nothing if it is short."""
         if self._waiting_rows < 2 and self._unsent < PREVIEWED:
             return ""
         return copy(self)._advance(ended=True)
 
     def _advance(self, *, ended: bool) -> str:
-        """Print what is certain by now, and forget the blocks that are."""
+        """Return the output that later text cannot change, and forget the finished blocks."""
         length = len(self._source) if ended else _stable_length(self._source)
         text = without_open_item(self._source[:length])
         columns = self._columns()
@@ -99,7 +99,7 @@ class MarkdownStream:
         return "".join(sent)
 
     def _runs(self, line: Line, empty: str, columns: int, *, is_first: bool) -> list[Run]:
-        """Return the runs of a line behind the newlines of `empty` lines."""
+        """Return the runs of a line after the newlines of `empty` lines."""
         gap, column = f"{empty}\n\n" if line.blank else f"{empty}\n", 0
         if is_first:
             gap = ""
@@ -110,7 +110,7 @@ class MarkdownStream:
         return runs_of(line, gap, columns if self._wraps else None, column)
 
     def _render(self, run: Run, skip: int) -> str:
-        """Return a run as it is sent, without the characters that were sent before."""
+        """Return the output of a run, without the `skip` characters that were already sent."""
         gap = "" if skip else run.gap
         sent = ""
         if self._style and gap and ("\n" in gap or run.style != self._style):
@@ -124,7 +124,7 @@ class MarkdownStream:
 
 
 def _stable_length(source: str) -> int:
-    """Return the length of the text in which more of it cannot change what the last line begins."""
+    """Return the length of `source` without an undecided last line or incomplete final markup."""
     begin = source.rfind("\n") + 1
     markup = _INCOMPLETE_MARKUP.search(source, begin)
     end = markup.start() if markup else len(source)

@@ -1,4 +1,4 @@
-"""Tables with aligned columns, or one value a line where the terminal is too narrow."""
+"""Tables with aligned columns, or with one value per line if the terminal is too narrow."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from chat_loop.display.markdown.inline import Span, spans_of
 from chat_loop.display.markdown.theme import BOLD, Theme
 from chat_loop.display.text import cells
 
-MEASURED_LINES = 12  # lines of a table that the widths of its columns are taken from
+MEASURED_LINES = 12  # the lines of a table that determine the widths of its columns
 _BREAK = re.compile(r"<br\s*/?>")
 _BAR_OR_CODE = re.compile(r"\\.|\||(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 
@@ -19,9 +19,9 @@ Row = tuple[tuple[Span, ...], ...]  # the cells of a row, each its text with its
 def table_lines(
     source: Sequence[str], columns: int, theme: Theme
 ) -> tuple[list[tuple[int, list[Span]]], bool]:
-    """Return a table for a terminal of so many columns, each line after the number of the source's
-    line; and False where each value has a line of its own. `source` is the header, the line under
-    it, the rows.
+    """Return the lines of a table for a terminal of `columns`, each after its line number in
+    `source`, and True if the columns are aligned, False if each value has its own line. `source`
+    is the header, the line below it, and the rows.
     """
     sides = [
         "^" if rule[0] == ":" == rule[-1] else ">" if rule[-1] == ":" else "<"
@@ -56,7 +56,7 @@ def _aligned(row: Row, sides: Sequence[str], widths: Sequence[int]) -> list[Span
 
 
 def _row(line: str, count: int, theme: Theme, style: str = "") -> Row:
-    """Return the row of a line. Cells beyond the table's columns stand in the last one."""
+    """Return the row of a line. Cells beyond the last column are joined to the last one."""
     texts = _cells(line)
     texts[count - 1 :] = [" | ".join(texts[count - 1 :])] if len(texts) >= count else []
     row = [tuple(spans_of(text, theme, style)) for text in texts]
@@ -64,7 +64,7 @@ def _row(line: str, count: int, theme: Theme, style: str = "") -> Row:
 
 
 def _cells(line: str) -> list[str]:
-    """Return the texts between the bars of a line; a bar within code parts none."""
+    """Return the texts between the bars of a line. A bar inside code does not separate texts."""
     line = line.strip(" ").removeprefix("|")
     texts, begin = [], 0
     for match in _BAR_OR_CODE.finditer(line):

@@ -10,7 +10,7 @@ BOLD, DIM, ITALIC, UNDERLINED, STRUCK = "1", "2", "3", "4", "9"
 
 
 class Theme(Struct, frozen=True, kw_only=True):
-    """`name`: who answers. `headings` by level, the last for deeper ones. `words` of code."""
+    """The styles of a reply. The last of `headings` also serves deeper ones; `words` are code's."""
 
     name: str
     headings: tuple[str, ...]
@@ -35,5 +35,5 @@ PLAIN = Theme(name=BOLD, headings=("1;4", "1", "1"), code=UNDERLINED, marks="")
 
 
 def theme_of(name: str) -> Theme:
-    """Return the theme `name`, one of `THEMES`; with `NO_COLOR` one that has only attributes."""
+    """Return the theme `name` of `THEMES`, or one without colors if `NO_COLOR` is set."""
     return PLAIN if os.environ.get("NO_COLOR") else THEMES[name]
