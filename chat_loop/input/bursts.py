@@ -11,7 +11,7 @@ from prompt_toolkit.input.vt100 import Vt100Input
 from prompt_toolkit.key_binding.key_processor import KeyPress
 from prompt_toolkit.keys import Keys
 
-KEYS_AFTER_ENTER = 8  # an Enter with this many keys behind it was pasted; nobody types so fast
+KEYS_AFTER_ENTER = 8  # an Enter with this many keys after it was pasted; nobody types so fast
 PASTE_KEYS = 64  # a paste without an Enter has at least this many keys, all there at once
 PAUSE_SECONDS = 0.05  # a pause this long ends a paste
 ENTER = KeyPress(Keys.ControlM, "\r")
@@ -19,10 +19,10 @@ ENTER = KeyPress(Keys.ControlM, "\r")
 
 class BurstInput(Vt100Input):
     """The keys of a terminal. An unannounced paste becomes one BracketedPaste key; an Enter at its
-    end stays a key of its own.
+    end remains a separate key.
 
-    Where keys are commands and none `takes_text`, nothing is a paste.
-    What was typed before the editor was there is taken key by key: each Enter ends an entry.
+    While `takes_text()` is false, keys are commands and nothing counts as a paste. Text that was
+    typed before the editor started is read key by key, and each Enter ends an entry.
     """
 
     def __init__(self, stdin: TextIO, takes_text: Callable[[], bool]) -> None:
@@ -45,15 +45,15 @@ class BurstInput(Vt100Input):
         return mark_pastes(keys)
 
     def _waits(self, seconds: float) -> bool:
-        """Return True when there is something to read within so many seconds."""
+        """Return True when there is something to read within `seconds`."""
         try:
             return bool(select.select([self], [], [], seconds)[0])
-        except (OSError, ValueError):  # the terminal is gone, or no descriptor that select takes
+        except (OSError, ValueError):  # the terminal is gone, or select does not accept it
             return False
 
 
 def mark_pastes(keys: list[KeyPress]) -> list[KeyPress]:
-    """Return the keys with each paste as one key; the last Enter of a paste is none of its text."""
+    """Return the keys with each paste as one key. A final Enter is not part of the paste."""
     marked: list[KeyPress] = []
     for plain, run in groupby(keys, is_plain):
         presses = list(run)

@@ -1,7 +1,7 @@
-"""The composer: one application at the bottom of the terminal for as long as the chat lives.
+"""The composer: one application at the bottom of the terminal, which runs as long as the chat.
 
-It shows the lines that still change, the line that the user types, also while a reply streams, and
-the status.
+It shows the lines that still change, the line that the user types, and the status. The user can
+type while a reply streams.
 """
 
 from __future__ import annotations
@@ -49,21 +49,21 @@ from chat_loop.input.start import PROMPT, PROMPT_STYLE, InstantPrompt, Terminal,
 NARROW = 40
 """Below this many columns there is no status line."""
 MENU_OPENERS = re.compile(r"[/#]\S*|(?:[/#]resume|resume) .*|(?:.*\s)?@\S*", re.DOTALL)
-"""Before the cursor, this opens the menu as it is typed: a command, a session, or a file."""
+"""Text before the cursor that opens the menu as it is typed: a command, a session, or a file."""
 MENU_SECONDS = 0.08
 """The pause in typing after which the menu opens."""
 EDITED_CHARACTERS = 20_000
 EDITED_LINES = 200
 """Larger texts from an editor are folded."""
 ESCAPE_SECONDS = 0.1
-"""How long Escape waits for the rest of a key's sequence."""
+"""The time that Escape waits for the rest of a key sequence."""
 TWICE_SECONDS = 1.5
 """Ctrl-C pressed again within this time quits."""
 STATUS_SECONDS = 1.0
 
 
 class Entry(Struct):
-    """An entry: its text as it stood in the line, and the unfolded pastes in it."""
+    """An entry: its text as it was in the line, and the unfolded pastes in it."""
 
     text: str
     pastes: list[str]
@@ -72,10 +72,10 @@ class Entry(Struct):
 class Composer(Reader):
     """Reads entries below everything that the chat prints on `screen`.
 
-    `status()` returns the text of the status line; while `refreshes()` is true, it changes without
-    a key. `instant` is the prompt that was drawn before this module was loaded. `ready()` is called
-    after each drawing, when keys are taken. `completer()` works in a thread. `report` shows why the
-    line could not be edited. `keys` is "vi" or "emacs".
+    `status()` returns the text of the status line, which is redrawn regularly while `refreshes()`
+    is true. `instant` is the prompt that was drawn before this module was loaded. `ready()` is
+    called after each drawing, when keys are read. `completer()` runs in a thread. `report` shows
+    why the line could not be edited. `keys` is "vi" or "emacs".
     """
 
     has_editor = True
@@ -103,7 +103,7 @@ class Composer(Reader):
         self._output = cast(
             FrameOutput, FrameOutput.from_pty(sys.stdout, term=os.environ.get("TERM"))
         )
-        self._output.enable_cpr = False  # nobody needs the cursor's position; some never answer
+        self._output.enable_cpr = False  # the cursor's position is not needed; some never answer
         self._entries: deque[Entry | EOFError | KeyboardInterrupt] = deque()
         self._arrived = asyncio.Event()
         self._last_entry = Entry("", [])
@@ -116,11 +116,11 @@ class Composer(Reader):
         self._is_paint_due = False
         self._question = ""
         self._answer: asyncio.Future[str] | None = None
-        """Takes the answer to the question; None while there is none."""
+        """Receives the answer to the question; None while there is no question."""
         self._timer: asyncio.TimerHandle | None = None
         self._menu_timer: asyncio.TimerHandle | None = None
         self._interrupted_at = -TWICE_SECONDS
-        """When Ctrl-C was pressed last, on the monotonic clock; typing forgets it."""
+        """The monotonic time of the last Ctrl-C; typing resets it."""
         self._pastes = Pastes()
         self._mode = Mode()
         self._line = Buffer(
@@ -164,7 +164,7 @@ class Composer(Reader):
     # The life of the application
 
     async def start(self) -> None:
-        """Draw the composer, and take keys from now on."""
+        """Draw the composer, and read keys from now on."""
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(self._fail)
         self._running = loop.create_task(
@@ -187,7 +187,7 @@ class Composer(Reader):
             self._terminal.restore()
 
     def _fail(self, loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
-        """End the application when the terminal is gone: a key cannot be read, or nothing drawn."""
+        """End the application when reading or drawing fails because the terminal is gone."""
         error = context.get("exception")
         if not (isinstance(error, OSError) and "handle" in context):
             loop.default_exception_handler(context)
@@ -202,7 +202,7 @@ class Composer(Reader):
     # Reading
 
     async def read(self) -> str:
-        """Return the next entry. Raises EOFError on Ctrl-D and KeyboardInterrupt on Ctrl-C, both in
+        """Return the next entry. Raises EOFError on Ctrl-D and KeyboardInterrupt on Ctrl-C, both on
         an empty line.
         """
         assert self._running is not None
@@ -242,7 +242,7 @@ class Composer(Reader):
 
     def _note_typing(self) -> None:
         self._key_at = time.monotonic()
-        self._interrupted_at = -TWICE_SECONDS  # the next Ctrl-C is a first one
+        self._interrupted_at = -TWICE_SECONDS  # the next Ctrl-C counts as the first
 
     def put_back(self) -> None:
         leaves = [entry for entry in self._entries if isinstance(entry, EOFError)]
@@ -261,7 +261,7 @@ class Composer(Reader):
         self._take_back()
 
     def _take_back(self, *entries: Entry) -> None:
-        """Put entries into the line, before the queued ones and the text that is typed there."""
+        """Put `entries` into the line, before the queued ones and the text already typed there."""
         queued = [entry for entry in self._entries if isinstance(entry, Entry)]
         self._entries.clear()
         texts = []
@@ -271,7 +271,7 @@ class Composer(Reader):
         self._line.document = Document("\n".join(filter(None, (*texts, self._line.text))))
 
     async def ask(self, question: str) -> str:
-        """Ask in place of the line, which keeps what was typed there."""
+        """Show the question instead of the line, which keeps the text typed there."""
         width = self._app.output.get_size().columns - 1
         self._question = f"{wrapped(question, max(width, 10), 0)} "
         answer = self._answer = asyncio.get_running_loop().create_future()
@@ -284,7 +284,7 @@ class Composer(Reader):
                 self._end_question("")
 
     def _bindings(self) -> KeyBindings:
-        """Return the keys that stop, leave, suspend and take back."""
+        """Return the keys that stop work, quit, suspend, and take back queued entries."""
         keys = KeyBindings()
         mode, at_line = self._mode, filters.has_focus(DEFAULT_BUFFER)
         is_asked = Condition(lambda: bool(self._question))
@@ -374,7 +374,7 @@ class Composer(Reader):
             self._interrupt()
 
     def _interrupt(self) -> None:
-        """Stop the running work; when none runs, raise KeyboardInterrupt from `read` or `ask`."""
+        """Stop the running work. If `read` or `ask` waits, raise KeyboardInterrupt from it."""
         if self._busy and self._answer is None:
             signal.raise_signal(signal.SIGINT)  # ChatLoop stops the work
         else:
@@ -439,7 +439,7 @@ class Composer(Reader):
             loop.call_soon_threadsafe(self._paint)
 
     def _paint(self) -> None:
-        """Print above the composer, which is drawn anew only if it changed."""
+        """Print above the composer, which is rendered again only if it has changed."""
         self._is_paint_due = False
         drawn = self._app.renderer.last_rendered_screen
         if drawn is None or self._app.invalidated or not self._output.can_repeat():
@@ -450,8 +450,8 @@ class Composer(Reader):
         self._draw_later()
 
     def _live_rows(self, size: Size, height: int) -> list[str]:
-        """Return the rows that change, as far as there is room above a composer of this height."""
-        # One row of settled text stays: tmux keeps what is erased from the first row on.
+        """Return the last of the changing rows that fit above a composer of `height` rows."""
+        # Keep one row of settled text: tmux saves text that is erased from the first row on.
         rows = min(size.rows // 3, size.rows - height - 1)
         live = self._screen.live(size.columns, rows)
         return live.split("\n") if live else []
@@ -486,7 +486,7 @@ class Composer(Reader):
         self._draw_later()
 
     def _draw_later(self) -> None:
-        """Draw again when the lines that change, or the status, do so by themselves."""
+        """Schedule the next drawing if the waiting line or the status changes by itself."""
         seconds, draw = self._screen.waiting.next_turn() if self._busy else None, self._paint
         if seconds is None and self._refreshes():
             seconds, draw = STATUS_SECONDS, self._app.invalidate

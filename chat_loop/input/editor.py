@@ -40,7 +40,7 @@ async def open_file(path: Path, environment: Mapping[str, str] = os.environ) -> 
         if not command:
             raise UsageError("No editor found.", "Set EDITOR, for example: export EDITOR=nano.")
         process = await asyncio.create_subprocess_exec(*command, str(path))
-    except (OSError, ValueError) as error:  # ValueError: a quote is open
+    except (OSError, ValueError) as error:  # ValueError: unclosed quote
         reason = os_reason(error) if isinstance(error, OSError) else str(error).lower()
         raise UsageError(f"Cannot start the editor {wanted[:80]}: {reason.rstrip('.')}.") from error
     # Ctrl-C belongs to the editor while it runs.

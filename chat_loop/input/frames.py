@@ -1,7 +1,7 @@
-"""Terminal output of an application at the bottom of the screen, and of what is printed above it.
+"""Terminal output of an application at the bottom of the screen, and of the text above it.
 
-While the application does not change, what is printed above it costs no drawing: the frame that it
-drew last is sent again.
+While the application does not change, it is not rendered when text is printed above it: its last
+frame is sent again.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 
 
 class FrameOutput(Vt100_Output):
-    """Sends all that is drawn at a time as one piece: a terminal must not show half of it."""
+    """Sends everything that is drawn at one time as one piece, so that no half of it is shown."""
 
     _rows: Sequence[str] = ()  # the rows above the frame that still change
-    _size = Size(0, 0)  # the terminal's when they were printed
-    _frame = ""  # empty when the application has drawn something else since
+    _size = Size(0, 0)  # the size of the terminal when they were printed
+    _frame = ""  # the last frame; empty if the application has drawn something else since
     _start = _cursor_row = 0
     _is_held = False
 
@@ -35,16 +35,16 @@ class FrameOutput(Vt100_Output):
         self.flush()
 
     def shows(self, rows: Sequence[str]) -> bool:
-        """Return True when these rows stand above the frame, in a terminal of this size."""
+        """Return True when `rows` are above the frame and the terminal has the same size."""
         return rows == self._rows and self.get_size() == self._size
 
     def can_repeat(self) -> bool:
-        """Return True when the terminal shows the last frame, and has its size."""
+        """Return True when the terminal shows the last frame and still has the same size."""
         return bool(self._frame) and self.get_size() == self._size
 
     def print_above(self, text: str, rows: Sequence[str]) -> None:
-        """Print settled text in the place of the rows, and below it others. The cursor stands where
-        the frame begins.
+        """Replace the rows above the frame with settled text and new `rows`. The cursor is at the
+        start of the frame before and after this.
         """
         self.cursor_up(len(self._rows))
         self.erase_down()
@@ -55,13 +55,13 @@ class FrameOutput(Vt100_Output):
         self._rows, self._size, self._start = rows, self.get_size(), len(self._buffer)
 
     def end_frame(self, cursor_row: int) -> None:
-        """Send what was drawn; it is a whole frame if it was held."""
+        """Send what was drawn. It is a whole frame, which can be repeated, only if it was held."""
         self._frame = "".join(self._buffer[self._start :]) if self._is_held else ""
         self._cursor_row = cursor_row
         self.release()
 
     def repeat_frame(self, text: str, rows: Sequence[str]) -> None:
-        """Print above the frame, and send it again."""
+        """Print `text` and `rows` above the frame, and send the frame again."""
         self.write_raw("\r")
         self.cursor_up(self._cursor_row)
         self.print_above(text, rows)
@@ -69,7 +69,7 @@ class FrameOutput(Vt100_Output):
         self.flush()
 
     def erase_rows(self) -> None:
-        """Erase the rows above the frame, from where it begins; forget the frame."""
+        """Erase the rows above the frame, and forget the frame. The cursor must be at its start."""
         self.print_above("", [])
         self.flush()
         self._frame = ""

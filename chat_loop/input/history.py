@@ -1,8 +1,8 @@
-"""The history of entries over sessions: a private file of bounded size, for several terminals at
-once.
+"""The history of entries across sessions: a private file of bounded size, which several terminals
+can use at once.
 
-It has prompt_toolkit's format: a line `# time`, and lines behind a `+`. Every entry is one write at
-the end of the file. When that has grown large it is renamed, and a new one begun; both are read.
+It has prompt_toolkit's format: a line `# time`, and lines that begin with `+`. Each entry is
+appended in one write. When the file is large, it is renamed and a new one is begun; both are read.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from chat_loop.redact import find_secrets
 
 MAX_LENGTH = 10_000  # characters; longer entries are not kept
 MAX_BYTES = 512 * 1024  # the size of one file, of which there are two
-MAX_READ = 8 * MAX_BYTES  # a larger file is another program's, and left alone
+MAX_READ = 8 * MAX_BYTES  # a larger file is another program's, and is not read
 
 
 class PrivateHistory(History):
-    """Entries in a file that only the user can read; a disk that refuses it costs the history, not
-    the chat.
+    """Entries in a file that only the user can read. If the file cannot be read or written, the
+    chat goes on without it.
 
     An entry with a secret, or for which `is_private` returns True, stays in memory only.
     """
@@ -43,7 +43,7 @@ class PrivateHistory(History):
         """Return the entries, newest first."""
         for path in (self._path, self._older):
             with contextlib.suppress(OSError):
-                if path.is_file() and path.stat().st_size <= MAX_READ:  # a pipe would be waited for
+                if path.is_file() and path.stat().st_size <= MAX_READ:  # a pipe would block
                     yield from FileHistory(path).load_history_strings()
 
     def store_string(self, string: str) -> None:
@@ -57,7 +57,7 @@ class PrivateHistory(History):
                 return
             private = partial(os.open, mode=0o600)
             with open(path, "ab", buffering=0, opener=private) as file:
-                fcntl.flock(file, fcntl.LOCK_EX)  # two would rename one after the other
+                fcntl.flock(file, fcntl.LOCK_EX)  # else two programs could both rename
                 os.fchmod(file.fileno(), 0o600)  # another program may have made it
                 file.write(history_entry(clean(string), datetime.now()))
                 own = os.fstat(file.fileno())
@@ -66,7 +66,7 @@ class PrivateHistory(History):
 
 
 def without_entries(data: bytes, is_removed: Callable[[str], bool]) -> tuple[bytes, int]:
-    """Return a history file without some entries, and the number of these."""
+    """Return a history file without the entries that `is_removed` selects, and their number."""
     blocks = re.split(rb"(?m)^(?=# )", data)
     lines = (block.decode("utf-8", "replace").split("\n") for block in blocks)
     entries = ["\n".join(line[1:] for line in block if line[:1] == "+") for block in lines]

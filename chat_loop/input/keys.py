@@ -1,4 +1,4 @@
-"""Key bindings that the editor does not have by itself, and what is pasted."""
+"""Key bindings that the editor lacks, and the handling of pastes."""
 
 from __future__ import annotations
 
@@ -24,24 +24,22 @@ MULTILINE_HINT = "several lines: an empty one ends them, Ctrl-C gives up"
 MAX_GRAPHEME = 64
 """The most code points of one visible character."""
 NEWLINES = ("\x1b\r", "\x1b\n", "\x1b[13;2u", "\x1b[13;3u", "\x1b[27;2;13~", "\x1b[27;3;13~")
-"""Alt-Enter, and Shift-Enter and Alt-Enter of terminals that tell them from Enter: they are
-Ctrl-J.
-"""
+"""Alt-Enter, and Shift-Enter and Alt-Enter as some terminals encode them. All become Ctrl-J."""
 
 ANSI_SEQUENCES.update(dict.fromkeys(NEWLINES, Keys.ControlJ))
 
 
 class Pastes:
-    """The pastes of this run. A long paste stands in the line as a name with its size."""
+    """The pastes of this run. In the line, a name with its size replaces a long paste."""
 
     def __init__(self) -> None:
         self._folded: dict[str, str] = {}
         self._count = 0
         self.shown: list[str] = []
-        """Unfolded pastes of several lines in the present entry."""
+        """Unfolded pastes of several lines in the current entry."""
 
     def fold(self, text: str, characters: int = FOLD_CHARACTERS, lines: int = FOLD_LINES) -> str:
-        """Return the text, or the name that stands for it in the line."""
+        """Return `text`, or the name that replaces it in the line if it is long."""
         count = text.count("\n") + 1
         if len(text) <= characters and count <= lines:
             self.shown += [text] if count > 1 else []
@@ -52,7 +50,7 @@ class Pastes:
         return name
 
     def has(self, text: str) -> bool:
-        """Return True when `text` holds a folded paste."""
+        """Return True when `text` contains the name of a folded paste."""
         return any(name in text for name in self._folded)
 
     def expand(self, text: str) -> str:
@@ -62,14 +60,15 @@ class Pastes:
         return text
 
     def expand_for_edit(self, text: str) -> str:
-        """Return `text` expanded for an editor; its pastes count as shown from now on."""
+        """Return `text` expanded for an editor, and record its pastes as shown unfolded."""
         self.shown += [whole for name, whole in self._folded.items() if name in text]
         return self.expand(text)
 
 
 class Mode(Struct):
-    """The state of the entry that is typed. `multiline`: two backslashes began it, and an empty
-    line ends it. `offered`: it began with a text that Ctrl-C gives up. `hint` is for the user.
+    """The state of the entry that is being typed. A `multiline` entry began with two backslashes
+    and ends with an empty line. An `offered` entry began with a text that Ctrl-C gives up. The user
+    sees `hint`.
     """
 
     multiline: bool = False
@@ -155,12 +154,12 @@ def end_line(buffer: Buffer, mode: Mode) -> None:
 
 
 def length_at_start(text: str, count: int = 1) -> int:
-    """Return how many code points the first `count` visible characters of a text have."""
+    """Return the number of code points in the first `count` visible characters of a text."""
     count = max(1, count)
     return sum(map(len, islice(iter_graphemes(text[: MAX_GRAPHEME * count]), count)))
 
 
 def length_at_end(text: str, count: int = 1) -> int:
-    """Return how many code points the last `count` visible characters of a text have."""
+    """Return the number of code points in the last `count` visible characters of a text."""
     count = max(1, count)
     return sum(map(len, [*iter_graphemes(text[-MAX_GRAPHEME * count :])][-count:]))

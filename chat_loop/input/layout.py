@@ -27,7 +27,7 @@ def composer_layout(
     status: Callable[[], str],
     is_hidden: Callable[[], bool],
 ) -> Layout:
-    """Return the layout: a question shows `answer` instead of `line`; `is_hidden` hides both."""
+    """Return the layout. A question shows `answer` instead; `is_hidden` hides line and status."""
     is_asked = Condition(lambda: bool(question()))
     shows_line = ~is_asked & Condition(lambda: not is_hidden())
     search = SearchBufferControl(Buffer(), input_processors=[processors.ReverseSearchProcessor()])
@@ -75,7 +75,7 @@ def composer_layout(
 
 
 def _line_height(line: Buffer, rows: int) -> Dimension:
-    """Return the least height of the line, with room for its menu."""
+    """Return the minimum height of the line, with room for its menu."""
     state = line.complete_state
     if state is None or not state.completions:
         return Dimension(min=1)

@@ -14,7 +14,7 @@ from chat_loop.errors import UsageError
 from chat_loop.input.start import PROMPT
 
 MULTILINE_MARK = "\\\\"
-"""A line that is only this begins an entry of several lines, which an empty line ends."""
+"""A line with only this begins an entry of several lines, which an empty line ends."""
 EDIT_HINT = "your last message: Enter resends it, Ctrl-C cancels"
 LONGEST_LINE = 64 << 20  # bytes; a longer line of a pipe is refused
 
@@ -22,9 +22,9 @@ LONGEST_LINE = 64 << 20  # bytes; a longer line of a pipe is refused
 class Reader:
     """A source of entries. The methods that need a terminal do nothing or fail by default.
 
-    `has_editor`: Ctrl-C is a key of the line editor and not a signal. `typed` is the last entry
-    without its pastes of several lines: only typed names attach files. `idle_seconds` counts from
-    the last key.
+    If `has_editor`, Ctrl-C is a key of the line editor and not a signal. `typed` is the last entry
+    without its pastes of several lines, because only typed names attach files. `idle_seconds` is
+    the time since the last key.
     """
 
     has_editor = False
@@ -36,7 +36,7 @@ class Reader:
         raise NotImplementedError
 
     async def ask(self, question: str) -> str:
-        """Return an answer of one word in small letters. Raises as `read` does."""
+        """Ask a question and return the answer in lower case. Raises the same errors as `read`."""
         raise NotImplementedError
 
     def enter(self, text: str) -> None:
@@ -44,31 +44,31 @@ class Reader:
         raise NotImplementedError
 
     def hold(self) -> None:
-        """Put the queued entries back into the line, where there is an editor."""
+        """Put the queued entries back into the line, if there is an editor."""
 
     def put_back(self) -> None:
-        """Put the last entry back into the line, where there is an editor."""
+        """Put the last entry back into the line, if there is an editor."""
 
     def offer(self, text: str, hint: str = EDIT_HINT) -> bool:
-        """Put `text` into the line to be changed, with a hint; return False without an editor."""
+        """Let the user edit `text` in the line, with a hint. Return False without an editor."""
         return False
 
     async def edit(self, text: str) -> str:
-        """Return the text as the user edits it. Raises UsageError without an editor."""
+        """Let the user edit `text`, and return the result. Raises UsageError without an editor."""
         raise UsageError("The editor needs a terminal.")
 
     def release_terminal(self) -> contextlib.AbstractAsyncContextManager[None]:
-        """Return a context in which another program has the terminal."""
+        """Return a context in which another program can use the terminal."""
         return contextlib.nullcontext()
 
     def hide(self) -> None:
-        """Hide the line: the chat ends."""
+        """Hide the line because the chat ends."""
 
     async def start(self) -> None:
-        """Take the user's keys from now on."""
+        """Read the user's keys from now on."""
 
     async def close(self) -> None:
-        """Give the terminal back, where there is one."""
+        """Give the terminal back, if there is one."""
 
 
 def clean(text: str) -> str:
@@ -81,10 +81,10 @@ def clean(text: str) -> str:
 
 
 class LineReader(Reader):
-    """Lines from a pipe or a file. Prompts and lines are repeated on `out`."""
+    """Reads lines from a pipe or a file. Prompts and lines are echoed to `out`."""
 
     def __init__(self, descriptor: int | None = None, out: TextIO | None = None) -> None:
-        # Not sys.stdin: a thread that waits inside it aborts the interpreter's end.
+        # Not sys.stdin: a thread that is blocked in it makes the interpreter abort at the exit.
         descriptor = sys.stdin.fileno() if descriptor is None else descriptor
         self._input = os.fdopen(descriptor, "rb", closefd=False)
         self._out = out or sys.stdout
@@ -120,7 +120,7 @@ class LineReader(Reader):
         self._out.flush()
         if self._pending_read is None:  # else the previous caller was stopped
             self._pending_read = asyncio.get_running_loop().create_future()
-            # A daemon: a pipe that never ends must not keep the program from leaving.
+            # A daemon: a pipe that never ends must not keep the program from exiting.
             work = partial(self._read_line, self._pending_read)
             threading.Thread(target=work, daemon=True, name="stdin").start()
         line = await asyncio.shield(self._pending_read)
@@ -136,7 +136,7 @@ class LineReader(Reader):
         return clean(text).removesuffix("\n")
 
     def _read_line(self, future: asyncio.Future[bytes]) -> None:
-        """Read a line; what follows it stays in the pipe but for a buffer, and its writer waits."""
+        """Read a line. Later data stays in the pipe, except one buffer, so its writer waits."""
         try:
             line = self._input.readline(LONGEST_LINE + 1)
         except OSError:  # the terminal is gone

@@ -59,7 +59,7 @@ class Terminal:
     """The terminal's settings: silenced while no editor reads the keys, then restored."""
 
     def __init__(self, descriptor: int) -> None:
-        """Raises OSError when `descriptor` is no terminal."""
+        """Raise OSError if `descriptor` is not a terminal."""
         self._descriptor = descriptor
         self._saved_settings: list[Any] | None = None
         """The settings to restore; None while nothing is changed."""
@@ -69,8 +69,8 @@ class Terminal:
             raise OSError("not a terminal") from error
 
     def silence(self, *, signals: bool) -> None:
-        """Echo nothing, and keep every key for the editor that reads next. With `signals` Ctrl-C
-        still interrupts, and discards nothing that was typed or printed before it.
+        """Turn off the echo, and keep every key for the editor that reads next. With `signals`,
+        Ctrl-C still interrupts, but discards no keys and no output.
         """
         if self._saved_settings is None:
             try:
@@ -97,7 +97,7 @@ class Terminal:
             termios.tcflush(self._descriptor, termios.TCIFLUSH)
 
     def _set(self, settings: list[Any]) -> None:
-        # TCSANOW: the other ways discard keys that were typed, or wait until all is printed.
+        # TCSANOW: the other modes discard typed keys or wait until all output is printed.
         with contextlib.suppress(termios.error):
             termios.tcsetattr(self._descriptor, termios.TCSANOW, settings)
 
@@ -117,8 +117,8 @@ class InstantPrompt:
             self._is_drawn = False
 
     def lend(self, ask: Callable[[], T], *, signals: bool = False) -> T:
-        """Return what `ask` returns, which has the terminal to itself; keys typed before it do not
-        answer it.
+        """Return the result of `ask`, which has the terminal to itself. Keys typed earlier are
+        discarded, so they cannot answer it.
         """
         self.erase()
         self.terminal.discard_keys()
@@ -129,7 +129,7 @@ class InstantPrompt:
 
 
 def draw(arguments: Sequence[str]) -> InstantPrompt | None:
-    """Draw banner and prompt; return None where the arguments may not start a terminal chat."""
+    """Draw banner and prompt. Return None if the arguments may not start a terminal chat."""
     remaining = iter(arguments)
     for argument in remaining:
         name, equals, _ = argument.partition("=")
