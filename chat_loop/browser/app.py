@@ -1,4 +1,4 @@
-"""The sessions on the whole screen: a list, a filter, a preview, and keys."""
+"""The browser's screen: a list of sessions, a filter, a preview, and keys."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ from chat_loop.errors import ChatLoopError
 from chat_loop.sessions.records import SessionRow
 
 ESCAPE_SECONDS = 0.1  # the wait for the rest of a key before an escape character counts as Esc
-MIN_LINES_BOTH = 16  # from this many lines on there is room for the list and a preview
-MIN_LINES_TITLE = 6  # from this many lines on there is a title
-PENDING = Preview(about=[("", "…")])  # stands in for a preview that is not read yet
+MIN_LINES_BOTH = 16  # a screen with more lines has room for the list and a preview
+MIN_LINES_TITLE = 6  # a screen with more lines has a title
+PENDING = Preview(about=[("", "…")])  # shown until a preview has been read
 HINTS = {
     "list": (
         *("Enter resume", "q leave", "/ filter", "p preview", "e edit", "d trash"),
@@ -52,10 +52,10 @@ Act = Literal["resume", "edit"]
 
 
 class SavedSessions(Protocol):
-    """The sessions that the browser shows. All methods but `preview` raise ChatLoopError."""
+    """The sessions that the browser shows. All methods except `preview` raise ChatLoopError."""
 
     def rows(self) -> Sequence[SessionRow]:
-        """Return the conversations, the newest first."""
+        """Return the conversations, newest first."""
 
     def preview(self, row: SessionRow) -> Preview:
         """Return the preview of a session; called in a thread."""
@@ -68,14 +68,14 @@ class SavedSessions(Protocol):
 
 
 async def browse(source: SavedSessions, *, now: datetime, words: str = "") -> SessionRow | None:
-    """Let the user choose a session on the whole screen, filtered by `words`, or none.
+    """Let the user choose one of the sessions that match `words`. Return None if none is chosen.
 
-    Raises ChatLoopError when there are no rows to show, and EOFError when the terminal goes away.
+    Raises ChatLoopError when the rows cannot be read, and EOFError when the terminal is gone.
     """
     sessions = SessionList(now)
     sessions.filter(words)
     sessions.set_rows(source.rows())
-    if sessions.row is not None and sessions.row.current:  # nobody resumes the open session
+    if sessions.row is not None and sessions.row.current:  # it is already open
         sessions.select(1)
     return await _Browser(source, sessions).run()
 
@@ -119,7 +119,7 @@ class _Browser:
             row = self._sessions.row
             if act != "edit" or row is None:
                 return row if act == "resume" else None
-            with self._show_errors():  # the terminal is the editor's: the screen is opened again
+            with self._show_errors():  # the editor has the terminal, so the screen is opened again
                 await self._source.edit(row)
             self._previews.clear()
             self._read_rows()
@@ -132,7 +132,7 @@ class _Browser:
         return self._preview_chosen
 
     def _screen(self) -> AnyContainer:
-        """Return the parts of the screen for its size."""
+        """Return the parts of the screen that its size allows."""
         size = self._output.get_size()
         titled = [self._title] if size.rows > MIN_LINES_TITLE else []
         part: AnyContainer = HSplit([*titled, self._list])
@@ -146,7 +146,7 @@ class _Browser:
         return HSplit([part, bottom])
 
     def _preview(self) -> Preview:
-        """Return the preview of the selected session, once it is read."""
+        """Return the preview of the selected session, or `PENDING` until it has been read."""
         row = self._sessions.row
         if row is None:
             return Preview()
@@ -171,7 +171,7 @@ class _Browser:
         return text
 
     def _paragraph(self, name: str, words: str) -> Text:
-        """Return a new line with a name and words, broken between words."""
+        """Return a newline, the name and the words, wrapped between words."""
         start = f"{name}: " if name else ""
         lines = wrapped(start + words, self._output.get_size().columns, 0)
         return [("bold", f"\n{start}"), ("", lines[len(start) :])]
@@ -188,7 +188,7 @@ class _Browser:
         return text
 
     def _bottom_line(self) -> Text:
-        """Return a notice or a question, and the keys for which there is room."""
+        """Return a notice or a question, and the keys that fit beside it."""
         room, row = self._output.get_size().columns, self._sessions.row
         text = self._notice
         if self._mode == "trash?" and row is not None:
@@ -266,7 +266,7 @@ class _Browser:
 
     @contextlib.contextmanager
     def _show_errors(self) -> Iterator[None]:
-        """Show what fails in the bottom line."""
+        """Show the errors of this context in the bottom line."""
         try:
             yield
         except ChatLoopError as error:

@@ -14,11 +14,11 @@ from chat_loop.sessions.records import SessionRow
 
 
 class SessionList(UIControl):
-    """The rows that hold all `words`; only those on the screen are drawn."""
+    """The rows that contain all `words`; only the rows on the screen are drawn."""
 
     def __init__(self, now: datetime) -> None:
         self.words = ""
-        self.page = 10  # the lines that were drawn last
+        self.page = 10  # the number of lines at the last drawing
         self._now = now
         self._table = RowTable((), now)
         self._texts: list[str] = []
@@ -31,21 +31,21 @@ class SessionList(UIControl):
         return self._table.rows[self._visible[self._selected]] if self._visible else None
 
     def set_rows(self, rows: Sequence[SessionRow]) -> None:
-        """Show other rows; the same session stays selected if it is among them."""
+        """Replace the rows. The same session stays selected if it is among them."""
         before = self.row
         self._table = RowTable(rows, self._now)
         self._texts = [_search_text(row) for row in rows]
         self._match(before)
 
     def filter(self, words: str) -> None:
-        """Show the rows that hold all `words`, and select the first; without words show all."""
+        """Show the rows that contain all `words` and select the first. Without words show all."""
         before = None if words.strip() else self.row
         self.words = words
         self._selected = 0
         self._match(before)
 
     def _match(self, selected: SessionRow | None) -> None:
-        """Find the rows that hold all words; select that session, if it is among them."""
+        """Find the rows that contain all words. Keep `selected` selected if it is among them."""
         words = self.words.casefold().split()
         self._visible = [
             at for at, text in enumerate(self._texts) if all(word in text for word in words)
@@ -56,11 +56,11 @@ class SessionList(UIControl):
                 self._selected = place
 
     def select(self, place: int) -> None:
-        """Select the row at `place`, or the nearest there is."""
+        """Select the row at `place`, or the nearest one."""
         self._selected = max(0, min(place, len(self._visible) - 1))
 
     def move(self, steps: int) -> None:
-        """Select a row further down, or up."""
+        """Select the row that is `steps` further down, or up if negative."""
         self.select(self._selected + steps)
 
     def title(self) -> Text:
@@ -87,7 +87,7 @@ class SessionList(UIControl):
 
 
 def _search_text(row: SessionRow) -> str:
-    """Return the text of a row that a filter looks through."""
+    """Return the text in which a filter looks for its words."""
     day = f"{row.updated:%Y-%m-%d %b %d}" if row.updated is not None else ""
     branch = row.branch.words if row.branch is not None else ""
     tags = " ".join(f"#{tag}" for tag in row.tags)
