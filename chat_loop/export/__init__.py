@@ -1,1 +1,1 @@
-"""Sessions as one document for others, markdown, JSON or an HTML page, and the way back."""
+"""Exports sessions as one document in markdown, JSON or HTML, and imports sessions."""

@@ -1,7 +1,7 @@
-"""A chain as one document that can be imported again: JSON, or markdown.
+"""A chain as one document that can be imported again: JSON or markdown.
 
-JSON holds every field of every record, under its name in `sessions/records.py`; an entry's kind is
-the name of its class in lower case, times are ISO 8601:
+JSON contains every field of every record under its name in `sessions/records.py`. The kind of an
+entry is the name of its class in lower case. Times are in ISO 8601:
 
     {"format": "chat-loop", "version": 1,
      "sessions": [{"header": {…}, "entries": [{"kind": "query", …}], "seal": {…}}],
@@ -9,9 +9,9 @@ the name of its class in lower case, times are ISO 8601:
 
 Characters that a terminal would obey or hide are escaped.
 
-Markdown is a list of the sessions in a record `chat:export`, then their transcripts as they are. A
-line with a session's marker begins a transcript; the format escapes such a line in any text, so
-nothing that was said can move the border between two sessions. One session alone is its transcript.
+Markdown is a list of the sessions in a record `chat:export`, then their unchanged transcripts. A
+line with a session's marker begins a transcript. The format escapes such a line in any text, so no
+message can move the border between two sessions. A single session is just its transcript.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ def write_markdown(sessions: Sequence[Session]) -> bytes:
 
 
 def read_markdown(data: bytes, complaints: list[str]) -> list[Session]:
-    """Return the sessions of a transcript, or of a document of several."""
-    data = data.replace(b"\r\n", b"\n")  # of an editor: a transcript writes them visibly
+    """Return the sessions of one transcript, or of a document that contains several."""
+    data = data.replace(b"\r\n", b"\n")  # an editor made these: a transcript escapes its own
     promised, torn = None, False
     starts: list[int] = []
     for line in re.finditer(rb"^" + re.escape(marker.PREFIX) + rb"[^\n]*", data, re.MULTILINE):
@@ -104,7 +104,7 @@ def read_markdown(data: bytes, complaints: list[str]) -> list[Session]:
 
 
 def write_json(sessions: Sequence[Session], images: Mapping[str, bytes]) -> bytes:
-    """Return the sessions as a JSON document with their images by `Attachment.file`."""
+    """Return the sessions and their images, by `Attachment.file`, as a JSON document."""
     document = {
         "format": "chat-loop",
         "version": 1,

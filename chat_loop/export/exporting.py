@@ -1,4 +1,4 @@
-"""Conversations for others: a session, or its whole chain, as one document in a file."""
+"""Exports a session, or its whole chain, as one document in a file."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _STRUCTURE: Mapping[type, frozenset[str]] = {
     records.Seal: frozenset({"reason", "source"}),
     Compaction: frozenset(marker.AUDIT),
 }
-"""The fields that stand in markers. Every other string of a record is a text."""
+"""The fields that are written in markers. Every other string in a record is a text."""
 
 
 def chain_of(
     sessions: SessionManager, loaded: LoadedSession, *, whole: bool
 ) -> tuple[list[LoadedSession], str]:
-    """Return a session after its ancestors when `whole`, and why there are no more."""
+    """Return a session, after its ancestors if `whole`, and the reason if some are missing."""
     if not whole:
         return [loaded], ""
     chain = read_chain(sessions, loaded.session)
@@ -45,8 +45,8 @@ def chain_of(
 
 
 def export_format(name: str, target: str, plugins: Plugins) -> ExportFormat | Exporter:
-    """Return the form that a name, or else the ending of a file, asks for. Raises UsageError."""
-    is_folder = os.path.isdir(file_path(target))  # noqa: PTH112 - Path's own raises for long names
+    """Return the format called `name`, or else that of the target's suffix. Raises UsageError."""
+    is_folder = os.path.isdir(file_path(target))  # noqa: PTH112 - is_dir raises for long names
     name = name or ("" if is_folder else Path(target).suffix.lower()) or "html"
     for form, suffix in SUFFIXES.items():
         if name in (form, suffix, suffix[1:]):
@@ -59,7 +59,7 @@ def export_format(name: str, target: str, plugins: Plugins) -> ExportFormat | Ex
 
 
 def images_of(chain: Sequence[LoadedSession]) -> tuple[dict[str, bytes], list[str]]:
-    """Return the images of the sessions by `Attachment.file`, and a sentence for each lost one."""
+    """Return the images of the sessions by `Attachment.file`, and a sentence on each lost one."""
     images: dict[str, bytes] = {}
     lost: dict[str, None] = {}
     for loaded in chain:
@@ -79,10 +79,10 @@ def export_bytes(
     secrets: bool = False,
     images: Mapping[str, bytes] | None = None,
 ) -> bytes:
-    """Return the sessions of `chain`, the oldest first, as one document in UTF-8.
+    """Return the sessions of `chain`, oldest first, as one document in UTF-8.
 
-    Secrets become marks unless `secrets` keeps them. Markdown and JSON can be imported again.
-    Markdown links to its images, as a transcript does; JSON and HTML hold them.
+    Marks replace the secrets unless `secrets` is true. Markdown and JSON can be imported again.
+    Markdown links to its images, as a transcript does; JSON and HTML contain them.
     """
     exportable = []
     for loaded in chain:
@@ -101,7 +101,7 @@ def export_bytes(
 
 
 def without_secrets(value: Any, redactor: Redactor) -> Any:
-    """Return a session, or a part of it, with a mark in the place of each secret."""
+    """Return a session, or a part of it, with each secret replaced by a mark."""
     if isinstance(value, str):
         return redactor(value)
     if isinstance(value, tuple):
@@ -124,11 +124,11 @@ def write_export(
     *,
     secrets: bool = False,
 ) -> tuple[str, list[str]]:
-    """Write a chain, the oldest session first, to the file `target`, or into the folder `target`.
+    """Write a chain, oldest session first, to the file `target`, or into the folder `target`.
 
     Without a target, the file goes into the working directory under the conversation's name. The
-    images of a markdown document go beside it, as those of sessions do. Nothing is written over: a
-    name that the program chose gets a number, for a name that the user gave it raises SaveError.
+    images of a markdown document are stored beside it, like those of a session. No file is
+    overwritten: a name that the program chose gets a number; if the user chose it, raise SaveError.
     """
     session, path = chain[-1].session, file_path(target)
     images, complaints = images_of(chain)

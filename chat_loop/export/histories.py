@@ -1,8 +1,8 @@
-"""Read the conversations that other chat programs export or keep, as sessions.
+"""Converts the conversations that other chat programs export or keep to sessions.
 
 Claude and ChatGPT export a zip with `conversations.json`, codex keeps a `rollout-*.jsonl` for each
-session, and llm keeps the SQLite database `logs.db`. The words of both sides are taken, and the
-text of Claude's attachments; all else is counted, to be reported.
+session, and llm keeps the SQLite database `logs.db`. The messages of both sides are imported, and
+the text of Claude's attachments. Everything else is counted and reported.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from chat_loop.sessions.records import EPOCH, Attachment, Entry, Header, Query, 
 from chat_loop.values import Usage, one_line, plural, size_text
 
 _EXPORTS = re.compile(r"(.*/)?conversations(-\d+)?\.json")  # in a zip
-_STEPS = 50_000_000  # of SQLite's machine for one query: a hostile view does not end otherwise
+_STEPS = 50_000_000  # of SQLite's machine for one query; else a hostile view could run forever
 _TURNS = {
     "turns": """
         SELECT t.id, coalesce(t.thread_id, t.id), h.name, t.model, s.prompt, s.response,
@@ -45,17 +45,17 @@ _TURNS = {
         ORDER BY 2, r.datetime_utc, r.id
     """,
 }
-"""A table of llm's turns -> the query: since version 0.32, and before."""
+"""The queries for llm's turns, by the table that they read: since version 0.32, and before."""
 _NOT_TAKEN = {
     "parts": ("SELECT count(*) FROM parts WHERE type <> 'text'", "other part"),
     "tool_calls": ("SELECT count(*) FROM tool_calls", "tool message"),
     "prompt_attachments": ("SELECT count(*) FROM prompt_attachments", "file"),
 }
-"""A table of llm's -> the query for the number of what is left out, and its noun."""
+"""By table of llm's, the query that counts the parts that are left out, and their noun."""
 
 
 class _Message(Struct):
-    """The words of one side; `files` are the names and texts of what came with them."""
+    """A message of one side. `files` are the names and texts of its attachments."""
 
     is_user: bool
     text: str
@@ -65,7 +65,7 @@ class _Message(Struct):
 
 
 class _Block(Struct):
-    """A part of a message: its text, or something else of another type."""
+    """A part of a message: a text, or something of another type."""
 
     type: str = ""
     text: str | None = None
@@ -144,7 +144,7 @@ class _Line(Struct):
 
 
 def read_zip(data: bytes, max_bytes: int, problems: list[str]) -> list[Session]:
-    """Return the conversations of an export as it was downloaded. Raises ImportRefused."""
+    """Return the conversations of an export in its downloaded zip. Raises ImportRefused."""
     sessions: list[Session] = []
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
@@ -214,7 +214,7 @@ def read_llm(path: Path, problems: list[str]) -> list[Session]:
                     values = [text if isinstance(text, str) else "" for text in texts]
                     turn, identity, name, model, prompt, response, time = values
                     if turn in seen:
-                        continue  # the older tables keep the turns that the newer ones hold, too
+                        continue  # the older tables still contain the turns of the newer ones
                     seen.add(turn)
                     found = conversations.setdefault(identity, (name, model, []))
                     counts = [n if isinstance(n, int) and n >= 0 else 0 for n in (tokens, made)]
@@ -289,8 +289,8 @@ def _chatgpt(value: Any, left_out: Counter[str]) -> Session | None:
 
 
 def _codex(lines: Iterable[_Line], left_out: Counter[str]) -> Session | None:
-    """Return the session of a rollout. What the user typed is an event; the model's input also
-    holds instructions and the state of the machine in the user's name.
+    """Return the session of a rollout. The user's messages are read from events, because the
+    model's input also contains instructions and the state of the machine in the user's name.
     """
     meta, model, messages = _Line("", _Payload()), "", []
     for line in lines:
@@ -317,7 +317,7 @@ def _codex(lines: Iterable[_Line], left_out: Counter[str]) -> Session | None:
 
 
 def _noun(kind: str) -> str:
-    """Return the noun for something of this type, which is left out."""
+    """Return the noun under which a left-out part of type `kind` is counted."""
     if "tool" in kind or "call" in kind or kind == "code":
         return "tool message"
     return "thought" if kind.startswith(("thought", "thinking", "reasoning")) else "other part"
@@ -334,8 +334,8 @@ def _session(
     model: str = "",
     project: str = "",
 ) -> Session | None:
-    """Return a session, or None for one without words. Its id stays the same for a second import;
-    the importer makes it valid.
+    """Return a session, or None if there are no words in it. A second import gets the same id,
+    which the importer makes valid.
     """
     entries: list[Entry] = []
     number, at = 0, created
@@ -381,7 +381,7 @@ def _session(
 def _reported(
     sessions: Iterable[Session | None], left_out: Counter[str], problems: list[str]
 ) -> list[Session]:
-    """Return the sessions with words; add one sentence about all that was left out."""
+    """Return the sessions with words, and add a sentence to `problems` on all that is left out."""
     found = []
     for session in sessions:
         if session is None:
@@ -396,7 +396,7 @@ def _reported(
 
 
 def _moment(value: str | float | None) -> datetime | None:
-    """Return an ISO time, in UTC if it has no zone, or seconds since 1970 as a local time."""
+    """Return an ISO time (UTC if it has no zone) or the seconds since 1970 as a local time."""
     try:
         if isinstance(value, str):
             at = datetime.fromisoformat(value)

@@ -1,6 +1,6 @@
-"""A chain as one HTML page, complete in itself: no script, and nothing is loaded.
+"""A chain as one self-contained HTML page, which has no script and loads nothing.
 
-Its content security policy forbids both, and names the hash of the page's own style sheet.
+Its content security policy forbids both, and allows the page's own style sheet by its hash.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PAGE = Template(Path(__file__).with_name("page.html").read_text("utf-8"))
 
 
 def html_page(chain: Sequence[LoadedSession], images: Mapping[str, bytes]) -> bytes:
-    """Return the page of the sessions, the oldest first, with `images` by `Attachment.file`."""
+    """Return the page of the sessions, oldest first, with `images` by `Attachment.file`."""
     encoded = {name: b64encode(data).decode() for name, data in images.items()}
     sessions = [loaded.session for loaded in chain]
     newest = sessions[-1:]
@@ -180,7 +180,7 @@ def _attachment(entry: records.Attachment, image: str) -> str:
 
 
 def _fold(title: str, inner: str, kind: str = "") -> str:
-    """Return a fold, which a reader opens. Both texts are HTML."""
+    """Return a section that the reader can unfold. Both texts are HTML."""
     return f'<details class="fold{kind}"><summary>{title}</summary>\n<div>{inner}</div></details>\n'
 
 

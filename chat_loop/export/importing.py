@@ -1,8 +1,8 @@
-"""Import sessions from documents that somebody else may have made.
+"""Imports sessions from documents that somebody else may have made.
 
-They are our JSON, our markdown, transcripts of basic-agent-chat-loop, and what other chat programs
-export or keep. A session is taken only when a transcript can hold all of it. Nothing that is there
-is changed.
+A document is our JSON or markdown, a transcript of basic-agent-chat-loop, or a history that another
+chat program exported or keeps. A session is imported only if a transcript can represent all of it.
+Existing sessions are not changed.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from chat_loop.values import size_text
 
 _HISTORIES = ("rollout-*.jsonl", "conversations*.json", "logs.db")  # other programs' files
 MAX_BYTES = 256 << 20  # the bytes of a document; a larger one is refused
-_MAX_COMPLAINTS = 50  # complaints about one document that are shown one by one
+_MAX_COMPLAINTS = 50  # the most complaints about one document that are listed
 
 
 class StoredImport(Struct, frozen=True):
-    """A stored session: the id it had, the one it has here, and if it is new here."""
+    """A stored session: its original id, its id here, and True if it is new here."""
 
     original_id: str
     id: str
@@ -56,12 +56,12 @@ class Importer:
     def __init__(self) -> None:
         self.sessions: list[Session] = []
         self.complaints: list[str] = []
-        self._images: dict[str, bytes] = {}  # those that came along, by `Attachment.file`
-        self._once: set[str] = set()  # ids of sessions that are not stored beside an older copy
+        self._images: dict[str, bytes] = {}  # the images that were found, by `Attachment.file`
+        self._once: set[str] = set()  # ids of sessions that are skipped if they exist
 
     def add_path(self, path: Path) -> None:
-        """Read a file, or the transcripts and histories in a folder; what cannot be read is a
-        complaint.
+        """Read a file, or the transcripts and histories in a folder. Each file that cannot be read
+        adds a complaint.
         """
         before, is_folder = len(self.sessions), os.path.isdir(path)  # noqa: PTH112
         files = sorted(path.glob("*.md")) if is_folder else [Path(os.path.realpath(path))]
@@ -80,7 +80,7 @@ class Importer:
                 self._images[entry.file] = store.data(entry.file)
 
     def add_document(self, data: bytes, name: str, path: Path | None = None) -> None:
-        """Read what a document called `name` holds. Only a database is opened by its path."""
+        """Read the sessions in a document called `name`. Only a database is opened by its path."""
         problems: list[str] = []
         try:
             sessions = self._read(data.removeprefix(b"\xef\xbb\xbf"), name, path, problems)
@@ -88,7 +88,7 @@ class Importer:
             sessions, problems = [], [str(error)]
         for session in sessions:
             parsed = None
-            with contextlib.suppress(ValueError):  # a value that no marker can hold
+            with contextlib.suppress(ValueError):  # a value that no marker can represent
                 parsed = parse(render(session))
             if parsed is not None and parsed.session == session and not parsed.damage:
                 self.sessions.append(session)
@@ -141,11 +141,12 @@ class Importer:
         return valid
 
     def store(self, manager: SessionManager) -> list[StoredImport]:
-        """Write the sessions, parents first, and their images; return what became of each.
+        """Write the sessions, parents first, and their images. Return the result for each session.
 
-        A session that is there with the same content, or that came from another program before, is
-        not written again. An id that another session has gets a number, and links follow. A file's
-        time is that of the last event. Raises SaveError; what was written until then stays.
+        A session that exists with the same content, or that was imported from another program
+        before, is not written again. An id that another session has gets a number, and links are
+        changed to it. A file's time is that of the last event. Raises SaveError; the sessions that
+        were written before stay.
         """
         now = manager.now().timestamp()
         stored: list[StoredImport] = []
@@ -188,14 +189,14 @@ def images_in(sessions: Iterable[Session]) -> list[Attachment]:
 
 
 def with_valid_ids(session: Session, name: str = "") -> Session:
-    """Return the session with valid ids; one without is called like the document `name`."""
+    """Return the session with valid ids. A session without one is named after the document."""
     header = session.header
     identity = as_id(header.id) or as_id(name) or f"session_{header.created:%Y%m%d_%H%M%S}"
     return replace(session, header=replace(header, id=identity, parent=as_id(header.parent)))
 
 
 def as_id(name: str) -> str:
-    """Return an id, or the name of a file, as a valid id; empty when nothing of it can be one."""
+    """Return an id, or the name of a file, as a valid id; empty if no character of it is usable."""
     if ID_PATTERN.fullmatch(name):
         return name
     stem = re.split(r"[/\\]", name)[-1].removesuffix(".md")
@@ -203,7 +204,7 @@ def as_id(name: str) -> str:
 
 
 def _with_links(session: Session, renamed: Mapping[str, str]) -> Session:
-    """Return a session with its parents called as they were stored."""
+    """Return a session whose links use the ids under which its parents were stored."""
 
     def linked(record: Any, *names: str) -> Any:
         ids = {name: getattr(record, name) for name in names}
@@ -217,7 +218,7 @@ def _with_links(session: Session, renamed: Mapping[str, str]) -> Session:
 
 
 def _last_used(session: Session, default: float) -> float:
-    """Return when the session's last event was, in seconds; `default` for an impossible time."""
+    """Return the time of the session's last event in seconds; `default` for an impossible time."""
     last = session.entries[-1].at if session.entries else session.header.created
     try:
         return (session.seal.at if session.seal is not None else last).timestamp()

@@ -1,6 +1,7 @@
-"""Markdown as HTML: raw HTML is off, links lead only to the web, and code is colored by classes.
+"""Converts markdown to HTML, without raw HTML. Links lead only to the web or to mail.
 
-Everything is escaped, and images are named. The time is linear, since nesting is bounded.
+Everything is escaped, classes color code, and an image is shown as its name and address. The time
+is linear because nesting is bounded.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from markdown_it.token import Token
 from chat_loop.display.markdown.code import CodeColors
 from chat_loop.display.markdown.inline import without_open_item
 
-_NESTING = 20  # quotes and lists within each other; text with deeper ones is shown as typed
+_NESTING = 20  # the depth of quotes and lists; text that nests them deeper is shown as typed
 
 
 class _Markdown(MarkdownIt):
@@ -33,7 +34,7 @@ def prose(text: str, breaks: bool = False) -> str:
     reader = _markdown(breaks)
     tokens = reader.parse(without_open_item(text))
     if any(token.level >= _NESTING - 1 for token in tokens):
-        typed = text.replace("\r\n", "\n")  # the reader leaves out what is nested deeper
+        typed = text.replace("\r\n", "\n")  # the reader leaves out text that is nested deeper
         return f'<pre class="typed">\n{escape(typed)}</pre>\n'
     for token in tokens:
         for part in (token, *(token.children or ())):
@@ -42,7 +43,7 @@ def prose(text: str, breaks: bool = False) -> str:
 
 
 def _adapt(token: Token) -> None:
-    """Change a token to what the page shows; the text itself cannot make an HTML token."""
+    """Adapt a token to the page. It may become an HTML token, which the text cannot create."""
     html = ""
     match token.type:
         case "fence" | "code_block":
@@ -81,7 +82,7 @@ def code(text: str, language: str = "") -> str:
 
 
 def code_blocks(text: str) -> tuple[tuple[str, str], ...]:
-    """Return the fenced blocks of code in markdown, in their order: (language, code)."""
+    """Return the fenced code blocks in markdown, in order, each as (language, code)."""
     return tuple(
         (token.info.strip().partition(" ")[0], token.content)
         for token in _markdown(False).parse(text)
