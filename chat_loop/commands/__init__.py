@@ -1,1 +1,1 @@
-"""Commands: a registry, and a file per family; a function's docstring is its help."""
+"""Commands: a registry, and a file per family. The docstring of a command is its help."""

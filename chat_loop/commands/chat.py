@@ -1,4 +1,4 @@
-"""The chat as the commands see it."""
+"""The parts of the chat that commands use."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 class Chat(Struct, kw_only=True):
-    """The parts of a running chat that a command may use."""
+    """The state of a running chat that a command may use."""
 
     conversation: Conversation
     sessions: SessionManager
@@ -58,12 +58,12 @@ class Chat(Struct, kw_only=True):
     changed: set[str] = field(default_factory=set)
     """The names of the settings that were changed in this run."""
     listed: list[tuple[str, int | None]] = field(default_factory=list)
-    """The sessions behind the numbers of the last list; of a search's hits also the queries."""
+    """The sessions behind the numbers of the last list; after a search, also the queries."""
     quotes: list[str] = field(default_factory=list)  # texts that go with the next message
     replacing: Exchange | None = None  # the exchange that the next entry replaces
 
     async def ask(self, question: str) -> str:
-        """Return the answer in lower case, empty when the user gives none."""
+        """Ask a question and return the answer in lower case; empty if the user gives none."""
         self.display.stop_waiting()
         try:
             return await self.reader.ask(question)
@@ -71,7 +71,7 @@ class Chat(Struct, kw_only=True):
             return ""
 
     async def confirm(self, question: str, refusal: str = "") -> bool:
-        """Ask yes or no; anything but yes is no, and answered by `refusal`."""
+        """Ask a yes-or-no question. Anything except yes means no, and shows `refusal`."""
         agrees = await self.ask(question) in ("y", "yes")
         if refusal and not agrees:
             self.display.line(refusal, "dim")
@@ -89,12 +89,12 @@ class Chat(Struct, kw_only=True):
         return self.own_id or self.conversation.live.header.parent
 
     def number_rows(self, rows: Iterable[SessionRow]) -> None:
-        """Make the numbers that the user types next refer to these rows; the open one has none."""
+        """Let the numbers that the user types refer to `rows`. The open session has no number."""
         self.listed = [(row.id, None) for row in rows if not row.current]
 
     async def path(self, reference: str, *, stored: bool = False) -> Path:
-        """Return the file of a session, `.` for the open one; list those that fit when several do.
-        `stored`: it may be in a team's library only. Raises SessionNotFound, UsageError.
+        """Return the file of a session; `.` is the open one. If several match, list them. With
+        `stored`, it may exist only in a team's library. Raises SessionNotFound, UsageError.
         """
         if reference == ".":
             if not self.here_id:
@@ -130,8 +130,8 @@ class Chat(Struct, kw_only=True):
             raise
 
     async def load(self, reference: str, *, stored: bool = False) -> LoadedSession:
-        """Load a session by its reference; the open one as it is now. `stored`: of one that only a
-        team's library has, what is stored there. Raises SessionError.
+        """Load a session by its reference; the open one in its current state. With `stored`, load a
+        session that only a team's library has from there. Raises SessionError.
         """
         path, live = await self.path(reference, stored=stored), self.conversation.live
         if path == live.path and not live.is_empty:
@@ -143,13 +143,13 @@ class Chat(Struct, kw_only=True):
         return self.sessions.load(path)
 
     def chain(self) -> tuple[list[Session], str]:
-        """Return the sessions of the conversation, the oldest first, and why some are missing."""
+        """Return the conversation's sessions, oldest first, and the reason if some are missing."""
         session = self.conversation.session
         chain = read_chain(self.sessions, session)
         return [*(loaded.session for loaded in reversed(chain.ancestors)), session], chain.problem
 
     async def look(self, look: Callable[[Library], T]) -> tuple[T, str]:
-        """Run `look` in a thread with progress; return its result and the index problem, if any."""
+        """Run `look` in a thread and show its progress. Return its result and any index problem."""
         is_waited_for = True  # the thread goes on after Ctrl-C
 
         def progress(done: float, of: int) -> None:

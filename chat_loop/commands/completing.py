@@ -38,11 +38,11 @@ FIXED = {
 }
 """The choices of arguments and options that are always the same, with a note each."""
 WORD_BY_WORD = ("merge", "tag", "untag", "import", "export")
-"""Commands whose argument is several choices; that of others is one."""
+"""Commands that take several choices as arguments; all others take one."""
 
 
 class CommandCompleter(Completer):
-    """Offers completions in a chat, from threads: it reads values that are replaced as a whole."""
+    """Offers completions in a chat, in threads. It reads only values that are replaced whole."""
 
     def __init__(self, chat: Chat) -> None:
         self._chat = chat
@@ -51,7 +51,7 @@ class CommandCompleter(Completer):
     def get_completions(
         self, document: Document, complete_event: CompleteEvent
     ) -> Iterator[Completion]:
-        """Yield the completions of the text before the cursor, the likeliest first."""
+        """Yield the completions of the text before the cursor, most likely first."""
         before = document.text_before_cursor
         if re.fullmatch(r"[/#]\S*", before):
             yield from self._commands(before[1:])
@@ -125,7 +125,7 @@ class CommandCompleter(Completer):
         return _with_prefix(typed, FIXED.get(kind, {}).items())
 
     def _sessions(self, typed: str) -> Iterable[tuple[str, str]]:
-        """Return the numbers of the last listing, or the ids of sessions whose name or id fits."""
+        """Return the numbers of the last listing, or the ids of sessions that `typed` matches."""
         chat, now = self._chat, self._chat.sessions.now()
         names = {
             row.id: f"{name_text(row, 50)} ({when_text(row.updated, now)})" for row in self._rows()
@@ -152,7 +152,7 @@ class CommandCompleter(Completer):
     def _rows(self) -> list[SessionRow]:
         def load() -> list[SessionRow]:
             sessions = self._chat.sessions
-            # one for this thread
+            # a library for this thread
             with contextlib.closing(Library(sessions.directory)) as library:
                 return library.rows(10 * MAX_CHOICES)[0]
 
@@ -160,10 +160,10 @@ class CommandCompleter(Completer):
         return rows
 
     def _recent(self, name: str, seconds: float, load: Callable[[], Any]) -> Any:
-        """Return the cached value, reloaded after `seconds`; the old one where that fails."""
+        """Return the cached value, reloaded after `seconds`, or the old one if that fails."""
         due, value = self._cache.get(name, (0.0, ()))
         if time.monotonic() >= due:
-            with contextlib.suppress(ChatLoopError, OSError):  # the command itself says it
+            with contextlib.suppress(ChatLoopError, OSError):  # the command itself reports it
                 value = load()
             self._cache[name] = time.monotonic() + seconds, value
         return value

@@ -42,7 +42,7 @@ async def _confirm_growth(chat: Chat, before: int, after: int) -> bool:
 
 
 async def _preview(chat: Chat, focus: str) -> None:
-    """Show a compaction and let the user edit, take or refuse it."""
+    """Show a compaction and let the user edit, accept or reject it."""
     compaction = chat.conversation.compaction
 
     def announce(model: str, usage: Usage) -> None:
@@ -97,7 +97,7 @@ async def summary(chat: Chat, argument: str) -> None:
         text = "This session does not begin with a summary."
         raise UsageError(text, "compact makes one; /history shows those before it.")
     if judgment[0] in ("good", "bad"):
-        await conversation.compaction.cancel()  # the one that is prepared does not heed it
+        await conversation.compaction.cancel()  # the summary in preparation ignores it
         conversation.keep_setting(FEEDBACK, ": ".join(filter(None, map(str.strip, judgment))))
         display.prose("Noted for the next one; /uncompact and compact make this one anew.", "dim")
         return

@@ -1,4 +1,4 @@
-"""Commands about the memory: facts that hold for a project across sessions."""
+"""Commands about the memory: facts that are kept for a project across sessions."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def show_memory(chat: Chat, argument: str) -> None:
 
 
 async def ask_about_files(chat: Chat, memory: ProjectMemory) -> None:
-    """Ask about the project's files that are new, else about all of them, and keep the answer."""
+    """Ask about the new files of the project, or about all if none is new. Keep the answer."""
     memory.reload()
     display, all_files = chat.display, memory.project_files
     files = [file for file in all_files if not file.answer] or all_files
@@ -102,7 +102,7 @@ async def forget(chat: Chat, argument: str) -> None:
 
 
 def _numbered(number: int, fact: str) -> str:
-    """Return the line of the fact at a place that counts from 0."""
+    """Return the line of a fact. `number` counts from 0, the shown number from 1."""
     return f"{number + 1}  " + fact.replace("\n", "\n   ")
 
 

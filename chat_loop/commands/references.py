@@ -1,4 +1,4 @@
-"""The look-up of a session: a number of a list, an id, `last`, or words of its name."""
+"""Finds a session by its number in a list, its id, `last`, or words of its name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PAGE = 20  # sessions that are listed at a time
 
 
 class AmbiguousSession(SessionNotFound):
-    """Several sessions fit: `rows` are the first of them, `more` counts the others."""
+    """Several sessions match: `rows` are the first ones, `more` is the number of the others."""
 
     def __init__(self, reference: str, rows: Sequence[SessionRow], more: int) -> None:
         text = f"{len(rows) + more} sessions fit “{reference[:40]}”."
@@ -43,9 +43,9 @@ def find_session(
     listed: Callable[[], Sequence[str]],
     here: str = "",
 ) -> Path:
-    """Return the file of the session that is meant. Raises SessionNotFound.
+    """Return the file of the session that `reference` names. Raises SessionNotFound.
 
-    `listed` gives the ids of the list whose numbers count; `here` is the session that is open.
+    `listed` returns the ids of the list that numbers refer to. `here` is the open session.
     """
     if reference in ("last", "current"):
         identity = sessions.current()

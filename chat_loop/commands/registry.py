@@ -1,7 +1,7 @@
-"""Tell commands from text (pure), and keep the table of commands.
+"""Distinguishes commands from text (pure), and keeps the table of commands.
 
-A command is a function whose docstring is its help. Bare words count only as the whole line and
-only where a command says so; with `/` or `#` every command works. A leading space makes it text.
+A command is a function whose docstring is its help. Every command works with `/` or `#`. Without
+them, it must be the whole line and have a `bare` pattern. A leading space makes a line text.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from chat_loop.plugins import Plugins
 
 NextQuery = tuple[str, tuple[QueryFile, ...]]
 Handler = Callable[[Chat, str], Coroutine[Any, Any, NextQuery | None]]
-"""Run a command; a query that it returns is sent now, with its files."""
+"""Runs a command. A query that it returns is sent at once, with its files."""
 _TYPED = re.compile(r"([/#])([A-Za-z][\w-]*)(?:\s+(.*))?", re.DOTALL)
 
 
 class Quit(BaseException):
-    """The user wants to leave; not an error."""
+    """Signals that the user wants to quit; not an error."""
 
 
 class Command(Struct, frozen=True):
-    """A command. `bare` must match a whole line that is to be it without `/`.
+    """A command. A line without `/` is this command if `bare` matches all of it.
 
-    `flags` are its options without a value, `valued` those with one, named without `--`.
+    `flags` are its options without a value, `valued` those with one. Both are named without `--`.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Command(Struct, frozen=True):
 
     @property
     def details(self) -> list[str]:
-        """Return the lines after that paragraph: examples in two columns, and joined prose."""
+        """Return the rest of the docstring: examples in two columns, and prose in joined lines."""
         lines: list[str] = []
         for line in cleandoc(self.run.__doc__ or "").partition("\n\n")[2].splitlines():
             if lines and lines[-1] and line and "  " not in f"{lines[-1]}·{line}":
@@ -65,7 +65,7 @@ class Command(Struct, frozen=True):
 
     @property
     def options(self) -> dict[str, str]:
-        """Return its options with the notes of the help."""
+        """Return its options, each with its note in the help."""
         notes = {line.partition("  ")[0]: line.partition("  ")[2].strip() for line in self.details}
         names = [f"--{name}" for name in self.flags + self.valued]
         return {name: notes.get(name, "") for name in names}
@@ -79,7 +79,7 @@ class Call(Struct, frozen=True):
 
 
 class Unknown(Struct, frozen=True):
-    """A line that begins as a command does, but names none."""
+    """A line that begins like a command, but does not name one."""
 
     name: str
     argument: str = ""
@@ -101,7 +101,7 @@ class Registry(Struct):
         return register
 
     def add_plugins(self, plugins: Plugins) -> None:
-        """Load the plugins, and add their commands behind the program's own."""
+        """Load the plugins, and add their commands after the program's own."""
         for plugin in plugins.all():
             for usage, run in plugin.commands.items():
                 if self.named(usage.partition(" ")[0]) is None:
@@ -119,7 +119,7 @@ class Registry(Struct):
         return None
 
     def parse(self, line: str) -> Call | Unknown | None:
-        """Return the command that a line is, or None for text."""
+        """Return the command in a line, or None if the line is text."""
         for command in self.commands:
             if command.bare and (match := re.fullmatch(command.bare, line.rstrip())):
                 return Call(command, "".join(filter(None, match.groups())))
@@ -136,8 +136,8 @@ class Registry(Struct):
     def arguments(self, name: str, argument: str) -> tuple[str, dict[str, str]]:
         """Return the words of a command's argument, and its options; a flag's value is empty.
 
-        A value is the next word, what stands between double quotes, or what follows `=`. After
-        `--` there are words only. Raises UsageError for an option that the command does not have.
+        A value is the next word, the text in double quotes, or the text after `=`. Everything after
+        `--` is words. Raises UsageError for an unknown option, and for an option without its value.
         """
         command = self.named(name)
         assert command is not None
@@ -167,7 +167,7 @@ registry = Registry()
 
 
 def pick(name: str, items: Sequence[str], argument: str) -> int:
-    """Return the index of the item with this number or text. Raises UsageError."""
+    """Return the index of the item whose number or text is `argument`. Raises UsageError."""
     if argument in items:
         return items.index(argument)
     if re.fullmatch(r"[0-9]{1,9}", argument) and 0 < int(argument) <= len(items):
@@ -176,7 +176,7 @@ def pick(name: str, items: Sequence[str], argument: str) -> int:
 
 
 def usage_error(name: str) -> UsageError:
-    """Return the error for an argument that a command cannot take."""
+    """Return the error for an argument that a command does not accept."""
     command = registry.named(name)
     assert command is not None
     return UsageError(f"Usage: {command.usage}", f"/help {name} has more.")

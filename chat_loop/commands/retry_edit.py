@@ -43,7 +43,7 @@ async def edit(chat: Chat, argument: str) -> NextQuery | None:
         return None
     if argument:
         return await _replace(chat, last, argument)
-    # a query that would be a command is typed behind a blank
+    # a space before a query that looks like a command makes it text
     before = last.query.text
     line = before if registry.parse(before) is None else f" {before}"
     if not chat.reader.offer(line):
@@ -54,9 +54,9 @@ async def edit(chat: Chat, argument: str) -> NextQuery | None:
 
 
 async def replace_edited(chat: Chat, before: Exchange, text: str) -> NextQuery | None:
-    """Return `text` as the message in place of the exchange whose query stood in the line.
+    """Return `text` as the message that replaces an exchange, whose query was edited in the line.
 
-    When it is not sent, nothing is changed and `text` stands in the line again. Raises UsageError.
+    If it is not sent, nothing is changed and `text` is in the line again. Raises UsageError.
     """
     chat.replacing = message = None
     try:
@@ -68,8 +68,8 @@ async def replace_edited(chat: Chat, before: Exchange, text: str) -> NextQuery |
 
 
 async def _last(chat: Chat) -> Exchange | None:
-    """Return the newest exchange; None when its tools changed something and the user says no.
-    Raises UsageError when there is none to ask again.
+    """Return the newest exchange, or None if its tools changed something and the user says no.
+    Raises UsageError if there is no exchange.
     """
     last = exchange_of(chat.conversation.session, 0)
     names = ", ".join(one_line(name, 60) for name in changed_by(last, chat.conversation.agent))
@@ -81,11 +81,11 @@ async def _last(chat: Chat) -> Exchange | None:
 
 
 async def _replace(chat: Chat, last: Exchange, text: str) -> NextQuery | None:
-    """Take the last exchange out and return `text` to be sent, None when the user does not agree.
+    """Undo the last exchange and return `text` to be sent, or None if the user does not agree.
     Raises UsageError for its files.
 
-    A changed query keeps the files that it names; new ones go along once the user agrees, as a
-    name in an editor may have been pasted.
+    A changed query keeps the files that it names. New files are sent only if the user agrees,
+    because a name in an editor may have been pasted.
     """
     before, files = last.query.text, [QueryFile(file) for file in last.attached]
     is_same = text.strip() == before.strip()
@@ -144,8 +144,8 @@ async def offer_files(chat: Chat, session: Session, number: int) -> None:
 
 
 def changed_by(exchange: Exchange, agent: Agent) -> tuple[str, ...]:
-    """Return the tools that may have changed something: allowed by the user, interrupted, or those
-    of an agent with tools of its own.
+    """Return the tools that may have changed something: those that the user allowed, those that
+    were interrupted, and all tools of an agent with its own tools.
     """
     asking = {tool.spec.name for tool in agent.tools if tool.preview is not None}
     names = (

@@ -35,7 +35,7 @@ from chat_loop.values import Usage, dollars_text, plural
 
 FILTERS = ("tag", "agent", "project", "since", "before")
 MAX_HITS = 10
-MAX_ITEMS = 8  # items of each list of a summary that are shown when it is resumed
+MAX_ITEMS = 8  # the most items shown of each list of a summary when it is resumed
 
 
 @registry.command("exit", "Sessions", bare="exit|quit", aliases=("quit",))
@@ -68,10 +68,10 @@ async def sessions(chat: Chat, argument: str) -> None:
 
 
 class BrowsedSessions(Struct):
-    """The saved sessions as the browser wants them."""
+    """The saved sessions that the browser shows."""
 
     chat: Chat
-    shared: Sequence[SessionRow] = ()  # those of a team's library, which is not asked again
+    shared: Sequence[SessionRow] = ()  # the rows of a team's library, which is not read again
     trashed: set[str] = field(default_factory=set)
 
     def rows(self) -> Sequence[SessionRow]:
@@ -105,17 +105,17 @@ class BrowsedSessions(Struct):
         if not row.path.is_file():
             raise SessionNotFound(f"The file of session {row.id} is not in this folder.")
         with contextlib.ExitStack() as stack:
-            with contextlib.suppress(OSError):  # a disk that refuses locks can be looked at
+            with contextlib.suppress(OSError):  # a disk without locks can still be read
                 stack.enter_context(contextlib.closing(take_lock(row.path.parent, row.id)))
             await open_file(row.path)
 
 
 async def _browse(chat: Chat, words: str = "") -> None:
-    """Let the user choose a session on the whole screen, filtered by `words`, and resume it."""
+    """Let the user choose one of the sessions that match `words`, and resume it."""
     from chat_loop.browser.app import browse  # loads the editor's library
 
     shared = chat.library.database is not None
-    (rows, _), _ = await chat.look(  # shows progress, the browser does not
+    (rows, _), _ = await chat.look(  # shows progress, which the browser does not
         lambda library: library.rows(BROWSED if shared else 1, here=chat.here_id)
     )
     if not chat.reader.has_editor:
@@ -127,7 +127,7 @@ async def _browse(chat: Chat, words: str = "") -> None:
 
 
 async def _list(chat: Chat, limit: int | None = PAGE, **which: Any) -> None:
-    """Show the newest `limit` rows; `which` are arguments of `Library.rows`."""
+    """Show the newest `limit` rows. `which` is passed on to `Library.rows`."""
     for text in await asyncio.to_thread(chat.sessions.take_in_copies):
         chat.display.prose(text)
     (rows, more), trouble = await chat.look(
@@ -205,7 +205,7 @@ async def resume(chat: Chat, argument: str) -> None:
 
 
 def _show_beginnings(chat: Chat, summary: Summary) -> None:
-    """Show the beginning of each list of a summary, and how much else there is."""
+    """Show the beginning of each list of a summary, and the number of the other items."""
     lists: dict[str, tuple[str, ...]] = {}
     for name in ("topics", "decisions", "pending", "pinned", "key_facts"):
         items = getattr(summary, name)
@@ -217,12 +217,12 @@ def _show_beginnings(chat: Chat, summary: Summary) -> None:
 
 
 def _load(chat: Chat, path: Path, last: int | None) -> LoadedSession:
-    """Read the session to be resumed, of a long one only its ends. Raises SessionError."""
+    """Read the session to be resumed, or only the ends of a long one. Raises SessionError."""
     live = chat.conversation.live
     if path == live.path and not live.is_empty:
         raise SessionError("That session is already open.")
     try:
-        # the middle of a long one is not needed
+        # the middle of a long session is not needed
         ends = None if last is None else chat.sessions.load_ends(path, last)
         return ends or chat.sessions.load(path)
     except SessionNotFound:
@@ -233,7 +233,7 @@ def _load(chat: Chat, path: Path, last: int | None) -> LoadedSession:
 
 
 async def _confirm_agent(chat: Chat, session: Session) -> bool:
-    """Ask when the session was made with another agent; False when the user says no."""
+    """Ask if the session was made with another agent. Return False if the user says no."""
     agent, header = chat.conversation.agent, session.header
     if header.agent_path == agent.path and (header.agent in ("", agent.name) or agent.path):
         return True
@@ -342,14 +342,14 @@ async def rewind(chat: Chat, argument: str) -> None:
 
 
 def _query_number(name: str, argument: str) -> int:
-    """Return the number that was typed; 0 for none. Raises UsageError."""
+    """Return the number that the user typed, or 0 for none. Raises UsageError."""
     if not re.fullmatch("[0-9]{0,8}", argument):
         raise usage_error(name)
     return int(argument or 0)
 
 
 async def _branch(chat: Chat, loaded: LoadedSession, number: int, title: str) -> None:
-    """Continue after query `number` of a session in a new one."""
+    """Continue in a new session after query `number` of the `loaded` one."""
     plan = await chat.conversation.planner().fork(loaded, number)
     await chat.conversation.accept(plan, acknowledge=False)
     words = f"{plural(len(plan.carried), 'exchange')} in the context"
@@ -469,7 +469,7 @@ async def quote(chat: Chat, argument: str) -> None:
 
 
 def _place(chat: Chat, argument: str) -> tuple[str, int | None]:
-    """Return what names a session, and the number of a query, if one is meant."""
+    """Return the reference to a session, and the number of a query if one is named."""
     if match := re.fullmatch(r"(.*\S)\s+([0-9]{1,9})", argument):
         return match[1], int(match[2])
     if re.fullmatch(r"[0-9]{1,9}", argument) and 0 < int(argument) <= len(chat.listed):

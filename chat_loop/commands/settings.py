@@ -1,4 +1,4 @@
-"""The command config: show settings, change one for this run, and keep it in the config file."""
+"""The command config: shows settings, changes one for this run, and saves it in the config file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from chat_loop.redact import redact_text
 from chat_loop.sessions.files import Files
 
 AT_ONCE = ("auto_compact", "context", "summary", "restoration", "status", "display.theme")
-"""Settings, and sections, that a running chat follows; the others are read when one starts."""
+"""The settings and sections that affect a running chat; the others are read when one starts."""
 
 
 @registry.command("config [KEY [VALUE]]", "View", flags=("save", "session"))
@@ -75,7 +75,7 @@ async def config(chat: Chat, argument: str) -> None:
 
 
 def _named(key: str, settings: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
-    """Return the setting of this key, or those of the section. Raises UsageError."""
+    """Return the setting called `key`, or all settings of that section. Raises UsageError."""
     wanted = {name: texts for name, texts in settings.items() if f"{name}.".startswith(f"{key}.")}
     if not wanted:
         sections = {name.partition(".")[0] for name in settings}
@@ -86,7 +86,7 @@ def _named(key: str, settings: Mapping[str, tuple[str, str]]) -> dict[str, tuple
 
 
 def _change(chat: Chat, key: str, text: str, *, save: bool) -> None:
-    """Change a setting in the running chat, as far as it follows it, and with `save` in the file.
+    """Change a setting in the running chat if it can change there, and with `save` in the file.
     Raises ConfigError, UsageError and SaveError.
     """
     section = key.partition(".")[0]
@@ -118,15 +118,15 @@ def _change(chat: Chat, key: str, text: str, *, save: bool) -> None:
 
 
 def _with_value(chat: Chat, key: str, text: str) -> tuple[object, Config]:
-    """Return the value that a text stands for, and the config with it. Raises ConfigError."""
+    """Parse `text` as a value. Return it, and the config with it. Raises ConfigError."""
     section, _, name = key.partition(".")
     value = read_yaml(text.encode(), "The value")
     return value, overlay(chat.config, {section: {name: value} if name else value}, "/config")
 
 
 def save_setting(path: Path, key: str, value: object, text: str) -> None:
-    """Write one setting into a config file and leave its other lines as they are. Raises SaveError,
-    also when the file has it in a form that cannot be changed by lines, and ConfigError.
+    """Write one setting into a config file and leave its other lines unchanged. Raises ConfigError,
+    and SaveError, also if the setting is not on its own line in the file.
     """
     section, _, name = key.rpartition(".")
     found: object = None
@@ -148,7 +148,7 @@ def save_setting(path: Path, key: str, value: object, text: str) -> None:
 
 
 def with_setting(before: str, section: str, name: str, text: str) -> str:
-    """Return the text of a YAML file with a setting replaced or added, by its lines."""
+    """Return the text of a YAML file with the line of a setting replaced or added."""
     lines = before.rstrip("\n").split("\n") if before.strip() else []
     first, end, indent = 0, len(lines), ""
     if section:
@@ -168,7 +168,7 @@ def with_setting(before: str, section: str, name: str, text: str) -> str:
 
 
 def settings_of(config: Config) -> dict[str, tuple[str, str]]:
-    """Return every setting and its default by the whole key, as text, without secrets."""
+    """Return every setting and its default by its full key, as text, without secrets."""
     settings: dict[str, tuple[str, str]] = {}
 
     def collect(value: object, default: object, parts: tuple[str, ...]) -> None:

@@ -1,4 +1,4 @@
-"""Templates: texts of the user's in a folder, sent as `/name what follows`."""
+"""Templates: the user's texts in a folder. `/name words` sends one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NAME = re.compile(r"[A-Za-z][\w-]{0,59}")
 
 
 class Template(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A text with a name. `argument` hints at what follows the name."""
+    """A text with a name. `argument` tells the user what to type after the name."""
 
     name: str = ""
     text: str = ""
@@ -33,24 +33,24 @@ class Template(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return f"/{self.name} {self.argument}".strip()
 
     def fill(self, words: str) -> str:
-        """Return the text with `words` for every `{input}`, or below it when there is none."""
+        """Return the text with `words` replacing every `{input}`, or below it if there is none."""
         if "{input}" in self.text:
             return self.text.replace("{input}", words)
         return f"{self.text}\n\n{words}" if words else self.text
 
 
 class Templates(Struct):
-    """The templates of a folder, read at each use; `reserved` names belong to commands."""
+    """The templates of a folder, which is read at each use. Commands have the `reserved` names."""
 
     folder: Path | None = None
     reserved: Sequence[str] = ()
 
     def names(self, *, ignored: bool = False) -> list[str]:
-        """Return what can be typed after `/`, sorted, or those that have a command's name."""
+        """Return the usable names, sorted, or those `ignored` because a command has them."""
         return [name for name in self._files() if (name.lower() in self.reserved) == ignored]
 
     def find(self, name: str) -> Template | None:
-        """Return the template of this name, None when there is none. Raises ChatLoopError."""
+        """Return the template called `name`, or None. Raises ChatLoopError."""
         for known_name in self.names():
             if known_name.lower() == name.lower():
                 return read(self._files()[known_name], known_name)
@@ -59,7 +59,7 @@ class Templates(Struct):
     def all(self) -> Iterator[Template]:
         """Yield every template that can be used."""
         for name in self.names():
-            with contextlib.suppress(ChatLoopError):  # said when it is used
+            with contextlib.suppress(ChatLoopError):  # reported when it is used
                 yield read(self._files()[name], name)
 
     def _files(self) -> dict[str, Path]:

@@ -1,5 +1,5 @@
-"""Commands for the model, its tools, agents and MCP servers, and for the shell; the question before
-a tool runs.
+"""Commands for the model, its tools, agents and MCP servers, and for the shell. Asks the user
+before a tool runs.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ async def model(chat: Chat, argument: str) -> None:
     if reference == now:
         display.line(f"Already using {one_line(reference, 100)}.", "dim")
         return
-    # a server may be asked for its models
+    # this may ask a server for its models
     provider = await asyncio.to_thread(chat.models.provide, reference)
     try:
         await asyncio.to_thread(provider.warm)
@@ -138,7 +138,7 @@ async def agents(chat: Chat, argument: str) -> None:
 
 
 def agent_rows(registry: AgentRegistry) -> list[dict[str, Any]]:
-    """Return the named agents: name, path, kind, description, approval and problem."""
+    """Return the named agents, each with its path, kind, description, approval and problem."""
     rows = []
     for agent in registry.all():
         row = {"name": agent.name, "path": agent.path, "alias": agent.alias, "kind": ""}
@@ -217,7 +217,7 @@ async def run(chat: Chat, argument: str) -> NextQuery | None:
 
 
 def server_lines(state: ServerState, servers: McpServers | None) -> Iterator[str]:
-    """Yield what there is to say of a server, and its tools when `servers` is there to ask."""
+    """Yield lines about a server, and about its tools if `servers` is given."""
     tools = f" · {plural(len(state.tools), 'tool')}" if state.state == "connected" else ""
     yield f"{state.name}: {state.state}{tools} · {one_line(state.where, 200)}"
     if state.problem:
@@ -231,11 +231,11 @@ def server_lines(state: ServerState, servers: McpServers | None) -> Iterator[str
 
 
 class ToolApproval:
-    """Ask on the terminal whether a tool may do what it would do.
+    """Asks on the terminal whether a tool may run.
 
-    “Always” covers all calls of the tool; for `run_command`, outside files and files that can run
-    code, only the same call. So does “project”, which is not offered for such files, nor for a
-    command that names one.
+    “Always” and “project” allow all calls of the tool. For `run_command`, files outside the project
+    and files that can run code, they allow only the same call. “Project” is not offered for such
+    files, or for a command that names one.
     """
 
     def __init__(self, display: DisplayManager, reader: Reader, kept: ProjectApprovals) -> None:
@@ -243,7 +243,7 @@ class ToolApproval:
         self._always: set[tuple[str, str]] = set()
 
     async def approve(self, tool: Tool, text: str) -> bool:
-        """Return True when the call was allowed before, or is now. Raises ChatLoopError."""
+        """Return True if the call is allowed, by the user now or earlier. Raises ChatLoopError."""
         name, asks_again = tool.spec.name, text.startswith(ASKED_AGAIN)
         call = text if asks_again or name == "run_command" else ""
         if (name, call) in self._always:
@@ -266,7 +266,7 @@ class ToolApproval:
             self._display.begin_waiting()
 
     def _all(self) -> list[Approval] | None:
-        """Return what is kept; None after a warning when the file cannot be used."""
+        """Return the stored approvals, or None after a warning if the file is unusable."""
         try:
             return self._kept.all()
         except ChatLoopError as error:
@@ -274,9 +274,9 @@ class ToolApproval:
             return None
 
     async def _ask(self, choices: Sequence[str], scope: str) -> str:
-        """Return one of the choices, by its word or letter; in an editor, ask until it is one.
+        """Return the choice that the user types as a word or letter. In an editor, ask until valid.
 
-        Ctrl-C stops the reply, as it does at any time; Ctrl-D and the end of a pipe are no.
+        Ctrl-C stops the reply, as it does at any time. Enter, Ctrl-D and the end of a pipe mean no.
         """
         notes = {"always": "[a]lways this session"}
         offers = (notes.get(choice, f"[{choice[0]}]{choice[1:]}") for choice in choices)
@@ -287,7 +287,7 @@ class ToolApproval:
             except EOFError:
                 return "no"
             except KeyboardInterrupt:
-                signal.raise_signal(signal.SIGINT)  # to what stops the reply
+                signal.raise_signal(signal.SIGINT)  # its handler stops the reply
                 await asyncio.Event().wait()
                 raise
             for choice in choices:

@@ -1,4 +1,4 @@
-"""Commands that move conversations out of the program and into it: copy, export, import."""
+"""Commands that move conversations out of the program or into it: copy, export, import."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ COPY_CHOICES = {
     "all": "the whole conversation, as markdown",
     "code": "a block of code of the last reply",
 }
-"""What can be copied."""
+"""The parts of a conversation that can be copied."""
 EXPORT_FORMATS = {"html": "html", "md": "markdown", "markdown": "markdown", "json": "json"}
-"""Words after /export -> their format."""
+"""The formats by the words that the user types after /export."""
 
 
 @registry.command("copy [reply|query|all|code [N]]", "Conversation")
@@ -48,7 +48,7 @@ async def copy(chat: Chat, argument: str) -> None:
 
 
 def _text_of(chat: Chat, what: str) -> tuple[str, str]:
-    """Return the name of what can be copied, and its text. Raises UsageError."""
+    """Return a name for the part to be copied, and its text. Raises UsageError."""
     exchanges, problem = chat.conversation.thread.exchanges, ""
     if what == "all" or not exchanges:
         sessions, problem = chat.chain()
@@ -70,7 +70,7 @@ def _text_of(chat: Chat, what: str) -> tuple[str, str]:
 
 
 def _code_block(text: str, number: str) -> tuple[str, str]:
-    """Return the name and text of a block of code, which may go without a number when alone."""
+    """Return the name and text of a code block. A single block needs no number."""
     from chat_loop.export.markup import code_blocks  # loads the markdown parser
 
     blocks = [code for _, code in code_blocks(text)]

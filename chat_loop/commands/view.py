@@ -20,8 +20,8 @@ from chat_loop.sessions.records import Exchange, Reply, Session
 from chat_loop.sessions.writer import accounting
 from chat_loop.values import Usage, dollars_text, plural, tokens_text
 
-NARROW = 60  # below this many columns an explanation stands below what it explains
-WIDEST = 26  # columns of the commands in their list; a longer one has a line of its own
+NARROW = 60  # below this many columns an explanation goes below the name that it explains
+WIDEST = 26  # columns for commands in their list; a longer one gets its own line
 FAMILIES = (
     *("Conversation", "Context", "Sessions", "Branches", "Memory", "Model and tools", "View"),
     "Plugins",
@@ -105,7 +105,7 @@ async def list_templates(chat: Chat, argument: str) -> None:
 
 
 def _columns(display: DisplayManager, rows: Mapping[str, str], width: int) -> None:
-    """Show names beside their explanations, or above them where there is no room."""
+    """Show names beside their explanations, or above them if there is no room."""
     for name, text in rows.items():
         if display.console.width >= NARROW and len(name) <= width:
             display.prose(f"  {name:<{width}}  {text}", indent=width + 4)
@@ -134,7 +134,7 @@ def _help_about(chat: Chat, name: str) -> None:
 
 
 def families() -> list[tuple[str, list[Command]]]:
-    """Return the commands of each family that has some, sorted by name."""
+    """Return the commands of each nonempty family, sorted by name."""
     ordered = sorted(registry.commands, key=lambda command: command.name)
     members = [(title, [one for one in ordered if one.family == title]) for title in FAMILIES]
     return [(title, commands) for title, commands in members if commands]
@@ -153,7 +153,7 @@ async def history(chat: Chat, argument: str) -> None:
     recent: list[tuple[int, Exchange]] = []
     total = 0
     for session in sessions:
-        covered: list[int] = []  # the numbers of the messages that only a summary stands for
+        covered: list[int] = []  # the numbers of the messages that only a summary covers
         for exchange in session.exchanges:
             first, total = total + 1, total + messages_in([exchange])
             if exchange.ref in in_context or (
@@ -211,7 +211,7 @@ async def stats(chat: Chat, argument: str) -> None:
 
 
 def sizes_of_replies(sessions: Sequence[Session]) -> list[tuple[int, int]]:
-    """Return the tokens that each reply of a chain took, even undone, and its context then."""
+    """Return the tokens of each reply of a chain, even of undone ones, and its context size."""
     sizes: dict[tuple[str, int], tuple[int, int]] = {}
     for session in sessions:
         for entry in session.entries:
