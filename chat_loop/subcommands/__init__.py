@@ -1,1 +1,1 @@
-"""`chat-loop sessions …` and `chat-loop models …`: what is done without a chat."""
+"""The commands of the command line that run without a chat, such as `chat-loop sessions …`."""

@@ -1,4 +1,4 @@
-"""`chat-loop agents …`: named agents, their approval, and the question before one may run."""
+"""`chat-loop agents …`: named agents, their approval, and the question before one runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from chat_loop.display.text import one_line
 from chat_loop.errors import AgentError
 from chat_loop.input.start import InstantPrompt
 
-MAX_DIFF_LINES = 60  # lines of a change that are shown
+MAX_DIFF_LINES = 60  # the most lines shown of a change
 
 
 def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
@@ -58,12 +58,12 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
 def open_with_consent(
     reference: str, paths: Paths, instant: InstantPrompt | None, *, can_ask: bool, trusted: bool
 ) -> Definition:
-    """Return the agent with this name or path once the user approved it; a `trusted` one runs this
-    time without approval. Raises AgentError, ConfigError, and KeyboardInterrupt when stopped.
+    """Return the agent with a name or path after the user has approved it. A `trusted` agent runs
+    this once without approval. Raises AgentError, ConfigError, and KeyboardInterrupt on Ctrl-C.
     """
     registry = AgentRegistry(paths)
     if instant is not None:
-        instant.terminal.silence(signals=True)  # the user may stop what an agent's file does
+        instant.terminal.silence(signals=True)  # the user may stop the code of an agent's file
     try:
         file = registry.read(reference)
         question = None if trusted else registry.question(file)

@@ -27,11 +27,11 @@ from chat_loop.tokens import TokenCounter
 from chat_loop.values import plural
 
 T = TypeVar("T")
-LATE_SECONDS = 120  # how long the process that an exit starts may make a summary
+LATE_SECONDS = 120  # the time limit for a summary in the process that an exit starts
 
 
 def fork(actions: SessionActions, options: argparse.Namespace) -> int:
-    """Begin a session that continues another one after a query; it is resumed later."""
+    """Begin a session that continues another one after a query, to be resumed later."""
     loaded = actions.load(options.reference)
     number = exchange_of(loaded.session, options.at).query.number
     identity = fork_stored(actions.app.sessions, loaded, number)
@@ -61,8 +61,8 @@ def compact(actions: SessionActions, options: argparse.Namespace) -> int:
     loaded = actions.load(options.reference)
     header, seal = loaded.session.header, loaded.session.seal
     if options.late:
-        signal.alarm(LATE_SECONDS)  # whatever hangs
-    try:  # before a model is paid for what cannot be kept
+        signal.alarm(LATE_SECONDS)  # even if something hangs
+    try:  # before paying a model for a summary that cannot be saved
         take_lock(loaded.path.parent, loaded.path.stem).close()
     except OSError as error:
         raise SaveError(f"{loaded.path} cannot be written to: {os_reason(error)}.") from error
@@ -81,7 +81,7 @@ def compact(actions: SessionActions, options: argparse.Namespace) -> int:
 
 
 def _feedback(actions: SessionActions, identity: str) -> str:
-    """Return what the user said of a session's summary, in a child that begins with it."""
+    """Return the user's comment on a session's summary, from a child that begins with it."""
     for link in actions.own.links().values():
         if link.parent == identity:
             with suppress(SessionError):
@@ -94,7 +94,7 @@ def _feedback(actions: SessionActions, identity: str) -> str:
 def _in_conversation(
     actions: SessionActions, header: Header, work: Callable[[Conversation], Awaitable[T]]
 ) -> T:
-    """Do `work` in a conversation under the agent of `header`. Raises NoProvider."""
+    """Do `work` in a conversation under the name of the agent in `header`. Raises NoProvider."""
     app, agent = actions.app, actions.app.agent()
     has_model = app.options.model or app.options.local  # which then summarizes, too
     is_late = getattr(app.options, "late", False)  # then the options are those of the chat
@@ -114,7 +114,7 @@ def _in_conversation(
 
 
 def export(actions: SessionActions, options: argparse.Namespace) -> int:
-    """Write a conversation as one document: to a file, or (-) to standard output."""
+    """Write a conversation as one document to a file, or to standard output for `-`."""
     loaded, target, to_output = actions.load(options.reference), options.file, options.file == "-"
     form = exporting.export_format(
         options.form or "markdown" * to_output, target, actions.app.plugins
@@ -141,7 +141,7 @@ def export(actions: SessionActions, options: argparse.Namespace) -> int:
 
 
 def import_(actions: SessionActions, options: argparse.Namespace) -> int:
-    """Import exports, or a folder of basic-agent-chat-loop; files may hold parts of a chain."""
+    """Import exports, or a folder of basic-agent-chat-loop. A file may contain part of a chain."""
     importer, has_empty = importing.Importer(), False
     with Meter().clock("Importing"):
         for name in options.files:

@@ -20,11 +20,11 @@ from chat_loop.library.library import Library
 from chat_loop.providers.models import store
 from chat_loop.providers.models.store import CATALOGUE
 
-MAX_CHOICES = 50  # sessions that are offered: those that were used last
+MAX_CHOICES = 50  # the most sessions that are offered: the ones used last
 FILES = ("FILE", "FILE|FOLDER", "PATH", "DIR")
 NAMES = ("NAME|PATH", "SESSION", "N|ID", "agents remove", "models install", "models remove")
-"""The other metavars whose values are completed; a NAME goes by its command."""
-_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,79}")  # values that no shell reads otherwise
+"""The other metavars whose values are completed. A NAME is listed under its command."""
+_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,79}")  # values that no shell has to quote
 
 
 def run(options: argparse.Namespace) -> int:
@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def complete() -> None:
-    """Answer the shell with what the word before the cursor can become, and end the process."""
+    """Give the shell the completions of the word before the cursor, and end the process."""
     parser = command_line.parser()
     _assign(parser)
     argcomplete.autocomplete(
@@ -53,7 +53,7 @@ def _assign(parser: argparse.ArgumentParser) -> None:
 
 
 def _values(kind: str, prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
-    """Return what a kind of value can be now; nothing when that cannot be told."""
+    """Return the current values of a kind; none if they cannot be determined."""
     if kind in FILES:
         return list((DirectoriesCompleter() if kind == "DIR" else FilesCompleter())(prefix))
     try:

@@ -1,6 +1,6 @@
-"""`chat-loop doctor`: check what is installed, stored and set, and say what to do about it.
+"""`chat-loop doctor`: checks the installation, the sessions and the settings, and suggests fixes.
 
-A check yields findings and changes nothing. Only --online speaks to a service.
+A check yields findings and changes nothing. Only --online sends a request to a model.
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ EXTRAS = {
     "s3": "obstore",
     "postgres": "psycopg",
 }
-"""The package that each extra stands for."""
+"""The package that shows that an extra is installed."""
 FIRST_STEPS = (
     "Set a key (export ANTHROPIC_API_KEY=...), or fetch a model that needs none (chat-loop models "
     "install); chat-loop providers says what else there is."
 )
-MAX_LOADED = 100  # the newest sessions, which are read whole to find damage in their middle
+MAX_LOADED = 100  # the number of newest sessions that are read whole, to find damage inside
 MAX_DAMAGED = 10
 ONLINE_SECONDS = 60.0
 SIGNS = {"ok": "✓", "warning": "!", "problem": "✗"}
 
 
 class Finding(Struct, frozen=True):
-    """A line of the report. `hint` is what to do; no key is in any of it."""
+    """A line of the report. `hint` says what to do. No field contains a key."""
 
     state: Literal["ok", "warning", "problem"]
     name: str
@@ -144,7 +144,7 @@ def check_plugins(config: Config) -> Iterator[Finding]:
 
 
 def check_folders(paths: Paths, sessions: Path) -> Iterator[Finding]:
-    """Check that the folders can be written to, and by the user alone."""
+    """Check that the user can use the folders, and that others cannot change or read them."""
     for name, folder, private in (
         ("Sessions folder", sessions, 0o077),
         ("Data folder", paths.data, 0o022),
@@ -166,7 +166,7 @@ def check_folders(paths: Paths, sessions: Path) -> Iterator[Finding]:
 
 
 def check_sessions(folder: Path) -> Iterator[Finding]:
-    """Check the sessions, of which the newest are read whole, and their index."""
+    """Check the sessions and their index. Only the newest sessions are read whole."""
     stamps = listing.newest_first(folder) if folder.is_dir() else []
     manager, damaged = SessionManager(folder), list[str]()
     for stamp in stamps[:MAX_LOADED]:

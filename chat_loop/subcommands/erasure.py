@@ -27,11 +27,11 @@ from chat_loop.subcommands.sessions import SessionActions, confirm
 from chat_loop.values import plural
 
 Changes = dict[Path, tuple[bytes | None, str]]
-"""A file -> its new content (None: it is deleted), and the words that say so."""
+"""The new content of each file (None deletes it), and the words that describe the change."""
 
 
 def redact(actions: SessionActions, options: argparse.Namespace) -> int:
-    """Delete a text from a conversation: its sessions with their branches, also in the trash."""
+    """Delete a text from a conversation: its sessions and their branches, even in the trash."""
     if options.text == "-" and not options.yes:
         raise UsageError("The text comes from standard input: nobody can be asked.", "Add --yes.")
     erase = erasure.Eraser(sys.stdin.read() if options.text == "-" else options.text)
@@ -71,9 +71,9 @@ def redact(actions: SessionActions, options: argparse.Namespace) -> int:
 
 
 def purge(actions: SessionActions, options: argparse.Namespace) -> int:
-    """Delete a session for good, with what the sessions after it got from it."""
+    """Delete a session for good, with everything that later sessions got from it."""
     identity = options.reference
-    if not options.yes:  # unasked, only an id is taken: a number or a prefix fits another one next
+    if not options.yes:  # unasked, take only an id: later, a number or prefix may fit another
         try:
             identity = actions.path(identity).stem
         except AmbiguousSession:
@@ -93,7 +93,7 @@ def purge(actions: SessionActions, options: argparse.Namespace) -> int:
                 err(f"{path.name} stays as it is: it is damaged, or another program’s.")
             elif changed != data:
                 changes[path] = changed, "without what it got from that session"
-        if not purged:  # it was deleted last: what the sessions after it have is their own
+        if not purged:  # it is deleted last, so the others were already changed
             changes.clear()
         sessions = [*filter(None, purged.values())]
         copies = {copy for session in sessions for copy in _copies(actions, session)}
@@ -104,15 +104,15 @@ def purge(actions: SessionActions, options: argparse.Namespace) -> int:
         texts = {entry.text for entry in entries if isinstance(entry, Query)}
         changes |= _history(actions, texts.__contains__)
         changes |= dict.fromkeys((*sorted(copies), *purged), (None, "deleted"))
-        gone = [actions.sessions.session_file(identity)]  # the store has it also if the trash does
+        gone = [actions.sessions.session_file(identity)]  # the store has it even if the trash does
         return _carry_out(actions, changes, yes=options.yes, gone=gone)
 
 
 def _carry_out(
     actions: SessionActions, changes: Changes, *, yes: bool, gone: Sequence[Path] = ()
 ) -> int:
-    """Show what goes, ask, and write it in this order; return the exit code. What is deleted or
-    `gone` goes from the store, too. Raises SaveError and StoreUnavailable.
+    """Show the changes, ask, and write them in this order. Return the exit code. Files that are
+    deleted or `gone` are deleted from the store, too. Raises SaveError and StoreUnavailable.
     """
     for path, (_, how) in changes.items():
         out(f"{path}: {how}\n")
@@ -129,7 +129,7 @@ def _carry_out(
     actions.sessions.erase({path: data for path, (data, _) in changes.items()})
     actions.close()
     folder = actions.sessions.directory
-    if not discard(folder, BUSY_SECONDS):  # also when nothing was left to do but this
+    if not discard(folder, BUSY_SECONDS):  # even if nothing else was left to do
         raise SessionError("The index still has the words: it is in use.", "Run the command again.")
     if (database := actions.app.database) is not None:
         erased = {path.stem for path in (*changes, *gone) if path.suffix == ".md"}
@@ -145,7 +145,7 @@ def _carry_out(
 
 
 def _all_files(actions: SessionActions) -> set[Path]:
-    """Return the files of all sessions, with those in the trash."""
+    """Return the files of all sessions, including those in the trash."""
     folder = actions.sessions.directory
     return {*folder.glob("*.md"), *(folder / TRASH).glob("*.md")}
 
@@ -153,8 +153,8 @@ def _all_files(actions: SessionActions) -> set[Path]:
 def _files(
     actions: SessionActions, family: set[str], others: Container[str], locks: ExitStack
 ) -> Iterator[tuple[Path, bytes, Session | None]]:
-    """Lock the sessions of a family, and yield its files with their content and sessions; files
-    with another name that hold one, and those in the trash, too. Raises SessionLocked when one is
+    """Lock the sessions of a family, and yield its files with their content and sessions. This
+    includes files with other names, and files in the trash. Raises SessionLocked if a session is
     open.
     """
     manager = actions.sessions
@@ -185,7 +185,7 @@ def _copies(actions: SessionActions, session: Session | None) -> Iterator[Path]:
 
 
 def _history(actions: SessionActions, is_removed: Callable[[str], bool]) -> Changes:
-    """Return the changes that take entries out of the history of what was typed."""
+    """Return the changes that remove entries from the history of the user's input."""
     history, changes = actions.paths.history, Changes()
     for path in (history, history.with_name(f"{history.name}.old")):
         data, count = without_entries(_read(path), is_removed)
@@ -195,7 +195,7 @@ def _history(actions: SessionActions, is_removed: Callable[[str], bool]) -> Chan
 
 
 def _read(path: Path) -> bytes:
-    """Return a file's content, nothing if it cannot be read."""
+    """Return a file's content, or nothing if it cannot be read."""
     with suppress(OSError):
         return read_part(path)[0]
     return b""

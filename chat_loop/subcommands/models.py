@@ -38,7 +38,7 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
 
 
 def ensure_installed(directory: Path) -> str:
-    """Return the name of the embedded model to use; without one ask once which to download.
+    """Return the name of the embedded model to use. If there is none, ask which to download.
 
     Raises ModelError without a terminal to ask on, or when the user declines.
     """

@@ -42,7 +42,7 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
 
 
 def additions(plugin: Plugin) -> dict[str, list[str]]:
-    """Return the names of what a plugin adds, by kind."""
+    """Return the names of the things that a plugin adds, by kind."""
     return {
         "provider": [*plugin.providers],
         "command": [usage.partition(" ")[0] for usage in plugin.commands],
@@ -52,7 +52,7 @@ def additions(plugin: Plugin) -> dict[str, list[str]]:
 
 
 def _listed(kind: str, names: Iterable[str], taken: Iterable[str]) -> str:
-    """Return `command shout`; a name that the program has itself is not used."""
+    """Return a text such as `command shout`, which says if a name is taken and so not used."""
     known = set(taken)
     return f"{kind} " + ", ".join(
         f"{name} (not used: the name is taken)" if name in known else name for name in names

@@ -32,7 +32,7 @@ def providers(config: Config, machine: Machine, *, as_json: bool) -> int:
             lines.append(f"✓ {entry.name:<13} {model or 'name a model'}\n")
             usable = usable or f"{entry.name}:{model or 'MODEL'}"
         else:
-            is_said = hint.startswith(("export ", "Start "))  # by the sentence before it
+            is_said = hint.startswith(("export ", "Start "))  # in the sentence before it
             lines.append(f"· {entry.name:<13} {missing} {'' if is_said else hint}".rstrip() + "\n")
     if as_json:
         out_json(rows)
@@ -43,7 +43,7 @@ def providers(config: Config, machine: Machine, *, as_json: bool) -> int:
 
 
 def state_of(entry: Entry, machine: Machine) -> tuple[str, str, str]:
-    """Return the model that is used when none is named, what is missing first, and what to do."""
+    """Return a provider's default model, the first thing that is missing, and what to do."""
     if error := missing_requirement(entry, machine.environment):
         return entry.model, error.message, error.hint
     if entry.kind == "local":

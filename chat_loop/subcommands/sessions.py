@@ -1,4 +1,4 @@
-"""`chat-loop sessions …`: a method for each action. It returns the exit code."""
+"""`chat-loop sessions …`: each action is a method that returns the exit code."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from chat_loop.values import compaction_text, counts_text, dollars_text, plural
 if TYPE_CHECKING:
     from chat_loop.app import App
 
-SCHEMA = 2  # of what `sessions list --json` prints; docs/sessions.md describes it
+SCHEMA = 2  # the version of `sessions list --json`, which docs/sessions.md describes
 FIELDS = (
     *("id", "name", "tags", "agent", "project", "git_branch", "created", "updated"),
     *("queries", "tokens", "parent", "merged", "depth", "compacted"),
@@ -45,7 +45,7 @@ FIELDS = (
 )
 """The fields of a session's row in JSON."""
 FIRST_ROWS = 100  # a pipe gets them before the others are read
-PIPE_COLUMNS = 1000  # the width of rows where there is no terminal
+PIPE_COLUMNS = 1000  # the width of rows without a terminal
 WRITERS = {"model": "a model", "extracted": "code, without a model", "none": "nobody"}
 
 
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
     actions = SessionActions(options, config, paths)
     try:
         if options.action in ("fork", "merge", "compact", "export", "import", "redact", "purge"):
-            from chat_loop.subcommands import chains, erasure  # load what a list does not need
+            from chat_loop.subcommands import chains, erasure  # a list does not need them
 
             module = erasure if options.action in ("redact", "purge") else chains
             act = partial(getattr(module, options.action.replace("import", "import_")), actions)
@@ -92,7 +92,7 @@ class SessionActions:
         database = Database(config.library) if config.library else None
         self.library = Library(folder, progress, thorough=True, database=database)
         self.own = Library(folder, progress, thorough=True) if database else self.library
-        """The sessions of this folder alone."""
+        """The library of this folder alone."""
 
     @cached_property
     def app(self) -> App:
@@ -107,8 +107,8 @@ class SessionActions:
         self.own.close()
 
     def path(self, reference: str, *, stored: bool = False) -> Path:
-        """Return the file of the session that is meant; `stored`: it may be in a team's library
-        only. Raises SessionNotFound.
+        """Return the file of the session that `reference` names. With `stored`, it may exist only
+        in a team's library. Raises SessionNotFound.
         """
         try:
             path = find_session(self.sessions, self.library, reference, self.library.listed)
@@ -120,7 +120,7 @@ class SessionActions:
         return path
 
     def load(self, reference: str) -> LoadedSession:
-        """Read the session that is meant. Raises SessionError."""
+        """Read the session that `reference` names. Raises SessionError."""
         return self.sessions.load(self.path(reference))
 
     def list(self, options: argparse.Namespace) -> int:
@@ -157,7 +157,7 @@ class SessionActions:
         return int(bool(filters) and not rows)
 
     def _row_values(self, row: SessionRow, number: int | None, *, fold: bool) -> dict[str, object]:
-        """Return a row as it stands in JSON."""
+        """Return the values of a row in JSON."""
         values = {"number": number, **{name: getattr(row, name) for name in FIELDS}}
         values |= {name: values[name] or None for name in ("parent", "merged", "mode", "owner")}
         values["cost"] = drawn.cost_of(row.spent, costs(self.config))
@@ -169,9 +169,9 @@ class SessionActions:
     def _print_table(
         self, rows: Sequence[SessionRow], numbers: Mapping[str, int], width: int
     ) -> None:
-        """Print rows; with a `width` of 0, for no terminal, with dates and ids."""
+        """Print rows. A `width` of 0 means that there is no terminal: print dates and ids."""
         labels = [str(numbers.get(row.id, "")) for row in rows]
-        # prices take long to load
+        # prices are slow to load
         cost = costs(self.config) if not 0 < width < drawn.MIN_FULL else None
         now = self.sessions.now()
         table = drawn.RowTable(rows, now, cost, numbers=labels, exact=not width)
@@ -201,7 +201,7 @@ class SessionActions:
         return 0
 
     def _show_summaries(self, session: Session, *, as_json: bool) -> None:
-        """Print the summaries of a chain and what its compactions came to, the oldest first."""
+        """Print the summaries of a chain and the results of its compactions, oldest first."""
         chain = read_chain(self.sessions, session)
         if chain.problem:
             err(chain.problem)
@@ -221,7 +221,7 @@ class SessionActions:
             out(f"\n{summary_block.render(seal.summary)}\n\n")
 
     def search(self, options: argparse.Namespace) -> int:
-        """Print the exchanges that match, the best first."""
+        """Print the exchanges that match, best first."""
         from chat_loop.library.search import excerpts_of, search_all
         from chat_loop.library.semantic import SemanticIndex
 
@@ -256,7 +256,7 @@ class SessionActions:
         return int(not hits)
 
     def tree(self, options: argparse.Namespace) -> int:
-        """Print a chain with its branches, the oldest first."""
+        """Print a chain with its branches, oldest first."""
         identity = self.path(options.reference, stored=True).stem
         nodes = lineage.tree(identity, self.library.relatives(identity))
         rows = self.library.rows_of(node.id for node in nodes)
@@ -289,7 +289,7 @@ class SessionActions:
         return 0
 
     def tag(self, options: argparse.Namespace) -> int:
-        """Tag a stored session, or take tags off it."""
+        """Add tags to a stored session, or remove them."""
         loaded = self.load(options.reference)
         tags = dict.fromkeys(loaded.session.tags)
         for tag in map(naming.validate_tag, options.tags):
@@ -324,7 +324,7 @@ class SessionActions:
         if not options.references:
             _print_rows(self.sessions.trash())
             return 0
-        # all are looked up before one is gone and the numbers change
+        # look up all of them first, because each move changes the numbers
         ids = [self.path(reference).stem for reference in options.references]
 
         def move(row: SessionRow) -> None:
@@ -378,7 +378,7 @@ class SessionActions:
         return int(moved < len(chosen))
 
     def _needed(self, candidates: set[str], links: Mapping[str, Link]) -> Iterator[str]:
-        """Yield the sessions whose words are needed: no complete summary covers them or a child."""
+        """Yield the sessions that are needed: those without a complete summary, and ancestors."""
         for identity in links:
             family = lineage.ancestry([identity], links)
             if not candidates.isdisjoint(family):
@@ -392,7 +392,7 @@ class SessionActions:
 
 
 def confirm(question: str) -> bool:
-    """Ask yes or no on standard error; anything but yes is no."""
+    """Ask a yes-or-no question on standard error. Anything except yes means no."""
     err(question)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 

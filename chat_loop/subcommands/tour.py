@@ -1,4 +1,4 @@
-"""`chat-loop tour`: the program itself on a scripted model; each line is typed already."""
+"""`chat-loop tour`: runs the program itself with a scripted model and lines already typed."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 class GuidedLoop(ChatLoop):
-    """A chat that offers the line of the next step until it is entered; a pipe enters it itself."""
+    """A chat that offers the line of the next step until it is entered, or enters it in a pipe."""
 
     def __init__(self, todo: deque[Step], steps: Sequence[Step], chat: Chat) -> None:
         super().__init__(chat)
@@ -93,7 +93,7 @@ class GuidedLoop(ChatLoop):
 
 
 class ScriptedModel(EchoProvider):
-    """Answers from the script, and other questions with the line of a summary that fits best."""
+    """Answers scripted lines from the script, others with the best matching line of a summary."""
 
     model = "tour"
 
