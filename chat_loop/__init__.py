@@ -1,6 +1,6 @@
 """Terminal chat for large language models; every conversation is a markdown file.
 
-docs/architecture.md describes the layout; tests/test_architecture.py keeps it.
+docs/architecture.md describes the layout; tests/test_architecture.py enforces it.
 """
 
 from importlib import import_module
@@ -16,7 +16,7 @@ __all__ = ["Agent", "__version__", "changes"]
 
 
 _MODULES = {"Agent": "chat_loop.agent.agent_files", "changes": "chat_loop.agent.functions"}
-"""For files that define an agent; the program itself starts without them."""
+"""Names for files that define an agent. The program itself starts without these modules."""
 
 
 def __getattr__(name: str) -> object:

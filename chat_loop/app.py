@@ -1,4 +1,4 @@
-"""The composition root: build the agent, its tools and sessions, and run."""
+"""The composition root: builds the agent, its tools and sessions, and runs the program."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 class App:
-    """Makes the objects of one run. `instant` is the prompt that was drawn, if one was."""
+    """Creates the objects of one run. `instant` is the prompt, if it is already drawn."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class App:
         chats = options.command is None or options.action == "browse"
         reference = options.agent_reference or (config.agent.default if chats else "")
         if reference:
-            from chat_loop.subcommands import agents  # most have the built-in agent
+            from chat_loop.subcommands import agents  # most runs use the built-in agent
 
             asks = options.question is None and os.isatty(0) and os.isatty(1)
             self.definition = agents.open_with_consent(
@@ -69,14 +69,14 @@ class App:
         self.config = agent_config(config, self.definition)
         try:
             self.directory = str(Path.cwd())
-        except OSError:  # it was removed
+        except OSError:  # the directory was removed
             self.directory = ""
         self.plugins = Plugins(self.config.plugins, load=options.plugins)
         self.machine = choose.this_machine(
             paths.models, discover=self.config.discover_servers, other=self.plugins.provider
         )
         folder = paths.sessions(self.config, options.sessions_dir)
-        # the user's own setting: an agent's file sends nobody's sessions anywhere
+        # only the user's own setting: an agent's file must not send sessions anywhere
         self.store = config.sessions.store if options.save else ""
         self.database = Database(config.library) if config.library and options.save else None
         is_theirs = None
@@ -96,18 +96,18 @@ class App:
         name = "interactive" if self.options.question is None else "headless"
         module = import_module(f"chat_loop.{name}")
         if self.instant is None:
-            gc.freeze()  # modules are never garbage: no collection scans them
+            gc.freeze()  # modules are never garbage, so no collection needs to scan them
             gc.enable()
         return int(module.run(self))
 
     def synchronizer(self) -> Synchronizer:
-        """Return what brings the folder and its store to the same state."""
+        """Return the object that brings the folder and its store to the same state."""
         module = import_module("chat_loop.store.synchronizer")
         synchronizer: Synchronizer = module.Synchronizer(self.sessions, self.store)
         return synchronizer
 
     def sync_behind(self) -> None:
-        """Start a process that uploads what was said last, if there is a store."""
+        """Start a process that uploads the latest messages, if there is a store."""
         if self.store:
             with suppress(OSError):  # the next start uploads it
                 words = self._option_words("config", "sessions-dir")
@@ -138,7 +138,7 @@ class App:
         return replace(agent, system_prompt=options.system)
 
     def _provider(self) -> Provider:
-        """Return the model that the options ask for, else the first that can answer."""
+        """Return the model that the options name, or else the first one that can answer."""
         options, definition, instant = self.options, self.definition, self.instant
         if definition is not None and definition.foreign is not None:
             from chat_loop.agent.external_agents import ExternalProvider
@@ -164,7 +164,7 @@ class App:
         return choose.choose(reference, self.config, self.machine, base_url=url, report=report)
 
     def _tools(self) -> tuple[Tool, ...]:
-        """Return the built-in tools that the command line names, else the config or the agent."""
+        """Return the tools that the command line names, or else the config or the agent."""
         wanted = tuple(filter(None, map(str.strip, self.options.tools.split(","))))
         names = wanted or self.config.agent.tools
         if not names:
@@ -207,14 +207,14 @@ class App:
         return choose.create(f"{provider}:{model}".rstrip(":"), self.config, self.machine)
 
     def approvals(self) -> ProjectApprovals:
-        """Return the approvals of tool calls that are kept for this project."""
+        """Return the approvals of tool calls that are stored for this project."""
         folder, agent = Path(self.directory or "/"), self.definition or Definition()
         root = locate(folder, self.home)[1]
         file = self.paths.config.parent / "approvals.json"
         return ProjectApprovals(file, str(root), f"{agent.path} {agent.digest}")
 
     def models(self) -> choose.Models:
-        """Return the access to other models during a conversation."""
+        """Return an object that provides other models during a conversation."""
         config, machine = self.config, self.machine
         return choose.Models(
             providers=tuple(entries(config.providers)),
@@ -247,14 +247,14 @@ class App:
         return self._memory
 
     def resume_command(self, agent: Agent, model: str = "") -> list[str]:
-        """Return the words of the command that continues a session under the same options, or with
+        """Return the words of the command that continues a session with the same options, or with
         another `model`.
         """
         options = self.options
         command = ["chat-loop"]
         command += ["--plain"] if options.plain else []
         command += ["--local"] if options.local and not model else []
-        # an agent with a model of its own was left for another model
+        # the user switched from an agent that has its own model to another model
         is_left = bool(self.definition and self.definition.foreign) and not agent.own_tools
         if (reference := options.agent_reference) and not is_left:
             command += ["--agent", agent.path if Path(reference).exists() else reference]
@@ -262,7 +262,7 @@ class App:
         return command + self._option_words(*names, model=model or options.model)
 
     def _option_words(self, *names: str, **others: str) -> list[str]:
-        """Return the options of these names, as far as they are set here or in `others`."""
+        """Return those of the options `names` that are set here or in `others`."""
         values = {**vars(self.options), **others}
         given = [(f"--{name}", values[name.replace("-", "_")]) for name in names]
         return [word for name, value in given if value for word in (name, str(value))]
@@ -285,8 +285,8 @@ class App:
 
 
 def start_process(words: Sequence[str], inherited: Collection[int] = ()) -> None:
-    """Start chat-loop with these words, without a terminal, to outlive this process; it inherits
-    these descriptors. Raises OSError.
+    """Start chat-loop with the arguments `words` and without a terminal, so that it outlives this
+    process. It gets the `inherited` descriptors. Raises OSError.
     """
     null = subprocess.DEVNULL
     subprocess.Popen(
@@ -300,7 +300,7 @@ def start_process(words: Sequence[str], inherited: Collection[int] = ()) -> None
 
 
 def cancel_on(task: asyncio.Future[Any], signals: Iterable[int]) -> list[int]:
-    """Cancel the task on these signals; return the list that collects their numbers."""
+    """Cancel the task when one of `signals` arrives. Return a list that collects their numbers."""
     received: list[int] = []
 
     def cancel(number: int) -> None:

@@ -1,7 +1,8 @@
 """The command line: argv -> config -> run.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the reply is incomplete, 130 interrupted. The top of
-this file imports only what the instant prompt needs; the rest loads while the user reads it.
+this file imports only what the instant prompt needs. The rest loads while the user reads the
+prompt.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ from chat_loop.input import start
 OK, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
 MISUSES = (errors.AgentError, errors.ConfigError, errors.UsageError, errors.NoProvider)
 REFUSED = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF}
-"""The errors of a standard output that takes nothing: a full disk, a limit, a closed descriptor."""
+"""The errors of a standard output that cannot be written: a full disk, a limit, a closed one."""
 STREAMS = (
     ("stdin", "r", os.O_RDONLY),
-    ("stdout", "w", os.O_RDONLY),  # what is written to a closed one is still refused
+    ("stdout", "w", os.O_RDONLY),  # writing to a closed one still fails
     ("stderr", "w", os.O_WRONLY),
 )
 ASCII = {
@@ -39,16 +40,16 @@ ASCII = {
     "←": "<-",
     "\ufe0f": " ",
 }
-"""Stand-ins for the program's own signs where the output cannot show them."""
+"""Replacements for the program's own symbols if the output cannot encode them."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program; return its exit code."""
-    if "_ARGCOMPLETE" in os.environ:  # a shell asks what Tab can offer
+    if "_ARGCOMPLETE" in os.environ:  # a shell asks for completions
         import_module("chat_loop.subcommands.completion").complete()
     arguments = list(sys.argv[1:] if argv is None else argv)
     _prepare_streams()
-    gc.disable()  # until everything is loaded there is no garbage, only time to lose
+    gc.disable()  # until everything is loaded, collections find no garbage and cost time
     instant = start.draw(arguments)
     try:
         if instant is not None:
@@ -59,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         code = INTERRUPTED
     except BrokenPipeError:
-        code = OK  # nobody reads any more
+        code = OK  # nobody reads the output any more
     except SystemExit as left:
         code = left.code if isinstance(left.code, int) else FAILED
     finally:
@@ -70,12 +71,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _leave(number: int, frame: object) -> None:
-    """End the program on a signal, with the terminal given back, until the chat handles signals."""
+    """End the program on a signal until the chat handles signals. `main` restores the terminal."""
     raise SystemExit(start.SIGNAL_EXIT_BASE + number)
 
 
 def _prepare_streams() -> None:
-    """Replace closed streams by the null device; show in ASCII what the others cannot encode."""
+    """Replace closed streams with the null device. Let the others write in ASCII if they must."""
     for name, mode, flags in STREAMS:
         if getattr(sys, name) is None:  # else a session's file would get its descriptor
             descriptor = os.open(os.devnull, flags)
@@ -86,7 +87,7 @@ def _prepare_streams() -> None:
 
 
 def _in_ascii(error: UnicodeError) -> tuple[str | bytes, int]:
-    """Handle encoding errors: write known signs as ASCII, all else by its number."""
+    """Handle encoding errors: write known symbols as ASCII, other characters as escapes."""
     if not isinstance(error, UnicodeEncodeError):
         return codecs.backslashreplace_errors(error)
     signs = error.object[error.start : error.end]
@@ -95,7 +96,7 @@ def _in_ascii(error: UnicodeError) -> tuple[str | bytes, int]:
 
 
 def _flush() -> bool:
-    """Write out what was printed. Return False, and say why, when standard output refuses it."""
+    """Flush the output streams. If standard output fails, report why and return False."""
     written = True
     for name in ("stdout", "stderr"):
         try:
@@ -110,7 +111,7 @@ def _flush() -> bool:
 
 
 def _discard(name: str) -> None:
-    """Drop the rest of a stream, which the interpreter would try to write at its end."""
+    """Drop the rest of a stream, which the interpreter would try to write at its exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), getattr(sys, name).fileno())
 
 

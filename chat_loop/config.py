@@ -17,7 +17,7 @@ from chat_loop.errors import ConfigError
 from chat_loop.redact import find_secrets
 
 REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-"""A variable of the environment, in a value that may name one."""
+"""A reference to an environment variable in a value that may contain one."""
 MAX_BYTES = 256 * 1024
 EXAMPLE = "config.example.yaml shows every key."
 
@@ -29,7 +29,7 @@ Share = Annotated[float, Meta(gt=0, le=1)]
 
 
 class Section(Struct, frozen=True, forbid_unknown_fields=True):
-    """A part of the settings: a misspelled key must not silently be the default."""
+    """A part of the settings. An unknown key is an error, not silently ignored."""
 
 
 class AgentConfig(Section, frozen=True):
@@ -117,7 +117,7 @@ class DisplayConfig(Section, frozen=True):
 
 
 class ProviderConfig(Section, frozen=True):
-    """Settings of one provider. Empty, 0 or None keeps what the catalogue says."""
+    """Settings of one provider. Empty, 0 or None keeps the value of the catalogue."""
 
     base_url: str = ""
     api_key_env: str = ""
@@ -131,7 +131,7 @@ class ProviderConfig(Section, frozen=True):
     threads: Count = 0
 
     def __post_init__(self) -> None:
-        # names are shown, keys never: no key may stand in the place of its variable's name
+        # names are shown, but never keys: a key must not be given as its variable's name
         name = self.api_key_env
         plain = re.fullmatch(r"[A-Za-z_]\w{0,23}|(?=\w*_)[A-Za-z_]\w{0,63}", name, re.A)
         if name and (not plain or find_secrets(name)):
@@ -146,7 +146,7 @@ class ModelConfig(Section, frozen=True):
 
 
 class McpServer(Section, frozen=True):
-    """An MCP server: a command to start, or the URL of a running one. `timeout` in seconds."""
+    """An MCP server: a command to start, or the URL of a running one. `timeout` is in seconds."""
 
     command: str = ""
     args: tuple[str, ...] = ()
@@ -225,7 +225,7 @@ NAMED = {
 
 
 class Paths(Struct, frozen=True):
-    """The config file and the folder of the data."""
+    """The config file and the data folder."""
 
     config: Path
     data: Path
@@ -239,7 +239,7 @@ class Paths(Struct, frozen=True):
         return self.data / "history"
 
     def sessions(self, config: Config, override: str = "") -> Path:
-        """Return the sessions folder: of the command line, else the config, else the data's."""
+        """Return the sessions folder: `override`, or else the config's, or else the default one."""
         chosen = override or config.sessions.directory
         return expand_home(chosen).absolute() if chosen else self.data / "sessions"
 
@@ -258,7 +258,7 @@ def find_paths(environment: Mapping[str, str] = os.environ) -> Paths:
 
 
 def expand_home(path: str) -> Path:
-    """Return a path with `~` as the home directory. Raises ConfigError when there is none."""
+    """Return a path with `~` replaced by the home directory. Raises ConfigError without one."""
     try:
         return Path(path).expanduser()
     except RuntimeError:
@@ -281,7 +281,9 @@ def expand_variables(values: Mapping[str, str], environment: Mapping[str, str]) 
 def choose_servers(
     servers: Mapping[str, McpServer], names: Collection[str], folder: Path, own: Collection[str]
 ) -> dict[str, McpServer]:
-    """Return the servers that an agent names; `cwd` of its `own` ones starts from its `folder`."""
+    """Return the servers called `names`. For the `own` servers of an agent, `cwd` is relative to
+    `folder`. Raises ConfigError for an unknown name.
+    """
     chosen = {}
     for name in names:
         if name not in servers:
@@ -295,7 +297,7 @@ def choose_servers(
 
 
 def load_config(path: Path, *, required: bool) -> Config:
-    """Read a config file; a missing one is the defaults unless `required`. Raises ConfigError."""
+    """Read a config file. If it is missing and not `required`, use defaults. Raises ConfigError."""
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -311,7 +313,7 @@ def load_config(path: Path, *, required: bool) -> Config:
 
 
 def parse(data: bytes, name: str) -> Config:
-    """Read a config from YAML bytes; `name` is the file's for messages. Raises ConfigError."""
+    """Read a config from YAML bytes. Messages call the file `name`. Raises ConfigError."""
     value = read_yaml(data, name)
     config = Config() if value is None else _config_of(value, name, "")
     for agent, settings in config.agents.items():
@@ -320,7 +322,7 @@ def parse(data: bytes, name: str) -> Config:
 
 
 def overlay(config: Config, settings: Mapping[str, Any], name: str, where: str = "") -> Config:
-    """Return `config` with `settings` over it, by section and key. Raises ConfigError.
+    """Return `config` with `settings` replacing its values key by key. Raises ConfigError.
 
     `name` is the file's name for messages, and `where` the place in it, such as `agents.Sally.`.
     """
@@ -338,7 +340,7 @@ def overlay(config: Config, settings: Mapping[str, Any], name: str, where: str =
 def _config_of(value: Any, name: str, where: str) -> Config:
     """Return the config that `value` describes. Raises ConfigError."""
     for section, (kind, form, described) in NAMED.items():
-        # entry by entry, as msgspec's messages leave out their names
+        # entry by entry, because msgspec's messages leave out their names
         entries = value.get(section) if isinstance(value, Mapping) else None
         for key, entry in entries.items() if isinstance(entries, Mapping) else ():
             if not re.fullmatch(form, str(key)):
@@ -378,13 +380,13 @@ def convert(value: Any, kind: Any, name: str, where: str = "", hint: str = EXAMP
 
 
 def split_front(text: str) -> tuple[str, str]:
-    """Return the YAML between the lines `---` at the beginning, and the rest. Raises ValueError."""
+    """Return the YAML between two `---` lines at the beginning, and the rest. Raises ValueError."""
     first, *lines = text.split("\n")
     if first.rstrip() != "---":
         return "", text
     for number, line in enumerate(lines):
         if line.rstrip() == "---":
-            # with the empty line a parser's numbers are those of the file
+            # the empty line makes a parser's line numbers match the file
             return "\n".join(["", *lines[:number]]), "\n".join(lines[number + 1 :])
     raise ValueError("the line --- that ends its beginning is missing")
 
@@ -402,7 +404,7 @@ def read_yaml(data: bytes, name: str) -> Any:
         raise ConfigError(f"{name}{line}: {error.problem or 'not valid YAML'}.") from error
     except (yaml.YAMLError, RecursionError, ValueError) as error:  # ValueError: 2026-02-30
         raise ConfigError(f"{name} is not valid YAML.") from error
-    nodes, left = [value], len(data)  # without aliases, each node has a byte of its own
+    nodes, left = [value], len(data)  # without aliases, each node takes at least a byte
     while nodes:
         node = nodes.pop()
         inner = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()

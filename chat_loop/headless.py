@@ -39,11 +39,11 @@ INCOMPLETE_STOPS = {
         "Say it in other words.",
     ),
 }
-"""The reason for an incomplete reply -> its warning and hint."""
+"""The warning and the hint for each stop reason of an incomplete reply."""
 MAX_SAFE_QUESTION = 2_000
-"""Characters of a question that every window takes; for a longer one the window is looked up."""
+"""The most characters that fit every window. For a longer question the window is looked up."""
 LARGEST_INPUT = 64 << 20
-STDIN = "-"  # the question that stands for standard input
+STDIN = "-"  # the question that means standard input
 
 
 def run(app: App) -> int:
@@ -52,7 +52,7 @@ def run(app: App) -> int:
 
 
 def whole_question(question: str) -> str:
-    """Return the question, followed by what is piped in. Raises UsageError."""
+    """Return the question, followed by the text of standard input. Raises UsageError."""
     alone = question == STDIN
     question = "" if alone else clean(question)
     if alone or not sys.stdin.isatty():
@@ -79,7 +79,7 @@ class Run:
         theme = "" if as_written else look.theme
         self._put, self._end = reply_writers(theme, wraps=look.wrap == "words")
         self._started = self._after_tools = False
-        """The reply has begun; its next words follow a tool call, as a paragraph of their own."""
+        """The reply has begun; its next text follows a tool call, and so needs a new paragraph."""
         self._stop = ""  # the stop reason of the last reply
         self._saved = True
         self._warnings: list[events.Event] = []
@@ -132,7 +132,7 @@ class Run:
         return self._code()
 
     def _code(self) -> int:
-        """Return the exit code of a reply that came to its end. Raises OutputError."""
+        """Return the exit code after the reply has ended. Raises OutputError."""
         saves = self._app.options.save
         if self._output_error is not None:
             if saves and self._saved:
@@ -143,7 +143,7 @@ class Run:
         return INCOMPLETE if self._stop in INCOMPLETE_STOPS or self._tools_stopped else 0
 
     async def _exchange(self, conversation: Conversation) -> None:
-        """Ask, with the named files but without secrets in them: nobody can confirm them."""
+        """Ask, with the named files, but without their secrets, since nobody can confirm them."""
         options = self._app.options
         if options.resume or len(self._question) > MAX_SAFE_QUESTION:
             await asyncio.to_thread(conversation.agent.provider.warm)  # the window must be known
@@ -159,8 +159,8 @@ class Run:
         await conversation.ask(self._question, [file.without_secrets() for file in files])
 
     async def _resume(self, conversation: Conversation, reference: str) -> None:
-        """Go on with a saved session, in its own words as far as they fit. Raises SessionError,
-        and UsageError for a session of another agent's file.
+        """Continue a saved session with all of its exchanges that fit, word for word. Raises
+        SessionError, and UsageError for a session of another agent's file.
         """
         sessions, agent = self._app.sessions, conversation.agent
         with contextlib.closing(
@@ -184,7 +184,7 @@ class Run:
         await conversation.accept(plan, acknowledge=False)
 
     async def _approve(self, tool: Tool, _: str) -> bool:
-        """Allow a call with --yes. Raises ToolDenied, since there is nobody to ask."""
+        """Allow a call if --yes is given, else raise ToolDenied, since there is nobody to ask."""
         if self._app.options.allow:
             return True
         text = f"{tool.spec.name} was not run: it has to be allowed, and there is nobody to ask."
@@ -220,7 +220,7 @@ class Run:
             self._write(self._put, text)
 
     def _write(self, write: Callable[..., object], *values: object) -> None:
-        """Write until the reader has gone: then save the reply so far, and stop the model."""
+        """Write until that fails. A closed pipe also stops the model; the reply so far is saved."""
         if self._pipe_closed or self._output_error is not None:
             return
         try:

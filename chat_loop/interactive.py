@@ -1,4 +1,4 @@
-"""A chat on a terminal or through pipes: its objects, and the loading behind the prompt."""
+"""A chat on a terminal or through pipes: its objects, and the loading in the background."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 TERMINAL_GONE = 129  # the exit code when the terminal cannot be written to, as after SIGHUP
 SWITCH_SECONDS = 0.0005
-"""How long the loader may delay the echo of a key at a time; Python's 5 ms add up."""
+"""The longest time that the loader may delay the echo of a key; Python's default is 5 ms."""
 
 
 def run(app: App, agent: Agent | None = None, loop: Callable[[Chat], ChatLoop] = ChatLoop) -> int:
@@ -57,7 +57,7 @@ def run(app: App, agent: Agent | None = None, loop: Callable[[Chat], ChatLoop] =
     agent = agent or app.agent()
     with nonblocking_output():
         code = asyncio.run(Interactive(app, agent).run(loop))
-        if code < SIGNAL_EXIT_BASE:  # a signal does not wait for the terminal
+        if code < SIGNAL_EXIT_BASE:  # after a signal, do not wait for the terminal
             drain(sys.stdout)
     return code
 
@@ -80,9 +80,9 @@ class Interactive:
         )
         self._loader = threading.Thread(target=self._load, daemon=True, name="loader")
         self._is_used = threading.Event()
-        """Set when the user first waits for something: slow things may load then."""
+        """Set when the user first waits for something. From then on slow things may load."""
         self._needs_encoding = threading.Event()
-        """Set when the server's numbers and the estimate are no longer enough."""
+        """Set when the server's token counts and the estimate are no longer enough."""
         self._reader: Reader = LineReader()
         if sys.stdin.isatty() and sys.stdout.isatty() and app.instant is None:
             self._display.prose(banner(), "dim")
@@ -101,9 +101,9 @@ class Interactive:
                 refreshes=lambda: self._conversation.compaction.state == MAKING,
             )
         self._asks_about_files = False
-        """New files of the project are asked about before the first message."""
+        """True if the user must be asked about new project files before the first message."""
         self._has_sealed = False
-        """A session was sealed since the indexer was woken."""
+        """True if a session was sealed since the indexer was last woken."""
         self._syncer: Syncer | None = None
         semantic = SemanticIndex() if config.search.meaning else None
         embeds = semantic is not None
@@ -148,7 +148,7 @@ class Interactive:
         self._completer = CommandCompleter(self._chat)
 
     async def run(self, loop: Callable[[Chat], ChatLoop]) -> int:
-        """Chat until the user leaves or a signal comes; return the exit code."""
+        """Chat until the user leaves or a signal arrives; return the exit code."""
         app, chat, task = self._app, self._chat, asyncio.current_task()
         assert task is not None
         received = cancel_on(task, ENDING_SIGNALS)
@@ -162,7 +162,7 @@ class Interactive:
                     commands = ["/memory ask", *commands]
                 return await loop(chat).run(*commands, message=message, chooses=app.chooses_first)
             finally:
-                await run_to_completion(self._close())  # also when a signal comes now
+                await run_to_completion(self._close())  # even if a signal arrives now
         except asyncio.CancelledError:
             if not received:
                 raise
@@ -186,10 +186,10 @@ class Interactive:
         if self._chat.servers is not None:
             await self._chat.servers.close()
         await self._conversation.agent.provider.close()
-        signal.set_wakeup_fd(-1)  # a loop that closes reports a late signal with a traceback
+        signal.set_wakeup_fd(-1)  # else a closing loop reports a late signal with a traceback
 
     def _begin(self) -> None:
-        """Write the lines before the first prompt; load everything for a first command."""
+        """Write the lines before the first prompt. Start loading for a first command or message."""
         app, sessions = self._app, self._app.sessions
         agent, has_commands = self._conversation.agent, bool(self._first_commands)
         has_screen, has_editor = sys.stdout.isatty(), self._reader.has_editor
@@ -216,7 +216,7 @@ class Interactive:
             self._load_behind()
 
     def _problems(self) -> Iterator[str]:
-        """Yield what the user set up and does not get."""
+        """Yield a sentence about each thing that the user set up but that does not work."""
         chat, agent = self._chat, self._conversation.agent
         if chat.memory is not None and chat.memory.warning and not self._asks_about_files:
             yield chat.memory.warning
@@ -226,7 +226,7 @@ class Interactive:
             yield f"Templates with the names of commands are ignored: {ignored}."
 
     async def _confirm(self, text: str, question: str) -> bool:
-        """Ask about a request that would pass a spending limit."""
+        """Ask the user about a request that would exceed a spending limit."""
         self._display.stop_waiting()
         self._display.warn(text)
         agrees = await self._chat.confirm(question)
@@ -258,7 +258,7 @@ class Interactive:
             self._indexer.wake()
 
     def _resume_command(self) -> str:
-        """Return the command that continues a session, with the model that was switched to."""
+        """Return the command that continues a session with the current model."""
         first, model = self._first_agent, self._conversation.agent.model
         is_switched = model != first.model and not first.own_tools
         return shlex.join(self._app.resume_command(first, model if is_switched else ""))
@@ -277,7 +277,7 @@ class Interactive:
             start_process(words, [lock.descriptor])
 
     def _sync(self) -> None:
-        """Start to synchronize the sessions with their store."""
+        """Start synchronizing the sessions with their store."""
         module = import_module("chat_loop.store.syncer")
         loop, warn = self._loop, self._display.warn
 
@@ -289,7 +289,7 @@ class Interactive:
         self._syncer.start()
 
     def _load_behind(self) -> None:
-        """Start to load, once and in a thread, what the first request and reply need."""
+        """Start a thread, once, that loads the modules for the first request and reply."""
         if self._loader.ident is None:
             gc.disable()
             self._loader.start()
@@ -299,16 +299,16 @@ class Interactive:
         switch_seconds = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH_SECONDS)
         try:
-            # certifi's and importlib.metadata's first imports of it, in two threads, are a deadlock
+            # certifi and importlib.metadata would deadlock if they first import it in two threads
             import_module("importlib.resources")
             with contextlib.suppress(ChatLoopError):  # the first request reports it
                 agent.provider.warm()
             self._display.load()
             import_module("chat_loop.conversation.summaries")  # for after the first reply
         except (OSError, ImportError):
-            return  # the disk fails: what needs the modules says so
+            return  # the disk fails: the code that needs the modules reports it
         finally:
-            gc.freeze()  # modules are never garbage: no collection scans them
+            gc.freeze()  # modules are never garbage, so no collection needs to scan them
             gc.enable()
             sys.setswitchinterval(switch_seconds)
         if self._chat.servers is not None and agent.provider.calls_tools:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from chat_loop.conversation.reading import QueryFile
 
 T = TypeVar("T")
-IDLE_SECONDS = 60.0  # the time without a key after which the summary of the exit is prepared
+IDLE_SECONDS = 60.0  # the time without a key before the summary for the exit is prepared
 
 
 class ChatLoop:
@@ -38,18 +38,18 @@ class ChatLoop:
     def __init__(self, chat: Chat) -> None:
         self.chat = chat
         self._display, self._reader = chat.display, chat.reader
-        self._warned = 0.0  # the share of the window that was last warned of
+        self._warned = 0.0  # the share of the window in the last warning
         self._work: asyncio.Future[Any] | None = None
         self._cancelled = self._quits = False
-        self._failed = False  # work stopped at a question that nobody could be asked
+        self._failed = False  # something failed or was refused, and nobody could be asked
 
     async def run(self, *lines: str, message: str = "", chooses: bool = False) -> int:
         """Loop until exit, Ctrl-D or the end of input; return the exit code. Begin with `lines`,
-        then `message`; with `chooses` leave when the lines have resumed no session.
+        then `message`. With `chooses`, quit if the lines have not resumed a session.
         """
         chat, display = self.chat, self._display
         loop, main = asyncio.get_running_loop(), asyncio.current_task()
-        # One handler all the time: between two steps Ctrl-C must not find Python's own.
+        # One handler all the time: between two steps Ctrl-C must not reach Python's own handler.
         loop.add_signal_handler(signal.SIGINT, self._interrupt, main)
         try:
             try:
@@ -81,7 +81,7 @@ class ChatLoop:
         return int(self._failed or not saved)
 
     async def _write_elsewhere(self) -> None:
-        """Offer another place for a conversation that its folder does not take."""
+        """Offer to write a conversation elsewhere if it cannot be saved in its folder."""
         live, display = self.chat.conversation.live, self._display
         while self.chat.can_ask and not (live.is_empty or live.is_saved):
             display.prose("Type a path on another disk to write it there, or Enter to drop it.")
@@ -122,14 +122,14 @@ class ChatLoop:
             preparing.cancel()
 
     async def _prepare_exit(self) -> None:
-        """Prepare the summary of the exit after a minute without a key."""
+        """Prepare the summary for the exit after a minute without a key."""
         if self._reader.has_editor:
             while (rest := IDLE_SECONDS - self._reader.idle_seconds) > 0:  # noqa: ASYNC110 - keys move it
                 await asyncio.sleep(rest)
             await self.chat.conversation.compaction.prepare_exit()
 
     async def handle(self, line: str) -> bool:
-        """Run one line: a command or a query; show a failure, and return False. Raises Quit."""
+        """Run a line, a command or a query. If it fails, show why and return False. Raises Quit."""
         chat = self.chat
         try:
             match registry.parse(line):
@@ -160,7 +160,7 @@ class ChatLoop:
         return True
 
     def _cancel_edit(self) -> None:
-        """Keep the query that was offered for editing, if any, as it is."""
+        """Cancel the edit of the last query, if there is one."""
         if self.chat.replacing is not None:
             self.chat.replacing = None
             self._display.prose("Edit canceled.", "dim")
@@ -235,7 +235,7 @@ class ChatLoop:
         self._warned = budget.warning
 
     def _interrupt(self, main: asyncio.Task[Any] | None) -> None:
-        """Handle SIGINT: stop the running work; where no editor takes Ctrl-C as a key, quit."""
+        """Handle SIGINT: stop the running work, or quit if there is none and no editor either."""
         if self._work is not None:
             self._cancelled = True
             self._work.cancel()

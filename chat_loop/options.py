@@ -61,12 +61,12 @@ REWORDED = {
     r"the following arguments are required: (.*)": r"Missing: \1",
     r"argument (\S+): (.*)": r"\1: \2",
 }
-"""Sentences of argparse -> ours."""
+"""Patterns of argparse's messages, and the texts that replace them."""
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that raises UsageError, of one sentence and a hint, instead of leaving: so a drawn
-    prompt can be erased. Where it `takes_words` what is no option is left to the caller.
+    """A parser that raises UsageError, with a sentence and a hint, instead of exiting, so that the
+    prompt can be erased. If it `takes_words`, the caller gets the words that are not options.
     """
 
     takes_words = False
@@ -103,8 +103,8 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser(arguments: Sequence[str] = COMMANDS, action: str = "") -> argparse.ArgumentParser:
-    """Return the command line, with the actions of the commands that `arguments` name; if it is the
-    `action` of a list or a search, without those that change something.
+    """Return the parser of the command line, with the actions of `sessions` if `arguments` contain
+    it. If `action` only reads, the actions that change something are left out.
     """
     made = _chat_parser()
     commands = made.add_subparsers(
@@ -113,7 +113,7 @@ def parser(arguments: Sequence[str] = COMMANDS, action: str = "") -> argparse.Ar
     codes = "Exit codes: 0 done, 1 failed or nothing found, 2 wrong usage."
     text = "list, search, show, branch and share saved sessions"
     sessions = _command(commands, "sessions", text, more=f"Without ACTION: list. {codes}")
-    if "sessions" in arguments:  # a chat does not wait for them
+    if "sessions" in arguments:  # a chat does not need them
         actions = sessions.add_subparsers(dest="action", required=True, metavar="ACTION")
         _add_reading(partial(_command, actions))
         if action not in actions.choices:
@@ -150,7 +150,7 @@ def _count(text: str) -> int:
 def _command(
     commands: Any, name: str, text: str, *examples: str, more: str = "", epilog: str = ""
 ) -> argparse.ArgumentParser:
-    """Add a command or an action; its `examples` work as they stand behind `sessions`."""
+    """Add a command or an action. Each of its `examples` follows `chat-loop sessions`."""
     description = f"{text[0].upper()}{text[1:]}. {more}".rstrip()
     made: argparse.ArgumentParser
     made = commands.add_parser(name, help=text, description=description)
@@ -364,7 +364,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _first_word(chat: argparse.ArgumentParser, arguments: Sequence[str]) -> int:
-    """Return the place of the first argument that is neither an option nor an option's value."""
+    """Return the index of the first argument that is neither an option nor an option's value."""
     place = 0
     while place < len(arguments) and arguments[place].startswith("-") and arguments[place] != "--":
         action = chat._option_string_actions.get(arguments[place])
@@ -376,7 +376,7 @@ def _first_word(chat: argparse.ArgumentParser, arguments: Sequence[str]) -> int:
 
 
 def _parse_chat(chat: _Parser, arguments: list[str]) -> argparse.Namespace:
-    """Return the options of a chat; the words that are no options are its first message."""
+    """Return the options of a chat. The words that are not options are its first message."""
     chat.takes_words = True
     end = arguments.index("--") if "--" in arguments else len(arguments)
     options: argparse.Namespace
@@ -387,20 +387,20 @@ def _parse_chat(chat: _Parser, arguments: list[str]) -> argparse.Namespace:
         raise UsageError(text, f"chat-loop -- {words[0]} sends it as a message.")
     options.message = " ".join([*words, *arguments[end + 1 :]])
     if options.message and options.question is None and not (os.isatty(0) and os.isatty(1)):
-        options.question, options.message = options.message, ""  # nobody can type: one reply
+        options.question, options.message = options.message, ""  # nobody can type: reply once
     return options
 
 
 def check(options: argparse.Namespace) -> None:
     """Raise UsageError for options that do not go together."""
     asks, resume, command = options.question is not None, options.resume, options.command
-    if options.json and hasattr(options, "as_json"):  # --json stood before the command
+    if options.json and hasattr(options, "as_json"):  # --json was before the command
         options.as_json, options.json = True, False
     only_with_p = {
         "--system": options.system is not None,
         "--no-save": not options.save,
         "--json": options.json,
-        "--yes": options.allow,  # in a chat the user is asked
+        "--yes": options.allow,  # a chat asks the user
     }
     chooses = resume == BROWSE or getattr(options, "action", "") == "browse"
     on_terminal = os.isatty(0) and os.isatty(1)

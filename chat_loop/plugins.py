@@ -1,8 +1,8 @@
 """Packages that add providers, commands, tools and exporters to the program.
 
 A package names a function in the entry-point group `chat_loop.plugins`. The function is called with
-a `Plugin`, which takes what the package adds. Plugins load in the background, or once somebody asks
-for a name that the program does not know. One that fails is left out, with its problem.
+a `Plugin`, and adds things to it. Plugins load in the background, or when a name that the program
+does not know is needed. A plugin that fails adds nothing, and its `problem` says why.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 
 
 class PluginFailed(ChatLoopError):
-    """The code of a plugin raised something."""
+    """The code of a plugin raised an error."""
 
 
 class Exporter(Struct, frozen=True):
-    """A format of documents: the ending of its files, and the function that writes one."""
+    """An export format: the suffix of its files, and the function that writes a document."""
 
     suffix: str
     write: Callable[[Sequence[Session]], bytes]
@@ -56,7 +56,7 @@ class Plugin(Struct):
 
     @property
     def has_failed(self) -> bool:
-        """True when it should have been loaded and was not."""
+        """True when the plugin should have been loaded but was not."""
         return self.problem not in ("", SWITCHED_OFF)
 
     def add_provider(self, name: str, make: Callable[[str], Provider]) -> None:
@@ -64,8 +64,8 @@ class Plugin(Struct):
         self.providers[_checked(name)] = make
 
     def add_command(self, usage: str, run: Callable[..., Any]) -> None:
-        """Add a command of the chat, such as "shout TEXT": a coroutine function that takes the
-        chat and the argument, and whose docstring is its help. A text that it returns is sent.
+        """Add a command of the chat, such as "shout TEXT". `run` is a coroutine function that takes
+        the chat and the argument. Its docstring is the help; a text that it returns is sent.
         """
         _checked(usage.partition(" ")[0])
 
@@ -84,7 +84,7 @@ class Plugin(Struct):
     def add_exporter(
         self, name: str, suffix: str, write: Callable[[Sequence[Session]], bytes]
     ) -> None:
-        """Add a format for exports: `write` returns a document of sessions, the oldest first."""
+        """Add a format for exports. `write` returns a document of sessions, oldest first."""
 
         def guarded(sessions: Sequence[Session]) -> bytes:
             with _guard(self.name):
@@ -100,7 +100,7 @@ def _checked(name: str) -> str:
 
 
 class Plugins:
-    """The plugins of the environment, but for those that the `switches` of the config exclude."""
+    """The plugins of the environment. The `switches` of the config can turn each one off."""
 
     def __init__(self, switches: Mapping[str, bool], *, load: bool = True) -> None:
         self._switches = switches
@@ -111,10 +111,10 @@ class Plugins:
         """Return all plugins, sorted by name; load them at the first call."""
         with self._lock:
             if self._plugins is None:
-                from importlib import metadata  # 10 ms, which the prompt does not wait for
+                from importlib import metadata  # takes 10 ms, which would delay the prompt
 
                 self._plugins = []
-                with suppress(OSError):  # the disk refuses: there are none
+                with suppress(OSError):  # the disk fails, so there are none
                     found = sorted(metadata.entry_points(group=GROUP), key=lambda entry: entry.name)
                     self._plugins = [self._load(entry) for entry in found]
             return self._plugins
@@ -131,7 +131,7 @@ class Plugins:
         return plugin
 
     def provider(self, name: str, model: str) -> Provider | None:
-        """Return a model of a plugin's provider. Raises PluginFailed."""
+        """Return the provider `name` of a plugin for `model`, or None. Raises PluginFailed."""
         for plugin in self.all():
             if make := plugin.providers.get(name):
                 with _guard(plugin.name):
@@ -139,7 +139,7 @@ class Plugins:
         return None
 
     def tools(self, names: Collection[str]) -> dict[str, Tool]:
-        """Return the tools with these names, as far as there are such. Raises ConfigError."""
+        """Return the tools of plugins that have one of `names`. Raises ConfigError."""
         from chat_loop.agent.functions import tool_of  # loads pydantic
 
         functions = {name: tool for plugin in self.all() for name, tool in plugin.tools.items()}
@@ -152,7 +152,7 @@ class Plugins:
 
 @contextmanager
 def _guard(name: str) -> Iterator[None]:
-    """Run the code of a plugin: its own faults become PluginFailed, other errors stay."""
+    """Run the code of a plugin. Its faults become PluginFailed; other errors are unchanged."""
     with CapturedError() as captured:
         yield
     error = captured.error
@@ -165,7 +165,7 @@ def _guard(name: str) -> Iterator[None]:
 
 
 class _GuardedProvider(Provider):
-    """A plugin's provider, whose errors become those of a provider."""
+    """A plugin's provider, whose faults are raised as ProviderError."""
 
     def __init__(self, provider: Provider, plugin: str) -> None:
         self._provider, self._plugin = provider, plugin

@@ -25,7 +25,7 @@ MAX_LENGTH = 500
 MAX_NAME = 80  # the most columns of a name
 MIN_SHORT, MIN_FULL, MIN_BRANCH = 60, 100, 120
 """The least widths for a row to show project and tokens; agent, queries and cost; the branch."""
-# Terminals disagree on how wide these make the characters beside them: soft hyphen, joiners,
+# Terminals disagree about the width of these and the characters beside them: soft hyphen, joiners,
 # variation selectors, skin tones.
 _UNCERTAIN_WIDTH = re.compile(
     "[\u00ad\u034f\u200b-\u200d\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef\U0001f3fb-\U0001f3ff]"

@@ -47,7 +47,7 @@ def file_path(text: str) -> Path:
     """Return the path that a user means; `~` is the home directory. Raises UsageError."""
     if "\0" in text:
         raise UsageError("That is not a file name.")
-    return Path(os.path.expanduser(text))  # noqa: PTH111 - Path's own fails where there is no home
+    return Path(os.path.expanduser(text))  # noqa: PTH111 - Path.expanduser fails without a home
 
 
 class Importer:

@@ -96,7 +96,7 @@ def _in_conversation(
 ) -> T:
     """Do `work` in a conversation under the name of the agent in `header`. Raises NoProvider."""
     app, agent = actions.app, actions.app.agent()
-    has_model = app.options.model or app.options.local  # which then summarizes, too
+    has_model = app.options.model or app.options.local  # that model then also summarizes
     is_late = getattr(app.options, "late", False)  # then the options are those of the chat
     summarizer = app.summarizer(agent) if is_late or not has_model else None
     agent = replace(agent, name=header.agent or agent.name, path=header.agent_path)
