@@ -112,7 +112,7 @@ class Registry(Struct):
         return [name for command in self.commands for name in (command.name, *command.aliases)]
 
     def named(self, name: str) -> Command | None:
-        """Return the command with this name or alias."""
+        """Return the command whose name or alias is `name`, or None."""
         for command in self.commands:
             if name.lower() in (command.name, *command.aliases):
                 return command

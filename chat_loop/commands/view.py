@@ -1,4 +1,4 @@
-"""Commands that show something: help, history, stats, info, config, theme; and the status line."""
+"""Commands that show something: help, templates, history, stats, info; and the status line."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def nonblocking_output() -> Iterator[None]:
 
 
 def drain(stream: TextIO) -> None:
-    """Wait until the terminal has taken what was written."""
+    """Wait until the terminal has accepted all output."""
     stream.flush()
     raw = getattr(stream, "buffer", None)
     if isinstance(raw, NonblockingTerminal):

@@ -19,7 +19,7 @@ FIRST_WORDS = 70
 def show_draft(
     display: DisplayManager, compaction: Compaction, keep: Sequence[Exchange], text: str
 ) -> None:
-    """Show a draft compaction: its savings, the exchanges that stay, and the summary."""
+    """Show a draft compaction: its savings, the exchanges that it keeps, and the summary."""
     before, after = compaction.before, compaction.after
     display.prose(f"Compacting would shrink {before:,} tokens to about {after:,}.")
     display.prose(f"{compaction_text(compaction)}.", "dim")

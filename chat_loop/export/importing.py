@@ -44,7 +44,7 @@ class StoredImport(Struct, frozen=True):
 
 
 def file_path(text: str) -> Path:
-    """Return the path that a user means; `~` is the home directory. Raises UsageError."""
+    """Return the path that the user typed; `~` is the home directory. Raises UsageError."""
     if "\0" in text:
         raise UsageError("That is not a file name.")
     return Path(os.path.expanduser(text))  # noqa: PTH111 - Path.expanduser fails without a home

@@ -457,7 +457,7 @@ class Composer(Reader):
         return live.split("\n") if live else []
 
     def _erase(self) -> None:
-        """Erase all that is drawn below the settled text."""
+        """Erase everything that is drawn below the settled text."""
         self._app.renderer.erase()
         self._output.erase_rows()
 
@@ -471,7 +471,7 @@ class Composer(Reader):
             height = self._app.layout.container.preferred_height(size.columns, size.rows).preferred
             live = self._live_rows(size, height)
         if not (text or self._instant) and output.shows(live):
-            return  # only what differs is drawn
+            return  # only the differences are drawn
         output.hold()
         if self._instant is not None:
             self._instant.erase()

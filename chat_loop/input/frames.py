@@ -30,7 +30,7 @@ class FrameOutput(Vt100_Output):
         self._is_held = True
 
     def release(self) -> None:
-        """Send what was held."""
+        """Send the output that was held."""
         self._is_held = False
         self.flush()
 

@@ -75,7 +75,7 @@ def clean(text: str) -> str:
     """Return encodable text: bytes as UTF-8, lone surrogates as U+FFFD, line ends as newlines."""
     try:
         text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    except UnicodeEncodeError:  # surrogates that stand for no byte
+    except UnicodeEncodeError:  # surrogates that do not represent a byte
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 

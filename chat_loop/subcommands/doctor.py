@@ -236,7 +236,7 @@ def check_model(
         yield passed("Model", text)
     if not options.online:
         return
-    # a model that reasons first needs room to say a word
+    # a model that reasons first needs room before it can answer
     request = Request(system="", messages=(Message("user", "Say OK."),), max_tokens=512)
 
     async def ask() -> None:

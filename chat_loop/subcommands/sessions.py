@@ -366,7 +366,7 @@ class SessionActions:
             return 1
         staying: set[str] = set()
         moved = 0
-        for row in chosen:  # children first: the ancestors of a session that stays stay as well
+        for row in chosen:  # children first: if a session stays, its ancestors stay as well
             if row.id in staying:
                 err(f"{row.id} stays: another session that stays continues it.")
             elif _try_each(self.sessions.move_to_trash, row.path):

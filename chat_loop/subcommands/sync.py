@@ -10,7 +10,7 @@ from chat_loop.errors import UsageError
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.store.synchronizer import Synchronizer
 
-WAIT_SECONDS = 10.0  # for another process that synchronizes
+WAIT_SECONDS = 10.0  # the wait for another process that synchronizes
 
 
 def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:

@@ -18,7 +18,7 @@ from msgspec import Struct, field
 
 from chat_loop.display.markdown.theme import BOLD, DIM, ITALIC, STRUCK, UNDERLINED, Theme
 
-NESTING = 60  # levels of quotes, lists and emphasis; markdown-it-py drops what is nested deeper
+NESTING = 60  # levels of quotes, lists and emphasis; markdown-it-py drops text nested deeper
 
 _ADDRESS = re.compile(r"://[^\s<>()\[\]*`~]*[^\s<>()\[\]*`~_.,;:!?'\"]")
 _OPEN = re.compile(
@@ -175,7 +175,7 @@ def _marking_rule(rule: Rule, sign: str) -> Rule:
 
 
 def _delimiter_rule(rule: Rule) -> Rule:
-    """Return a rule for `*`, `_` or `~` that notes the position of each sign in its token."""
+    """Return a rule for `*`, `_` or `~` that records the position of each sign in its token."""
 
     def delimiter(state: StateInline, silent: bool) -> bool:
         start, first = state.pos, len(state.delimiters)
