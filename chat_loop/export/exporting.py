@@ -45,7 +45,9 @@ def chain_of(
 
 
 def export_format(name: str, target: str, plugins: Plugins) -> ExportFormat | Exporter:
-    """Return the format called `name`, or else that of the target's suffix. Raises UsageError."""
+    """Return the format called `name`, else that of the target's suffix, else HTML. Raises
+    UsageError for an unknown one.
+    """
     is_folder = os.path.isdir(file_path(target))  # noqa: PTH112 - is_dir raises for long names
     name = name or ("" if is_folder else Path(target).suffix.lower()) or "html"
     for form, suffix in SUFFIXES.items():
