@@ -35,7 +35,7 @@ MAX_LISTED = 1_000
 MAX_VISITED = 50_000
 MAX_MATCHES = 200
 MAX_LINE = 300
-MAX_COMPARED = 2_000  # lines of a file; a diff of longer ones takes too long to be minimal
+MAX_COMPARED = 2_000  # lines of a file; a minimal diff of longer files takes too long
 _SENSITIVE_FOLDERS = frozenset((".git", ".github", ".ssh", ".vscode", ".idea", ".config"))
 _SENSITIVE_FILES = """
 memory.md agents.md agents.override.md claude.md claude.local.md gemini.md qwen.md skill.md

@@ -184,7 +184,7 @@ class McpServers:
         )
 
     def needs_approval(self, name: str, tool: str) -> bool:
-        """Return True when the user must approve calls of a server's tool."""
+        """Return True if the user must approve calls of a server's tool."""
         return self._configs[name].ask and tool not in self._configs[name].unasked
 
     def notices(self) -> tuple[tuple[str, str], ...]:

@@ -82,7 +82,7 @@ def _clean(value: object, depth: int) -> object:
     items = value.items() if depth else ()
     clean = {clean_text(str(key), MAX_NAME): _clean(inner, depth - 1) for key, inner in items}
     if clean.get("type") == "array" and "prefixItems" not in clean:
-        clean.setdefault("items", {})  # without it a wire refuses the request
+        clean.setdefault("items", {})  # without it, some wires refuse the request
     return clean
 
 

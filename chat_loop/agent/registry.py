@@ -53,7 +53,7 @@ class AgentRegistry:
         return agent_files.read_file(self._named(reference).path)
 
     def all(self) -> list[NamedAgent]:
-        """Return all named agents, sorted; aliases come before files. Raises AgentError."""
+        """Return all named agents, sorted. An alias hides a file of its name. Raises AgentError."""
         agents: dict[str, NamedAgent] = {}
         for suffix in KINDS:
             for path in (*self.folder.glob(f"*{suffix}"), *self.folder.glob(f"*/agent{suffix}")):

@@ -67,7 +67,7 @@ class Spending:
     async def allow(
         self, provider: Provider, usage: Usage, confirm: Confirm | None
     ) -> AsyncGenerator[Event]:
-        """Yield a warning for an unknown price. Raises SpendingLimit unless the user agrees."""
+        """Yield a warning if the price is unknown. Raises SpendingLimit unless the user agrees."""
         model = f"{provider.name}:{provider.model}"
         price, passed = await asyncio.to_thread(self.check, model, usage)  # reads sessions
         if price is None and model not in self._unpriced:

@@ -158,7 +158,7 @@ def _own(entries: Sequence[Entry], *, tools: bool) -> Iterator[tuple[str, Messag
 def _step(
     calls: Mapping[str, records.Call], results: Mapping[str, records.Result], *, tools: bool
 ) -> Iterator[tuple[str, Message]]:
-    """Yield the calls of one step and their results, as text when the model has no tools."""
+    """Yield the calls of one step and their results, as text if the model has no tools."""
     answers = [
         ToolResult(call, results[call].text, results[call].failed)
         if call in results

@@ -36,7 +36,7 @@ PREPARED_TOKENS = 4_000  # new tokens after which the summary for the exit is be
 GROWTH = 1.1  # of the context before the next compaction, if one would have gained nothing
 MAKING = "in progress"
 
-Confirm = Callable[[int, int], Awaitable[bool]]  # asks, given the tokens before and after
+Confirm = Callable[[int, int], Awaitable[bool]]  # asks the user, given the tokens before and after
 T = TypeVar("T")
 
 

@@ -283,7 +283,7 @@ class Conversation:
             uncancel()
 
     async def switch(self, provider: Provider) -> None:
-        """Switch models from the next query on; the agent's own tools are dropped."""
+        """Switch models from the next query on. An external agent's own tools are dropped."""
         await self.compaction.cancel()  # it may be asking the old model
         before = self.agent.provider
         self.agent = replace(self.agent, provider=provider, own_tools=False)
@@ -513,7 +513,7 @@ class Conversation:
         await run_to_completion(self.seal(seal, anyway=True))
         if detach is not None and self.live.is_saved:
             try:
-                with contextlib.suppress(errors.SessionLocked):  # another process makes it
+                with contextlib.suppress(errors.SessionLocked):  # another process is making it
                     detach(self.live.header.id)
             except OSError as error:
                 text = f"Can't start a process for the summary: {errors.os_reason(error)}."

@@ -76,7 +76,7 @@ class Turn:
         return reply
 
     def _take(self, event: Event) -> None:
-        """Write an event of the agent to the file."""
+        """Write an event from the agent to the file."""
         match event:
             case TextDelta(text):
                 self._answered = self._answered or bool(text.strip())

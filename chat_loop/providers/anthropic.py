@@ -135,8 +135,8 @@ def content_of(message: Message) -> str | list[dict[str, object]]:
 
 
 def with_breakpoints(messages: Sequence[Mapping[str, object]]) -> list[Mapping[str, object]]:
-    """Return the messages with at most three of the four breakpoints that the wire takes: after the
-    system prompt, and after the two newest messages of the user. The older of these is where the
+    """Return the messages with at most three of the four breakpoints that the wire allows: after
+    the system prompt, and after the two newest messages of the user. The older one is where the
     previous request ended (https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching).
     """
     numbers = [number for number, message in enumerate(messages) if message["role"] == "user"][-2:]

@@ -39,7 +39,7 @@ _IMAGES_IN_NAME = re.compile(r"vision|-?vl\b|llava|pixtral|moondream|minicpm-v|s
 
 
 def bare_name(model: str) -> str:
-    """Return `gpt-4o` of `openai/GPT-4o`, `claude-opus-4-6` of Bedrock's name for it."""
+    """Return `gpt-4o` for `openai/GPT-4o`, and `claude-opus-4-6` for Bedrock's name of it."""
     name = model.rpartition("/")[2].lower()
     vendor, separator, bedrock = name.rpartition("anthropic.")
     if not separator or vendor.count(".") > 1:

@@ -27,7 +27,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     name: str
     title: str
     keys: tuple[str, ...] = ()  # the variables for the key; the first that is set counts
-    model: str = ""  # the default; a server on this machine is asked for one
+    model: str = ""  # the default; if empty, a local server is asked
     base_url: str = ""  # empty: the SDK's own address, or that of a variable
     kind: Kind = "openai"
     needs_key: bool = False
@@ -81,7 +81,7 @@ _TABLE = Path(__file__).with_name("catalogue.json").read_bytes()
 CATALOGUE = {entry.name: entry for entry in msgspec.json.decode(_TABLE, type=tuple[Entry, ...])}
 """In the order of the automatic choice."""
 LOCAL_SERVERS = [name for name, entry in CATALOGUE.items() if is_local_address(entry.base_url)]
-"""The servers that are looked for on this machine."""
+"""The servers to look for on this machine."""
 
 
 def entries(settings: Mapping[str, ProviderConfig]) -> dict[str, Entry]:

@@ -144,7 +144,9 @@ def usual_model(entry: Entry, machine: Machine) -> str:
 
 
 def full_reference(name: str, providers: Collection[str], provider: str = "") -> str:
-    """Return the full reference for `name`. `gpt-5` is OpenAI's; other names are `provider`'s."""
+    """Return the full reference for `name`. `gpt-5` is OpenAI's, unless `provider` offers models of
+    several vendors. Names without a known vendor are `provider`'s.
+    """
     name = VENDORS.get(f"{name.lower()}-", name)  # `claude` alone is Anthropic's usual model
     if name.partition(":")[0] in providers:
         return name

@@ -43,7 +43,7 @@ class LocalProvider(Provider):
         self.model, self.window = model, window
         self._path, self._threads = path, threads
         self._reply_tokens = max_tokens or REPLY_TOKENS
-        self._request_lock = threading.Lock()  # held by the thread that speaks with the child
+        self._request_lock = threading.Lock()  # held by the thread that talks to the child
         self._child: subprocess.Popen[bytes] | None = None
 
     def warm(self) -> None:

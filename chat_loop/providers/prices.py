@@ -19,7 +19,7 @@ VENDORS = msgspec.json.decode(
     Path(__file__).with_name("vendors.json").read_bytes(), type=dict[str, str]
 )
 """Prefix of a model's name -> the provider that makes it; "" for open weights."""
-VERIFIED = ("anthropic", "openai", "gemini", "grok")  # vendors whose prices were compared
+VERIFIED = ("anthropic", "openai", "gemini", "grok")  # vendors whose prices were checked
 SELLERS = {"bedrock": "aws", "gemini": "google", "grok": "x-ai"}  # their names in the library
 
 

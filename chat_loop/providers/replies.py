@@ -17,7 +17,7 @@ MAX_CALLS = 32  # per reply; one more is passed on but not run, and the others a
 MAX_ARGUMENTS = 1 << 20  # characters; longer arguments are cut, and then are not JSON
 MAX_DEPTH = 32  # the deepest nesting of a call's arguments
 INVALID_KEY = "INVALID_JSON"  # wraps arguments that are not JSON, for a wire that needs JSON
-MAX_BLANK = 256  # leading blanks; after more of them, no reasoning is expected
+MAX_BLANK = 256  # leading spaces; after more of them, no reasoning is expected
 THINK_TAGS = {"<think>": "</think>", "<thought>": "</thought>", "[THINK]": "[/THINK]"}
 
 
@@ -160,7 +160,7 @@ class ReasoningSplitter:
             yield TextDelta(text)
 
     def rest(self) -> Iterator[TextDelta | ThinkingDelta]:
-        """Yield the text that is still held back when the reply has ended."""
+        """Yield the text that is still buffered when the reply has ended."""
         text, self._buffer = self._buffer, ""
         if text:
             yield ThinkingDelta(text) if self._close else TextDelta(text)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FIRST_READ_SECONDS = 0.005  # between the first two reads of a stream, then twice as long each time,
 READ_SECONDS = 1 / 12  # up to this; what arrives meanwhile is one batch
 WAIT_SECONDS = 0.001  # an item that took longer had not arrived when it was requested
-LARGEST_EVENT = 8 << 20  # bytes of one event. The largest real ones hold the arguments of a call.
+LARGEST_EVENT = 8 << 20  # bytes of one event. The largest real ones are the arguments of a call.
 LARGEST_REPLY = 128 << 20  # bytes unpacked: more than ten times the size of 128,000 tokens
 DONE = b"[DONE]"  # the end mark of Chat Completions, which is not JSON
 
