@@ -1,1 +1,1 @@
-"""An agent: a name, a system prompt, tools, and a provider behind one visible retry loop."""
+"""An agent: a name, a system prompt, tools, and a provider behind one retry loop."""

@@ -29,8 +29,8 @@ class Agent(Struct, frozen=True, kw_only=True):
     tools: tuple[Tool, ...] = ()
     limits: CallLimits = field(default_factory=CallLimits)
     memory: str = ""  # the project's block
-    approve: Approve | None = None  # without it, no call that changes something runs
-    steps: int = MAX_STEPS  # the requests of a reply that offer tools
+    approve: Approve | None = None  # without it, calls that change something do not run
+    steps: int = MAX_STEPS  # the number of requests in a reply that offer tools
     description: str = ""
     own_tools: bool = False  # the provider runs its tools, and streams their results
     max_tokens: int | None = None
@@ -47,7 +47,7 @@ class Agent(Struct, frozen=True, kw_only=True):
 
     @property
     def calls_tools(self) -> bool:
-        """Return True when there are tools and the model can call them."""
+        """Return True if there are tools and the model can call them."""
         return bool(self.tools) and self.provider.calls_tools
 
     @property
@@ -67,9 +67,9 @@ class Agent(Struct, frozen=True, kw_only=True):
         max_tokens: int | None = None,  # of each request
         *,
         offer_tools: bool = True,
-        first_call: int = 1,  # from which on calls get the ids `c1`, `c2` …
+        first_call: int = 1,  # the number of the first call, for the ids `c1`, `c2` …
     ) -> AsyncGenerator[Event]:
-        """Yield the events of the next reply, of all its requests. Raises ProviderError."""
+        """Yield the events of the next reply, from all its requests. Raises ProviderError."""
         offered = self.tools if offer_tools and self.calls_tools else ()
         by_name = {tool.spec.name: tool for tool in offered}
         specs = tuple(tool.spec for tool in by_name.values())
@@ -111,7 +111,7 @@ class Agent(Struct, frozen=True, kw_only=True):
     async def _results(
         self, toolbox: Toolbox, calls: Sequence[ToolCall], *, is_last: bool
     ) -> AsyncGenerator[Event]:
-        """Run the calls that the limits allow, none in the last step; yield the results of all."""
+        """Run the calls within the limits, none in the last step. Yield a result for each call."""
         most, refusal = MAX_CALLS, CALL_LIMIT_RESULT
         if is_last:
             most, refusal = 0, STEP_LIMIT_RESULT
@@ -130,7 +130,7 @@ class Agent(Struct, frozen=True, kw_only=True):
     async def _step(
         self, request: Request, number: int, takes_calls: bool
     ) -> AsyncGenerator[Event]:
-        """Yield the events of one request; its calls get our ids, and names that can be sent."""
+        """Yield the events of one request. Its calls get our ids, and names valid on every wire."""
         ids: dict[str, str] = {}
         async with aclosing(ask(self.provider, request, self.limits)) as events:
             async for event in events:

@@ -23,7 +23,7 @@ from chat_loop.sessions.files import read_part
 
 MAX_BYTES = 256 * 1024
 KINDS = {".py": "python", ".md": "markdown", ".yaml": "yaml", ".yml": "yaml"}
-"""The suffixes of agent files, in the order in which a folder is searched."""
+"""The suffixes of agent files, in the order in which they are looked for in a folder."""
 _FILE_HINT = (
     "An agent's file ends in .py, .md or .yaml, or is agent.py, agent.md or agent.yaml in a folder."
 )
@@ -35,10 +35,10 @@ _HARMLESS_SECTIONS = frozenset(
 
 
 class Agent(Struct, frozen=True, kw_only=True):
-    """An agent in Python, which a file assigns to `agent`; missing values come from the config.
+    """An agent in Python, which a file assigns to `agent`. Missing values come from the config.
 
-    `tools` holds functions with type hints and a docstring, which the model sees, and names of
-    built-in tools. `mcp` names servers of the config or of `servers`, which has the same form.
+    `tools` contains functions with type hints and a docstring, which the model sees, and names of
+    built-in tools. `mcp` names servers from the config or from `servers`, which has the same form.
     `config` overrides the config, by section and key: `{"memory": {"enabled": False}}`.
     """
 
@@ -101,7 +101,7 @@ class AgentFile(Struct, frozen=True, kw_only=True):
         return "" if self.kind == "python" else self.definition().description
 
     def permissions(self) -> tuple[str, ...]:
-        """Return the code, processes, addresses and settings that the user has to allow."""
+        """Return the code, processes, addresses and settings that the user must allow."""
         if self.kind == "python":
             return ("to run",)
         definition = self.definition()
@@ -119,7 +119,7 @@ def _setting_lines(key: str, value: object) -> Iterator[str]:
 
 
 def read_file(path: Path) -> AgentFile:
-    """Read the agent file at a path, or in the folder there. Raises AgentError."""
+    """Read the agent file at `path`, or in the folder at `path`. Raises AgentError."""
     try:
         real = Path(os.path.realpath(path.expanduser(), strict=True))
         if real.is_dir():
@@ -159,7 +159,7 @@ def _parse_definition(values: object, path: Path, functions: tuple[Any, ...] = (
 
 
 def default_name(path: Path) -> str:
-    """Return the name for an agent whose file sets none: that of the file or its folder."""
+    """Return the default name of an agent, which is that of its file or folder."""
     name = path.parent.name if path.stem == "agent" and path.parent.name else path.stem
     return short_name(name.replace("_", " ")) or "Agent"
 
@@ -225,7 +225,7 @@ def _definition_of(module: ModuleType, path: Path) -> Definition:
 
 
 def agent_config(config: Config, definition: Definition | None) -> Config:
-    """Return the config below the agent file, below `agents: NAME`. Raises ConfigError."""
+    """Return the config, overridden by the agent file and by `agents: NAME`. Raises ConfigError."""
     if definition is not None:
         defaults = config.agent
         prompt = definition.system_prompt or ("" if definition.foreign else defaults.system_prompt)
@@ -248,7 +248,7 @@ def agent_config(config: Config, definition: Definition | None) -> Config:
 def apply_definition(agent: RunningAgent, definition: Definition) -> RunningAgent:
     """Return an agent with the path, description and functions of its file."""
     agent = replace(agent, path=definition.path, description=definition.description)
-    if definition.foreign is not None:  # its tools run in it, unseen: it may be silent for long
+    if definition.foreign is not None:  # its tools run unseen, so it may be silent for long
         limits = replace(agent.limits, idle=600.0)
         return replace(agent, own_tools=True, tools=(), limits=limits)
     if not definition.functions:

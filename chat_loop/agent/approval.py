@@ -1,4 +1,4 @@
-"""Approvals of tool calls that are kept for a project, in a file of the user's."""
+"""Approvals of tool calls that are kept for a project, in one of the user's files."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Approval(Struct, frozen=True, order=True):
 
 
 class ProjectApprovals(Struct, frozen=True):
-    """The approvals in a file, and what those of this run are for: the project's root, and the
-    agent's file as it is.
+    """The approvals in a file. Those of this run apply to `project`, its root folder, and to
+    `agent`, the path and digest of the agent's file.
     """
 
     file: Path
@@ -34,7 +34,7 @@ class ProjectApprovals(Struct, frozen=True):
     agent: str = ""
 
     def of(self, tool: Tool, call: str) -> Approval:
-        """Return the approval that covers a call of a tool; an empty `call` is any."""
+        """Return the approval that covers `call` of a tool, or any call if it is empty."""
         origin = hashlib.sha256(f"{self.agent}\n{tool.origin}".encode()).hexdigest()
         call = call.encode("utf-8", "replace").decode()  # a model may send lone surrogates
         return Approval(self.project, tool.spec.name, call, origin)

@@ -1,5 +1,5 @@
-"""One model call with its timeouts, and the only retry loop of the program. It retries before the
-first content arrives: later the user would see two beginnings.
+"""One model call with its timeouts, and the program's only retry loop. It retries only before the
+first content arrives, because later the user would see two beginnings.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_PAUSE = 30.0  # seconds between two attempts, unless the server asks for mor
 
 
 class CallLimits(Struct, frozen=True, kw_only=True):
-    """Limits of one call, in seconds but for `attempts` and `spending`, of which `confirm` asks."""
+    """Limits of one call, in seconds except `attempts`. `confirm` asks about `spending` limits."""
 
     attempts: int = 5
     first_pause: float = 1.0
@@ -76,7 +76,7 @@ async def ask(
 
 
 def _pause_after(error: ProviderError, attempt: int, limits: CallLimits) -> float | None:
-    """Return the seconds before the next attempt, None when there is none."""
+    """Return the seconds before the next attempt, or None if there must be none."""
     if not error.retryable or attempt >= limits.attempts:
         return None
     if error.retry_after is not None:
@@ -88,7 +88,7 @@ def _pause_after(error: ProviderError, attempt: int, limits: CallLimits) -> floa
 async def _with_timeouts(
     events: AsyncGenerator[Event], first: float, idle: float
 ) -> AsyncGenerator[Event]:
-    """Yield the same events; raise TimedOut when the first, or the next, takes too long."""
+    """Yield the same events. Raise TimedOut if the first one, or a later one, takes too long."""
     limit = first
     async with aclosing(events):
         while True:

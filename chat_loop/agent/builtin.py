@@ -1,4 +1,4 @@
-"""The built-in tools: files (asked about outside of the working directory) and commands."""
+"""The built-in tools. Only reading in the working directory needs no approval."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from chat_loop.sessions.records import IMAGE_FOLDER, Change
 from chat_loop.values import FileChange, ToolSpec, plural
 
 MAX_FILE_BYTES = 10_000_000
-MAX_COPY = 1_000_000  # characters of a replaced text that is kept
+MAX_COPY = 1_000_000  # characters; a longer replaced text is not kept
 MAX_LISTED = 1_000
 MAX_VISITED = 50_000
 MAX_MATCHES = 200
 MAX_LINE = 300
-MAX_COMPARED = 2_000  # lines of a file; a diff of longer ones takes too long to be minimal
+MAX_COMPARED = 2_000  # lines of a file; a minimal diff of longer files takes too long
 _SENSITIVE_FOLDERS = frozenset((".git", ".github", ".ssh", ".vscode", ".idea", ".config"))
 _SENSITIVE_FILES = """
 memory.md agents.md agents.override.md claude.md claude.local.md gemini.md qwen.md skill.md
@@ -43,7 +43,7 @@ makefile gnumakefile justfile dockerfile package.json eslint.config.js eslint.co
 setup.py conftest.py sitecustomize.py usercustomize.py lefthook.yml mise.toml jenkinsfile
 azure-pipelines.yml bitbucket-pipelines.yml appveyor.yml cloudbuild.yaml buildspec.yml
 """
-"""Names, in lower case, that programs run, or give to a model, by themselves."""
+"""Names of files, in lower case, that programs run or give to a model automatically."""
 SPECS = {
     spec.name: spec
     for spec in msgspec.json.decode(
@@ -63,8 +63,8 @@ def builtin_tools(
     memory: Callable[[], ProjectMemory | None] = lambda: None,
     copies: ImageStore | None = None,
 ) -> tuple[Tool, ...]:
-    """Return the tools with these names for the files below `root`, except `protected` ones; tools
-    run for `seconds`, and `copies` keeps the texts that they replace. Raises ConfigError.
+    """Return the tools with these names for the files below `root`, except `protected` ones.
+    `seconds` limits commands. `copies` keeps the texts that tools replace. Raises ConfigError.
     """
     for name in names:
         if name not in SPECS:
@@ -96,7 +96,7 @@ def _command_tool(root: Path, seconds: float) -> Tool:
         command = arguments["command"]
         first, *rest = command.replace("\r", "␍").split("\n")
         lines = [f"In {root}:", f"  $ {first}", *(f"  > {line}" for line in rest)]
-        words = re.sub(r"['\"\\]", "", command).replace(".venv/", "")  # a usual way to programs
+        words = re.sub(r"['\"\\]", "", command).replace(".venv/", "")  # a usual prefix of programs
         if any(map(is_sensitive, re.split(r"[\s;|&<>()$`={},:]+", words))):
             lines.insert(0, f"{tools.COMMAND_PREFIX}:")
         return "\n".join(lines)
@@ -106,7 +106,7 @@ def _command_tool(root: Path, seconds: float) -> Tool:
 
 
 def _memory_tool(memory: Callable[[], ProjectMemory | None]) -> Tool:
-    """Return the tool that saves a fact as /remember does; “always” covers no other fact."""
+    """Return the tool that saves a fact as /remember does. “Always” covers only the same fact."""
 
     def prepare(arguments: Arguments) -> PreparedCall:
         book, fact = memory(), redact_text(fact_of(arguments["fact"]))
@@ -131,14 +131,14 @@ class Place(Struct, frozen=True):
     outside: bool = False
 
     def read(self) -> str:
-        """Return the text of the file with its line ends. Raises ChatLoopError."""
+        """Return the text of the file with its line endings. Raises ChatLoopError."""
         try:
             return read_text(self.path, MAX_FILE_BYTES)
         except ChatLoopError as error:
             raise ChatLoopError(f"{self.display_path}: {error}.") from error
 
     def write(self, text: str | None) -> None:
-        """Write the file, an existing one in one step; None removes it. Raises ChatLoopError."""
+        """Write the file, or remove it if None. Replacing is atomic. Raises ChatLoopError."""
         path = self.path
         try:
             if text is None:
@@ -160,14 +160,14 @@ class Place(Struct, frozen=True):
         """Write `after`, and keep the text `before`, if there was one. Raises ChatLoopError."""
         replaced = "" if before is None else _digest(before)
         if before is not None and copies is not None and len(before) <= MAX_COPY:
-            with contextlib.suppress(OSError):  # it is missed when the file is restored
+            with contextlib.suppress(OSError):  # restoring the file reports that it is missing
                 copies.keep(f"{IMAGE_FOLDER}/{replaced}.txt", before.encode())
         self.write(after)
         return FileChange(self.display_path, _digest(after), replaced)
 
     @property
     def digest(self) -> str:
-        """The digest of the file's text; empty without a file."""
+        """The digest of the file's text, or "" if there is no file."""
         try:
             return _digest(self.read()) if os.path.lexists(self.path) else ""
         except ChatLoopError:
@@ -175,7 +175,7 @@ class Place(Struct, frozen=True):
 
 
 class ChangedFile(Struct, frozen=True):
-    """A file that tools changed, its text before (None: it was new), and why it has to stay."""
+    """A file that tools changed, its old text (None: it was new), and why it cannot be restored."""
 
     place: Place
     digest: str
@@ -190,7 +190,7 @@ class ChangedFile(Struct, frozen=True):
 
 
 def changed_files(changes: Sequence[Change], root: Path, copies: ImageStore) -> list[ChangedFile]:
-    """Return the files that differ from what they were before all these changes."""
+    """Return the files that differ from their state before all these changes."""
     files = []
     for name in dict.fromkeys(change.text for change in changes):
         left = [change for change in changes if change.text == name]
@@ -198,7 +198,7 @@ def changed_files(changes: Sequence[Change], root: Path, copies: ImageStore) -> 
         if (state := place.digest) == first:
             continue
         digest, before, problem = state, None, ""
-        # the digests lead back from the present text, unless somebody else changed the file
+        # the digests lead back from the current text, unless another program changed the file
         while step := next((change for change in reversed(left) if change.written == state), None):
             left.remove(step)
             state = step.replaced
@@ -214,7 +214,7 @@ def changed_files(changes: Sequence[Change], root: Path, copies: ImageStore) -> 
 
 
 class Workspace:
-    """The files below `root` but the `protected` ones; each file tool is the method of its name."""
+    """The files below `root`, except `protected` ones. A file tool is the method of its name."""
 
     def __init__(
         self, root: Path, protected: Sequence[Path] = (), copies: ImageStore | None = None
@@ -224,13 +224,13 @@ class Workspace:
         self._write_lock = threading.Lock()
 
     def place(self, path: str) -> Place:
-        """Return the place of a path. Raises ChatLoopError for a protected or impossible one."""
+        """Return the place of a path. Raises ChatLoopError for a protected or invalid one."""
         if not path.strip() or "\0" in path or len(path) > 4096:
             hint = "Paths are relative to the working directory."
             raise ChatLoopError("This is not a path.", hint)
         try:
             real = (self.root / Path(path).expanduser()).resolve()
-        except (RuntimeError, OSError) as error:  # an unknown home, links in a circle
+        except (RuntimeError, OSError) as error:  # an unknown home, or circular links
             raise ChatLoopError(f"The path {path} cannot be resolved.") from error
         if self._protects(real):
             raise ChatLoopError(f"{path} belongs to chat-loop itself; tools cannot use it.")
@@ -239,7 +239,7 @@ class Workspace:
         return Place(real, real.relative_to(self.root).as_posix())
 
     def _protects(self, path: Path) -> bool:
-        # a file system may fold case
+        # a file system may ignore case
         folded = Path(str(path).casefold())
         return any(folded.is_relative_to(str(own).casefold()) for own in self._protected)
 
@@ -349,7 +349,7 @@ class Workspace:
         return "\n".join([*matches, note] if is_cut else matches)
 
     def _files(self, folder: Place, pattern: str) -> tuple[list[Place], bool]:
-        """Return the files below a folder that match, and True when there are too many to look."""
+        """Return the matching files below a folder, and True if there are too many to visit."""
         if len(pattern) > MAX_LINE:
             raise ChatLoopError("The pattern is too long.")
         if not folder.path.is_dir():
@@ -386,7 +386,7 @@ class Workspace:
 
 
 def diff_lines(source: str, target: str, old: str, new: str) -> list[str]:
-    """Return a unified diff; of long texts, all lines from the first to the last difference."""
+    """Return a unified diff, or for long texts all lines from the first to the last difference."""
     before, after = _lines(old), _lines(new)
     if max(len(before), len(after)) <= MAX_COMPARED:
         return list(unified_diff(before, after, source, target, lineterm=""))
@@ -400,8 +400,8 @@ def diff_lines(source: str, target: str, old: str, new: str) -> list[str]:
 
 
 def is_sensitive(path: str) -> bool:
-    """Return True for a path of a file that can run code or steer later sessions: a hidden one, or
-    one of certain names, by which file systems that fold case or ignore characters find it, too.
+    """Return True for the path of a file that can run code or steer later sessions: a hidden file
+    or one of certain names, also in spellings that a file system takes for the same name.
     """
     path = "".join(filter(str.isprintable, unicodedata.normalize("NFKC", path).casefold()))
     parts = [part.rstrip(". ") for part in re.split(r"[/\\]", path)]

@@ -1,5 +1,5 @@
-"""Agents of other libraries as a provider: pydantic-ai, Strands, and whatever can be called. They
-run in a thread of their own, and every request replaces their memory where that is possible.
+"""Agents from other libraries as a provider: pydantic-ai, Strands, and any callable. They run in
+their own thread, and every request replaces their memory if that is possible.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _STOP_REASONS: Mapping[object, StopReason] = {
 
 
 class ExternalProvider(Provider):
-    """A provider that asks an agent of another library, which runs its own tools."""
+    """A provider that asks an agent from another library, which runs its own tools."""
 
     name = "python"
-    first_event_seconds = 600.0  # an agent may work for long before its first text
+    first_event_seconds = 600.0  # an agent may work a long time before its first text
 
     def __init__(self, definition: Definition, windows: Mapping[str, int]) -> None:
-        """Take the `windows` that the user set, by the name of the agent or of its model."""
+        """Use the `windows` that the user set, by the name of the agent or its model."""
         self.model = definition.name
         self._agent: Any = definition.foreign
         self._model_name = self.model
@@ -65,12 +65,12 @@ class ExternalProvider(Provider):
         loop = asyncio.get_running_loop()
 
         def send(event: Event) -> None:
-            with contextlib.suppress(RuntimeError):  # nobody listens any more
+            with contextlib.suppress(RuntimeError):  # nobody is listening anymore
                 loop.call_soon_threadsafe(events.put_nowait, event)
 
         async def work() -> None:
             previous, self._last_task = self._last_task, asyncio.current_task()
-            if previous is not None:  # the agent may keep a state
+            if previous is not None:  # the agent may keep state
                 await asyncio.wait({previous}, timeout=PREVIOUS_SECONDS)
             reply = ReplyEvents(send, tools=request.grammar is None)
             is_pydantic = hasattr(self._agent, "run_stream_events")
@@ -93,13 +93,13 @@ class ExternalProvider(Provider):
 
 
 class ReplyEvents:
-    """Send a reply's events in the order of a transcript: text, calls, the step's end, results."""
+    """Sends a reply's events in the order of a transcript: text, calls, the step's end, results."""
 
     def __init__(self, send: Callable[[Event], None], *, tools: bool) -> None:
         self._send = send
-        self._tools = tools  # false for a summary, of which only text is sent
+        self._tools = tools  # false for a summary, which consists only of text
         self._started: dict[str, tuple[str, float]] = {}  # name and time of calls without result
-        self._step_open = False  # true after calls were sent, until the end of their step is sent
+        self._step_open = False  # true from a call until the end of its step is sent
         self.usage = Usage()  # the tokens of this step so far
         self.has_text = False
         self.stop: StopReason = "end"
@@ -112,7 +112,7 @@ class ReplyEvents:
             self._send(TextDelta(replace_surrogates(text)))
 
     def call(self, key: object, name: object, arguments: object) -> None:
-        """Send a call of a tool; `arguments` are JSON, or can be written as such."""
+        """Send a tool call. `arguments` is JSON text, or a value to be encoded as JSON."""
         if self._tools:
             if not isinstance(arguments, str):
                 arguments = json.dumps(arguments, default=str, ensure_ascii=False)
@@ -156,7 +156,7 @@ async def _ask_pydantic_ai(agent: Any, request: Request, reply: ReplyEvents) -> 
     options: dict[str, Any] = {"message_history": history, "instructions": request.system or None}
     if request.max_tokens is not None:
         options["model_settings"] = {"max_tokens": request.max_tokens}
-    if history:  # it is ours, and holds no system prompt
+    if history:  # it is ours, and contains no system prompt
         options["capabilities"] = [capabilities.ReinjectSystemPrompt()]
     counted = (0, 0, 0)
     async with agent.run_stream_events(request.messages[-1].text, **options) as events:
@@ -195,7 +195,7 @@ def _send_pydantic_ai(event: Any, reply: ReplyEvents) -> None:
 
 
 async def _ask_any(agent: Any, request: Request, reply: ReplyEvents) -> None:
-    """Ask an agent by `stream_async(prompt)` or a call: a text, a coroutine, or an iterator."""
+    """Call an agent or its `stream_async`. It returns a text, a coroutine, or an iterator."""
     prompt = _prompt_for(agent, request)
 
     def call() -> object:
@@ -232,7 +232,7 @@ def _prompt_for(agent: Any, request: Request) -> str:
 
 
 def _send_piece(piece: object, reply: ReplyEvents) -> None:
-    """Send a piece of a stream: a text, an object with a text, or a dict as of Strands."""
+    """Send a piece of a stream: a text, an object with a `text`, or a dict from Strands."""
     if not isinstance(piece, Mapping):
         reply.text(piece if isinstance(piece, str) else getattr(piece, "text", None))
         return

@@ -34,7 +34,7 @@ def changes(function: F) -> F:
 
 
 def tool_of(function: Callable[..., Any]) -> Tool:
-    """Make a tool of a function; results that are no text become JSON. Raises ConfigError."""
+    """Make a tool from a function. Results that are not text become JSON. Raises ConfigError."""
     spec, adapter = _describe_function(function)
     is_async = inspect.iscoroutinefunction(function)
 
@@ -61,7 +61,7 @@ def tool_of(function: Callable[..., Any]) -> Tool:
         return (await work).text(spec.name)
 
     def preview(arguments: Arguments) -> str:
-        convert(arguments)  # what cannot run is not asked about
+        convert(arguments)  # fail before the user is asked
         return call_text(spec.name, arguments)
 
     return Tool(spec, run, preview if hasattr(function, _MARK) else None)

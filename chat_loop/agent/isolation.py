@@ -1,4 +1,4 @@
-"""Run foreign functions in a thread or on an event loop of their own, without standard streams."""
+"""Run foreign functions in their own thread or event loop, without standard streams."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Outcome(Struct, frozen=True):
     error: BaseException | None
 
     def text(self, name: str) -> str:
-        """Return the result of a tool for the model. Raises ChatLoopError when it failed."""
+        """Return the result of a tool for the model. Raises ChatLoopError if it failed."""
         if isinstance(self.error, ChatLoopError):
             raise self.error
         if self.error is not None:
@@ -61,7 +61,7 @@ def describe(error: BaseException | None, length: int = 300) -> str:
 
 
 async def in_thread(work: Callable[[], object]) -> Outcome:
-    """Run `work` in a thread, which continues after a cancellation: threads cannot be stopped."""
+    """Run `work` in a thread. A cancellation does not stop it, since threads cannot be stopped."""
     future: Future[Outcome] = Future()
     future.set_running_or_notify_cancel()
 
@@ -70,7 +70,7 @@ async def in_thread(work: Callable[[], object]) -> Outcome:
         with CapturedError() as captured:
             try:
                 result = work()
-            except (asyncio.CancelledError, GeneratorExit) as error:  # here errors like any other
+            except (asyncio.CancelledError, GeneratorExit) as error:  # here just ordinary errors
                 ordinary = RuntimeError(type(error).__name__)
                 raise ordinary.with_traceback(error.__traceback__) from error
         future.set_result(Outcome(result, captured.error))
@@ -96,14 +96,14 @@ async def on_loop(work: Callable[[], Coroutine[Any, Any, object]]) -> Outcome:
 
 @cache
 def background_loop(name: str) -> asyncio.AbstractEventLoop:
-    """Return the event loop of this name; calls may share what they open on it."""
+    """Return the event loop with this name. Calls may share connections that they open on it."""
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, daemon=True, name=name).start()
     return loop
 
 
 class _Nowhere(io.StringIO):
-    """A stream that holds nothing and drops what is written."""
+    """A stream that is empty and discards everything written to it."""
 
     def write(self, text: str) -> int:
         return len(text)
@@ -113,7 +113,7 @@ _nowhere = _Nowhere()
 
 
 class _Stream:
-    """A standard stream that only the main thread has."""
+    """A standard stream that only the main thread can use."""
 
     def __init__(self, real: TextIO) -> None:
         self.real = real
@@ -124,7 +124,7 @@ class _Stream:
 
 
 def _hide_streams() -> None:
-    """Take the standard streams from all threads but the main one, for good."""
+    """Permanently hide the standard streams from all threads except the main one."""
     for name in ("stdin", "stdout", "stderr"):
         stream = getattr(sys, name)
         if not isinstance(stream, _Stream):

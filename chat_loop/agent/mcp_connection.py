@@ -40,7 +40,7 @@ MAX_MESSAGE = 4 << 20  # bytes of a message from a server
 TOO_LARGE = f"it sent a message of more than {MAX_MESSAGE >> 20} MB"
 MAX_PAGES = 50
 MAX_REASON = 300
-MAX_STDERR = 4_096  # bytes of the end of a server's standard error that are kept
+MAX_STDERR = 4_096  # bytes that are kept from the end of a server's standard error
 
 
 class McpConnection:
@@ -49,7 +49,7 @@ class McpConnection:
     def __init__(
         self, state: ServerState, config: McpServer, environment: Mapping[str, str]
     ) -> None:
-        # what the SDK logs of servers would reach the terminal
+        # the SDK's logs about servers would reach the terminal
         logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)
         self.state = replace(state, state="connecting", problem="", reconnects=False, skipped=())
         self.ready = asyncio.Event()  # set when the server is connected or has failed
@@ -62,7 +62,7 @@ class McpConnection:
 
     async def stop(self) -> None:
         """End the connection, and the process with it."""
-        await self._transport_opened.wait()  # a process that is half started would be left behind
+        await self._transport_opened.wait()  # a half-started process would be left behind
         self._scope.cancel()
         await asyncio.wait({self._task})
 
@@ -90,7 +90,7 @@ class McpConnection:
 
     async def _run(self) -> None:
         """Stay connected until the server ends or `stop` is called; record the reason."""
-        # One task, since the SDK's scopes must be left where they were entered.
+        # One task, because the SDK's scopes must be exited by the task that entered them.
         with closing(Output(0, MAX_STDERR)) as stderr:
             with CapturedError() as captured, self._scope:
                 async with Client(
@@ -114,7 +114,7 @@ class McpConnection:
         self.ready.set()
 
     async def _list_tools(self, client: Client) -> tuple[ToolSpec, ...]:
-        """Return the server's tools, of those that the config selects."""
+        """Return the server's tools that the config selects."""
         tools: dict[str, ToolSpec] = {}
         cursor: str | None = None
         for _ in range(MAX_PAGES):
@@ -129,7 +129,7 @@ class McpConnection:
         return tuple(tools.values())
 
     def _problem(self, error: BaseException | None, last_line: str) -> str:
-        """Return a sentence on why the connection ended, with what the server said last."""
+        """Return a sentence on why the connection ended, with the server's last line of errors."""
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
         if isinstance(error, ChatLoopError):
@@ -158,14 +158,14 @@ class McpConnection:
 
     @asynccontextmanager
     async def _transport(self, stderr: IO[bytes]) -> AsyncIterator[Any]:
-        """Yield the SDK's streams of messages, with the incoming ones checked."""
+        """Yield the SDK's streams of messages, and check the incoming ones."""
         config = self._config
         async with AsyncExitStack() as stack:
             if config.url:
                 headers = expand_variables(config.headers, self._environment)
                 http = httpx2.AsyncClient(
                     headers={"Accept-Encoding": "identity", **headers},
-                    timeout=httpx2.Timeout(30.0, read=None),  # reading is the caller's to limit
+                    timeout=httpx2.Timeout(30.0, read=None),  # the caller limits reading
                     event_hooks={"response": [self._limit_response]},
                 )
                 await stack.enter_async_context(http)
@@ -195,8 +195,8 @@ class McpConnection:
             group.cancel_scope.cancel()
 
     async def _check_messages(self, read: Any, sending: Any) -> None:
-        """Forward the server's messages; end the connection with the last. Lists of tools are
-        cleaned, since to the SDK one bad tool costs the whole list.
+        """Forward the server's messages, and end the connection after the last. Clean the lists of
+        tools, because the SDK rejects a whole list for one bad tool.
         """
         with sending, suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             async for item in read:
@@ -213,7 +213,7 @@ class McpConnection:
             self._scope.cancel()
 
     async def _limit_response(self, response: httpx2.Response) -> None:
-        """Limit the size of an answer; the SDK limits events."""
+        """Limit the size of an answer. The SDK itself limits the size of events."""
         if response.request.method == "POST":
             self._status = response.status_code
         if response.headers.get("content-encoding", "identity") != "identity":
@@ -229,12 +229,13 @@ class McpConnection:
             response.stream = httpx2.ByteStream(bytes(body))
 
 
-_BOUNDED_LINES = "utf_8_bounded_lines"  # of stdio: the SDK limits no line, but takes any decoder
-_TOO_LARGE = "notifications/message-too-large"  # the method in place of a line that is too long
+# The SDK does not limit the lines of stdio, but it accepts any decoder.
+_BOUNDED_LINES = "utf_8_bounded_lines"
+_TOO_LARGE = "notifications/message-too-large"  # replaces an overlong line
 
 
 class _BoundedLineDecoder(codecs.IncrementalDecoder):
-    """Decodes UTF-8 line by line."""
+    """Decodes UTF-8 line by line, and replaces a line that is too long."""
 
     _rest = b""
 

@@ -1,4 +1,4 @@
-"""The MCP servers of an agent, on an event loop of their own, which outlives the main loop."""
+"""The MCP servers of an agent, on their own event loop, which outlives the main loop."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from chat_loop.agent.mcp_connection import McpConnection
 
 T = TypeVar("T")
-MAX_TOOLS = 128  # the most tools of all servers that a model is offered
+MAX_TOOLS = 128  # the most tools that a model is offered, of all servers
 MISSING = "MCP servers need a package that is not installed."
 
 
@@ -52,10 +52,10 @@ class McpServers:
         self._locks = {name: asyncio.Lock() for name in self._configs}
         self._reported: set[str] = set()
         self._omitted = 0
-        self._owners: dict[str, tuple[str, str]] = {}  # of names; approvals go by them
+        self._owners: dict[str, tuple[str, str]] = {}  # of tool names; approvals rely on them
 
     def start(self) -> None:
-        """Connect in the background; safe in any thread, and more than once."""
+        """Connect in the background. Any thread may call this, and repeatedly."""
         self._running = True
         asyncio.run_coroutine_threadsafe(self._connect_all(), background_loop("mcp"))
 
@@ -75,7 +75,7 @@ class McpServers:
         return connection
 
     async def _connected(self, name: str, *, again: bool = False) -> McpConnection:
-        """Return the connection of a server, a new one when it was lost, or to connect `again`."""
+        """Return the connection of a server. Reconnect if it was lost, or if `again`."""
         async with self._locks[name]:
             connection = self._connections[name]
             await connection.ready.wait()
@@ -97,7 +97,7 @@ class McpServers:
             await asyncio.shield(asyncio.to_thread(wait, [stopped], 10.0))
 
     async def _in_thread(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine in the servers' thread; cancelling it here cancels it there."""
+        """Run a coroutine in the servers' thread. Cancelling it here cancels it there."""
         if not self._running:
             work.close()
             raise ChatLoopError("The MCP servers are not running.")
@@ -120,7 +120,7 @@ class McpServers:
         max_characters: int,
         on_wait: Callable[[tuple[str, ...]], None],
     ) -> tuple[Tool, ...]:
-        """Return all servers' tools under free names; `on_wait` gets the servers it waits for."""
+        """Return all servers' tools under unused names. `on_wait` gets the servers it waits for."""
         self.start()
         states = self.states()
         if connecting := tuple(state.name for state in states if state.state == "connecting"):
@@ -184,7 +184,7 @@ class McpServers:
         )
 
     def needs_approval(self, name: str, tool: str) -> bool:
-        """Return True when the user must approve calls of a server's tool."""
+        """Return True if the user must approve calls of a server's tool."""
         return self._configs[name].ask and tool not in self._configs[name].unasked
 
     def notices(self) -> tuple[tuple[str, str], ...]:
@@ -214,7 +214,7 @@ def name_tools(
     max_characters: int,
     owners: dict[str, tuple[str, str]],
 ) -> dict[str, tuple[str, ToolSpec]]:
-    """Return servers and tools by their names for the model; a name stays its first owner's."""
+    """Map names for the model to servers and tools. A name always belongs to its first owner."""
     chosen: dict[str, tuple[str, ToolSpec]] = {}
     for server, tool in tools:
         name = tool_name(f"{server}_{tool.name}")
@@ -228,5 +228,5 @@ def name_tools(
 
 
 def servers_of(servers: Mapping[str, McpServer]) -> McpServers | None:
-    """Return the enabled servers, None when there are none."""
+    """Return the enabled servers, or None if there are none."""
     return McpServers(servers) if any(server.enabled for server in servers.values()) else None

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator, SchemaError
 
 from chat_loop.agent.isolation import plain_line
 
-MAX_LISTED = 1_000  # the most tools of one list that are read
+MAX_LISTED = 1_000  # the most tools that are read from one list
 MAX_TEXT = 1_024  # characters of a description, or of another text in a schema
 MAX_SCHEMA = 8_192  # characters; a longer schema keeps the names and types of its arguments
 MAX_NAME = 256
@@ -72,7 +72,7 @@ def clean_text(text: str, length: int) -> str:
 
 
 def _clean(value: object, depth: int) -> object:
-    """Return JSON with clean texts; values that are nested too deeply become empty."""
+    """Return JSON with clean texts. Values that are nested too deeply become empty."""
     if isinstance(value, str):
         return clean_text(value, MAX_TEXT)
     if isinstance(value, list):
@@ -82,12 +82,12 @@ def _clean(value: object, depth: int) -> object:
     items = value.items() if depth else ()
     clean = {clean_text(str(key), MAX_NAME): _clean(inner, depth - 1) for key, inner in items}
     if clean.get("type") == "array" and "prefixItems" not in clean:
-        clean.setdefault("items", {})  # without it a wire refuses the request
+        clean.setdefault("items", {})  # without it, some wires refuse the request
     return clean
 
 
 def result_text(result: Json) -> str:
-    """Return the result of a call as text; pictures and other bytes are described in a line."""
+    """Return the result of a call as text. One line describes each image or other binary block."""
     blocks, structured = result.get("content") or [], result.get("structuredContent")
     parts = []
     for block in blocks:

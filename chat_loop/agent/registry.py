@@ -23,7 +23,7 @@ MAX_DIFF_LINES = 2_000
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """The permissions that an agent needs from the user, and the diff to an approved file."""
+    """The permissions that an agent needs from the user, and its diff from the approved version."""
 
     file: AgentFile
     permissions: tuple[str, ...]
@@ -31,7 +31,7 @@ class Question(Struct, frozen=True, kw_only=True):
 
 
 class NamedAgent(Struct, frozen=True):
-    """An agent with a name: a file of the user's folder, or an alias, whose file may be gone."""
+    """An agent with a name: a file in the user's folder, or an alias, whose file may be missing."""
 
     name: str
     path: Path
@@ -53,7 +53,7 @@ class AgentRegistry:
         return agent_files.read_file(self._named(reference).path)
 
     def all(self) -> list[NamedAgent]:
-        """Return all named agents, sorted; aliases come before files. Raises AgentError."""
+        """Return all named agents, sorted. An alias hides a file of its name. Raises AgentError."""
         agents: dict[str, NamedAgent] = {}
         for suffix in KINDS:
             for path in (*self.folder.glob(f"*{suffix}"), *self.folder.glob(f"*/agent{suffix}")):
@@ -93,7 +93,7 @@ class AgentRegistry:
         raise AgentError(f"No agent named {name[:80]}.", hint)
 
     def _aliases(self, without: str = "") -> dict[str, str]:
-        """Read the aliases, all but one. Raises AgentError."""
+        """Read the aliases, except `without`. Raises AgentError."""
         if not os.path.lexists(self.aliases_file):
             return {}
         try:
@@ -109,12 +109,12 @@ class AgentRegistry:
         write_private(self.aliases_file, "".join(sorted(lines)).encode())
 
     def approval_of(self, path: Path) -> Path:
-        """Return the path of the approval of the agent at `path`: a copy of its source."""
+        """Return the path of the approved copy of the agent at `path`."""
         return self._approvals / hashlib.sha256(os.fsencode(path)).hexdigest()[:32]
 
     def question(self, file: AgentFile) -> Question | None:
-        """Return the question to ask first; None without permissions, for a file without code in
-        the user's folder, and for an approved one.
+        """Return the question to ask before an agent runs. Return None if it needs no permissions,
+        is approved, or is a file in the user's folder that is not Python.
         """
         if file.kind != "python" and self.folder in file.path.parents:
             return None
@@ -129,5 +129,5 @@ class AgentRegistry:
         return Question(file=file, permissions=permissions, lines=lines) if permissions else None
 
     def approve(self, file: AgentFile) -> None:
-        """Approve this version. Raises ChatLoopError when that cannot be written."""
+        """Approve this version. Raises ChatLoopError if the approval cannot be saved."""
         write_private(self.approval_of(file.path), file.source)

@@ -16,13 +16,13 @@ from chat_loop.redact import redact_text
 
 MAX_SECONDS = 600  # the time limit of a command
 TERM_SECONDS = 2.0  # how long its processes may take to exit after SIGTERM
-MAX_BYTES = 1_000_000  # the most bytes of the beginning and of the end of the output, each
+MAX_BYTES = 1_000_000  # bytes of output that are kept, at its beginning and again at its end
 _PIECE = 1 << 16
 _SECRET = re.compile(
     r"PASSWORD|PASSWD|PASSPHRASE|SECRET|CREDENTIAL|API_?KEY|(?:TOKENS?|COOKIES?)(?:_|$)"
     r"|(?:^|_)(?:KEYS?|PASS|PAT|DSN)(?:_|$)|(?:^|_)AUTH$|_PWD$|^AWS_"
 )
-"""Names of variables that hold secrets; `SSH_AUTH_SOCK`, `PWD` and `OLDPWD` hold none."""
+"""Names of variables with secrets. `SSH_AUTH_SOCK`, `PWD` and `OLDPWD` do not match."""
 _NONINTERACTIVE = {
     "TERM": "dumb",
     "NO_COLOR": "1",
@@ -33,7 +33,7 @@ _NONINTERACTIVE = {
 
 
 def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment without secrets, by name, by shape, or as a part of the value."""
+    """Return the environment without secrets, known by name, by shape, or as part of a value."""
     named = {name for name in environment if _SECRET.search(name.upper())}
     secrets = {environment[name] for name in named if len(environment[name]) >= 8}
     clean = {
@@ -52,7 +52,7 @@ async def run_command(
     """Run a command of sh in `root`; return its exit code and output. Raises ChatLoopError."""
     with contextlib.closing(Output(MAX_BYTES, MAX_BYTES)) as output:
         try:
-            # Not through asyncio: cancelled now, it would end the shell and forget its children.
+            # Not through asyncio: if cancelled now, it would end the shell but not its children.
             process = subprocess.Popen(  # noqa: ASYNC220 - it returns as soon as the process is there
                 ("/bin/sh", "-c", command),
                 cwd=root,
@@ -73,7 +73,7 @@ async def run_command(
                     code = await asyncio.shield(exit_code)
         finally:
             await _end_group(process, exit_code)
-            for _ in range(MAX_BYTES // _PIECE):  # somebody who left the group may still print
+            for _ in range(MAX_BYTES // _PIECE):  # a process that left the group may still print
                 if not output.read():
                     break
     text = output.text()
@@ -101,7 +101,7 @@ async def _end_group(process: subprocess.Popen[bytes], exit_code: asyncio.Future
 
 
 class Output:
-    """A pipe for what processes print; its `first` and its `last` bytes are kept."""
+    """A pipe for the output of processes. It keeps the `first` and the `last` bytes."""
 
     def __init__(self, first: int, last: int) -> None:
         reading, writing = os.pipe()
@@ -115,7 +115,7 @@ class Output:
         self._loop.add_reader(reading, self.read)
 
     def read(self) -> bool:
-        """Take what is in the pipe. Return False when it is empty."""
+        """Read a piece from the pipe. Return False if it is empty."""
         piece = self._reading.read(_PIECE) or b""
         self._data += piece
         excess = max(0, len(self._data) - self._first - self._last)
@@ -124,7 +124,7 @@ class Output:
         return bool(piece)
 
     def text(self) -> str:
-        """Return the text without its last line ends; a note stands for what is not kept."""
+        """Return the text without final newlines. A note replaces the bytes that were not kept."""
         note = f"\n[… {self._omitted:,} bytes left out …]\n" if self._omitted else ""
         data = self._data[: self._first] + note.encode() + self._data[self._first :]
         return data.decode("utf-8", "replace").rstrip("\n")

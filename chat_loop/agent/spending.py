@@ -1,4 +1,4 @@
-"""Spending limits: a request that would pass one is asked about, or refused."""
+"""Spending limits: a request that would exceed one needs the user's consent, or is refused."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from chat_loop.sessions.records import ModelChange, Reply
 from chat_loop.tokens import estimate, image_tokens
 from chat_loop.values import Request, Usage, dollars_text
 
-REPLY_TOKENS = 1_000  # the expected length of a reply, unless less is asked for
+REPLY_TOKENS = 1_000  # the expected length of a reply, unless the request allows less
 
 Confirm = Callable[[str, str], Awaitable[bool]]  # asks the user, given a sentence and a question
 
 
 class Limit(Struct):
-    """A limit of `step` dollars, infinite if none is set; a consent allows more `steps`."""
+    """A limit of `step` dollars, infinite if none is set. The user can allow more `steps`."""
 
     name: str
     step: float
@@ -49,15 +49,15 @@ class Spending:
         self.begin_session()
 
     def begin_session(self) -> None:
-        """Count another session from zero."""
+        """Begin to count the cost of another session from zero."""
         self._session = Limit("this session", self._config.session_cost or math.inf)
 
     def check(self, model: str, usage: Usage) -> tuple[float | None, list[Limit]]:
-        """Return the price of a request, and the limits that it would pass."""
+        """Return the price of a request (None: unknown), and the limits that it would exceed."""
         now = self._sessions.now()
         if now.date() != self._date:
             self._date, self._day = now.date(), Limit("today", self._config.day_cost or math.inf)
-            with suppress(OSError):  # of a folder that cannot be read
+            with suppress(OSError):  # the folder cannot be read
                 self._day.spent = self._spent_since(now.replace(hour=0, minute=0, second=0))
         price = self._cost(model, usage)
         limits = (self._session, self._day) if price else ()
@@ -67,7 +67,7 @@ class Spending:
     async def allow(
         self, provider: Provider, usage: Usage, confirm: Confirm | None
     ) -> AsyncGenerator[Event]:
-        """Yield a warning for an unknown price. Raises SpendingLimit unless the user agrees."""
+        """Yield a warning if the price is unknown. Raises SpendingLimit unless the user agrees."""
         model = f"{provider.name}:{provider.model}"
         price, passed = await asyncio.to_thread(self.check, model, usage)  # reads sessions
         if price is None and model not in self._unpriced:
@@ -87,7 +87,7 @@ class Spending:
             limit.steps = steps
 
     def add(self, provider: Provider, usage: Usage) -> None:
-        """Count what a request took."""
+        """Count the cost of a request."""
         for limit in (self._session, self._day):
             limit.spent += self._cost(f"{provider.name}:{provider.model}", usage) or 0.0
 

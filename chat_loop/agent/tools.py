@@ -22,7 +22,7 @@ OUTSIDE_PREFIX = "Outside of the working directory"
 SENSITIVE_PREFIX = "This file can run code or steer later sessions"
 COMMAND_PREFIX = "The command names a file that can run code or steer later sessions"
 ASKED_AGAIN = (OUTSIDE_PREFIX, SENSITIVE_PREFIX, COMMAND_PREFIX)
-"""The beginnings of questions of which “always” covers only the same call, and “project” none."""
+"""The beginnings of questions that offer no “project”; “always” covers only the same call."""
 CALL_LIMIT_RESULT = "Not run: too many calls at once. Call the tool again if you need it."
 STEP_LIMIT_RESULT = (
     "Not run: no more tools can be called for this answer. Answer now, with what you have."
@@ -46,18 +46,18 @@ class Tool(Struct, frozen=True):
     spec: ToolSpec
     run: Callable[[Arguments], Awaitable[str]]
     preview: Callable[[Arguments], str | PreparedCall] | None = None
-    """Returns, in a thread, what the user is asked about a call."""
+    """Returns the question for the user about a call, if any. It runs in a thread."""
     approval_scope: str = ""  # the calls that the user is asked about, if not all
-    seconds: float | None = None  # in place of the agent's limit
+    seconds: float | None = None  # replaces the agent's limit
     origin: str = ""  # what defines it, if not the program or the agent's file
 
 
 Approve = Callable[[Tool, str], Coroutine[Any, Any, bool]]
-"""Ask the user about a call of a tool, by its effect; may raise ChatLoopError."""
+"""Asks the user about a tool call, given a description of its effect. May raise ChatLoopError."""
 
 
 class Toolbox(Struct):
-    """The tools of one reply; a result takes a quarter of the model's `window`, all about half."""
+    """The tools of one reply. A result may fill a quarter of the `window`, and all about half."""
 
     tools: Mapping[str, Tool]
     window: int
@@ -149,7 +149,7 @@ def call_text(title: str, arguments: Arguments) -> str:
     """Return the full text of a call: a line per argument, multi-line texts below their names."""
     lines = [f"{title}:"]
     for key, value in arguments.items():
-        name = key if key.isidentifier() else json.dumps(key)  # it forges no line
+        name = key if key.isidentifier() else json.dumps(key)  # so that it cannot forge a line
         if isinstance(value, str) and "\n" in value:
             lines += [f"  {name}:", *(f"    {line}" for line in value.split("\n"))]
         else:
@@ -174,7 +174,7 @@ def argument_error(arguments: Arguments, schema: Mapping[str, Any]) -> str:
 
 
 def cut(text: str, limit: int) -> str:
-    """Return the beginning and the end of a result that has more than `limit` characters."""
+    """Return a result, or only both ends of it if it has more than `limit` characters."""
     text = text.encode("utf-8", "replace").decode()  # no request can carry lone surrogates
     if len(text) <= limit:
         return text

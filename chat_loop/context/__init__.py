@@ -1,1 +1,1 @@
-"""The model's context, decided by pure functions. The one act is the summary call."""
+"""Pure functions that decide the model's context. Only the summary call has side effects."""

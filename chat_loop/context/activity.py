@@ -1,4 +1,4 @@
-"""Activity (pure): the block's lines about files and tools, from records and the parent's block."""
+"""Activity (pure): lists the files and tools for a block, from records and the parent's block."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from chat_loop.sessions.records import Exchange
 from chat_loop.values import one_line
 
 MAX_FILES = 100
-_NOTABLE = 3  # uses of a tool that are named
+_NOTABLE = 3  # the number of uses whose arguments a line quotes
 _LINE = re.compile(r"([\w.-]{1,64}): (\d{1,9}) uses?(?: \((.*)\))?", re.DOTALL)
 _CHANGES = re.compile(r"(?:^|_)(?:write|edit|create|append|patch|delete|move)(?:_|$)")
 
 
 def tools(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ...]:
-    """Return a line for each tool, `search: 3 uses (its port; …)`, those of `before` counted in."""
+    """Return a line per tool, like `search: 3 uses (its port; …)`, including those in `before`."""
     lines: list[str] = []
-    uses: dict[str, tuple[int, tuple[str, ...]]] = {}  # how often, and the first notable ones
+    uses: dict[str, tuple[int, tuple[str, ...]]] = {}  # the count, and the first arguments
     for line in before:
         if match := _LINE.fullmatch(line):
             uses[match[1]] = (int(match[2]), tuple(match[3].split("; ")) if match[3] else ())
@@ -40,7 +40,7 @@ def tools(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ..
 
 
 def files(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ...]:
-    """Return the newest files that tools changed or the user attached, those of `before` first."""
+    """Return `before` and the files that tools changed or the user attached, only the newest."""
     entries = dict.fromkeys(before)
     for exchange in exchanges:
         for file in exchange.attached:

@@ -1,4 +1,4 @@
-"""The budget (pure): how full the window is, and what a compaction takes out of it."""
+"""The budget (pure): computes how full the window is, and which exchanges to compact."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ SYSTEM, MEMORY, TOOLS = "System prompt", "Memory", "Tools"
 BLOCK, CARRIED, RECALLED = "Restored block", "Carried words", "From the archive"
 USED, FILES, OWN = "Tool results", "Attached files", "This session"
 PARTS = (SYSTEM, MEMORY, TOOLS, BLOCK, CARRIED, RECALLED, USED, FILES, OWN)
-"""The parts of a request, in the order in which they are sent."""
-EARLY = 0.75  # the share of the trigger at which the summary begins to be made in the background
+"""The parts of a request, in the order they are sent."""
+EARLY = 0.75  # the share of the trigger at which the background summary begins
 
 Count = Callable[[str], int]
 
 
 class Budget(Struct, frozen=True):
-    """The tokens of the next request, and the window. `estimated`: nothing was reported yet."""
+    """The next request's tokens and the window. `estimated` means no usage was reported yet."""
 
     used: int
     window: Window
@@ -39,12 +39,12 @@ class Budget(Struct, frozen=True):
 
     @property
     def warning(self) -> float:
-        """The highest warning threshold reached; 0 below all of them."""
+        """The highest warning threshold reached, or 0 if none is."""
         return next((share for share in (0.95, 0.9, 0.8) if self.share >= share), 0.0)
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """When to compact and how much, by `auto_compact` in the config. A limit of 0 is none."""
+    """The config's rules for when and how much to compact. A maximum of 0 means no limit."""
 
     enabled: bool = True
     trigger_threshold: float = 0.8
@@ -55,7 +55,7 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """A context's exchanges in two parts. `reason`: the limit reached, or why none go."""
+    """The exchanges to compact and those to keep. `reason` explains the decision to the user."""
 
     reason: str
     compact: tuple[Exchange, ...] = ()
@@ -63,18 +63,18 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 class SummaryOptions(Struct, frozen=True, kw_only=True):
-    """Settings of a summary call. `limit` is in seconds; `optional`: Ctrl-C does without."""
+    """Settings of a summary call. `limit` is in seconds. Ctrl-C skips an `optional` summary."""
 
     max_tokens: int = 2048
     limit: float = 120.0
     instructions: str = ""
-    announce: Callable[[str, Usage], None] | None = None  # gets the model and the most tokens
+    announce: Callable[[str, Usage], None] | None = None  # receives the model and the maximum usage
     limits: CallLimits = field(default_factory=CallLimits)
     optional: bool = False
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """The result of a summary call: a narrative of the exchanges `covered`, or a `problem`."""
+    """The result of a summary call: a narrative of the `covered` exchanges, or a `problem`."""
 
     narrative: Summary | None = None
     covered: tuple[Exchange, ...] = ()
@@ -88,7 +88,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
         return "extracted" if self.narrative is None else "model"
 
     def seal(self, at: datetime, reason: records.SealReason, summary: Summary) -> records.Seal:
-        """Return a seal with `summary`, the block that was made of the narrative."""
+        """Return a seal with `summary`, the block built from the narrative."""
         source, usage, seconds = self.source, self.usage, self.seconds
         return records.Seal(
             at=at, reason=reason, source=source, summary=summary, usage=usage, seconds=seconds
@@ -105,31 +105,31 @@ class Draft(Struct, frozen=True, kw_only=True):
 
 
 def room(window: int) -> int:
-    """Return the most tokens that a request may hold beside the reply."""
+    """Return the maximum tokens of a request, which leaves room for the reply."""
     return window - min(8_192, window // 5)
 
 
 def recall_room(window: int) -> int:
-    """Return the tokens that passages of the archive may take beside a query, also of the reply's
-    room: just before a compaction the rest of the window is full.
+    """Return the tokens that archive passages may add to a query. They may use the reply's room,
+    because just before a compaction the rest of the window is full.
     """
     return min(400, window // 16)
 
 
 def ledger_room(window: int, limits: Limits) -> int:
-    """Return the tokens that the ledger may take in a window, or in what the limits leave of it."""
+    """Return the maximum tokens of the ledger in a window, or in a smaller `max_tokens`."""
     return min(12_000, int(min(window, limits.max_tokens or window) * 0.345))
 
 
 def trigger(window: int, limits: Limits) -> int:
-    """Return the tokens at which a window is full: the threshold's share, or the reply's room."""
+    """Return the tokens at which to compact: the threshold's share of a window, at most `room`."""
     return min(int(window * limits.trigger_threshold), room(window))
 
 
 def nearest_limit(
     used: int, messages: int, window: int, limits: Limits
 ) -> tuple[float, int, int, str]:
-    """Return the nearest limit as (share reached, amount, limit, unit)."""
+    """Return the limit closest to being reached, as (share reached, amount, limit, unit)."""
     candidates = [(used / max(1, trigger(window, limits)), used, window, "tokens")]
     threshold, most, tokens = limits.trigger_threshold, limits.max_messages, limits.max_tokens
     if tokens:
@@ -140,7 +140,7 @@ def nearest_limit(
 
 
 def size(text: str, count: Count) -> int:
-    """Return the tokens of a text as a message of its own, with its role and separators."""
+    """Return the tokens of a text sent as one message, including its role and separators."""
     return count(text) + 4
 
 
@@ -163,7 +163,7 @@ def exchange_size(exchange: Exchange, count: Count, *, tools: bool = True) -> in
 
 
 def tools_size(specs: Iterable[ToolSpec], count: Count) -> int:
-    """Return about how many tokens the tools take: names, descriptions and schemas as JSON."""
+    """Estimate the tokens of the tools: their names, descriptions, and schemas as JSON."""
     return sum(
         count(f"{spec.name} {spec.description} {json.dumps(spec.parameters, default=str)}") + 8
         for spec in specs
@@ -171,12 +171,14 @@ def tools_size(specs: Iterable[ToolSpec], count: Count) -> int:
 
 
 def messages_in(exchanges: Iterable[Exchange]) -> int:
-    """Return how many messages exchanges are: a query, and a reply when there is one."""
+    """Return the number of messages: one per query, and one per reply that is not blank."""
     return sum(1 + bool(exchange.reply and exchange.reply.text.strip()) for exchange in exchanges)
 
 
 def reported(session: records.Session, count: Count) -> int | None:
-    """Return the next request's tokens by this model's last report and an estimate of the rest."""
+    """Return the tokens of the next request: the model's last report plus estimates of what came
+    after it. Return None if this model has not reported any usage.
+    """
     after = 0
     for entry in reversed(session.sent_entries):
         if isinstance(entry, records.ModelChange):
@@ -191,7 +193,7 @@ def reported(session: records.Session, count: Count) -> int | None:
 def weigh(
     pieces: Iterable[tuple[str, Message]], system_prompt: str, memory: str, tools: int, count: Count
 ) -> dict[str, int]:
-    """Estimate the tokens of a request, part by part, in the order in which the parts are sent."""
+    """Estimate the tokens of each part of a request, in the order the parts are sent."""
     weights = {SYSTEM: count(system_prompt), MEMORY: count(memory), TOOLS: tools}
     for part, message in pieces:
         images = sum(image_tokens(image.width, image.height) for image in message.images)
@@ -200,7 +202,7 @@ def weigh(
 
 
 def parts(weights: Mapping[str, int], budget: Budget, queries: int) -> list[tuple[str, int]]:
-    """Return (part, tokens) of a window in the order they are sent, scaled to the budget's sum."""
+    """Return (part, tokens) rows: parts as sent, scaled to `budget.used`, then the unused rest."""
     whole = max(1, sum(weights.values()))
     used = {part: tokens * budget.used // whole for part, tokens in weights.items()}
     largest = max(used, key=used.__getitem__, default=OWN)
@@ -223,8 +225,9 @@ def plan(
     restored: int = 0,
     ahead: int = 0,
 ) -> Plan:
-    """Plan a compaction of `exchanges`, of which the first `carried` are an ancestor's. The tokens
-    of the next request are `used`, its block's are `restored`, and those still to come `ahead`.
+    """Plan a compaction of `exchanges`. The first `carried` of them come from an ancestor. The next
+    request has `used` tokens, including `restored` for its block. When planning early, `ahead`
+    is the number of tokens still to come before the compaction.
     """
     messages = [0, *accumulate(messages_in([exchange]) for exchange in exchanges)]
     near, amount, limit, unit = nearest_limit(used, messages[-1], window, limits)
@@ -240,7 +243,7 @@ def plan(
     if limits.max_tokens:
         full = min(full, int(limits.max_tokens * limits.trigger_threshold))
     fixed = max(0, used - sum(sizes) - restored)
-    # what is restored is carried on, and a narrative takes about 1,000 tokens
+    # the new block also carries the restored one, and a narrative takes about 1,000 tokens
     block = min(ledger_room(window, limits) + 1_000, sum(sizes) + restored)
     comfortable = max(int(full * 0.75) - fixed - block, full // 8) - ahead
     recent = max(0, bisect_right(messages, messages[-1] - limits.preserve_recent) - 1)
@@ -261,7 +264,7 @@ def plan(
 def plan_requested(
     exchanges: Sequence[Exchange], window: int, limits: Limits, count: Count, carried: int = 0
 ) -> Plan:
-    """Return the plan of `/compact`: of the newest quarter, what is recent and short stays."""
+    """Plan a `/compact`: keep a few of the newest exchanges, at most a quarter, if short."""
     newest = min(limits.preserve_recent // 2, len(exchanges) // 4, len(exchanges) - carried - 1)
     cut = len(exchanges) - max(0, newest)
     limit = trigger(window, limits) // 64
@@ -273,7 +276,7 @@ def plan_requested(
 def newest_within(
     exchanges: Sequence[Exchange], limits: Limits, count: Count
 ) -> tuple[Exchange, ...]:
-    """Return the newest exchanges within the limits, at least one, with room for the next query."""
+    """Return the newest exchanges that fit the limits with the next query, but at least one."""
     newest: list[Exchange] = []
     messages, used = int(bool(exchanges) and exchanges[-1].reply is not None), 0
     message_limit, limit = limits.max_messages or 10**9, limits.max_tokens or 10**12

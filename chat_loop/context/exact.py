@@ -1,8 +1,8 @@
-"""Exact values (pure): what in a text must be carried to the letter, such as numbers with units,
-paths, ids, dates and names.
+"""Exact values (pure): finds the parts of a text that must be carried letter for letter, such as
+numbers with units, paths, ids, dates and names.
 
-A value is known by its shape, in any language; `exact.toml` has the shapes and the units. Linear in
-time: one pass looks for signs of a value, and bounded patterns read it there.
+A value is recognized by its shape, in any language; `exact.toml` defines the shapes and the units.
+The search takes linear time: one pass finds signs of a value, and bounded patterns read it there.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ValueKind = Literal[
 
 
 class ExactValue(msgspec.Struct, frozen=True):
-    """One exact value and where it stands. `unit` is that of a quantity, in short."""
+    """One exact value and its position in the text. `unit` is a quantity's unit, abbreviated."""
 
     text: str
     kind: ValueKind
@@ -38,18 +38,18 @@ _DATA: dict[str, dict[str, str]] = tomllib.loads(
 UNITS = {word: unit for unit, words in _DATA["units"].items() for word in words.split()}
 _MONEY = frozenset("eur usd gbp chf jpy cny krw inr sek nok dkk pln czk brl cad aud rub".split())  # noqa: SIM905
 _ALSO_WORDS = frozenset(("in", "an", "el", "t", "bar", "won"))
-"""Units that are also words: they count only where a clause ends behind them."""
+"""Units that are also words. If a space or hyphen precedes one, no space may follow it."""
 
 _TRIGGER = re.compile(
     r"[0-9@/\\_`\"„“«‘「#½¼¾=.:(A-Z-](?:(?<=[0-9@/\\_`\"„“«‘「#½¼¾=])|(?<=[^\W_][.:])(?=[^\W_])"
     r"|(?<=[a-zß-ÿ][A-Z])|(?<=-)(?<!\S-)(?=-?[a-z])|(?<=\w\()(?=\)))"
 )
-"""A sign that the word around it may be an exact value; other words are skipped."""
+"""A sign that the surrounding word may be an exact value. Other words are skipped."""
 
 
 @cache
 def _shapes() -> re.Pattern[str]:
-    """Compile the shapes when they are first needed: it takes 20 ms."""
+    """Compile the shapes on first use, because it takes 20 ms."""
     whole = "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _DATA["shapes"].items())
     whole = re.sub("@([a-z]+)@", lambda match: _DATA["parts"][match[1]], whole)
     return re.compile(rf"(?<![0-9A-Za-z_À-ɏ])(?:{whole})", re.VERBOSE)
@@ -63,7 +63,7 @@ _AFTER = re.compile(
 _BEFORE = re.compile(r"([^\W\d_][\w$]{0,12})\.?[ \u00a0]\Z")
 _ALPHANUMERIC = re.compile(r"(?=\w{0,39}[^\W\d_])\w{2,40}(?:-\w{1,20}){0,4}")
 _FIRST, _REST = "[A-ZÀ-ÖØ-ÞŁŚŻŹĆ]", r"[\w'’-]{1,40}"
-_NAME = re.compile(  # which begins with one set of letters: the search for it skips all others
+_NAME = re.compile(  # it begins with a set of letters, so that the search skips all others
     rf"{_FIRST}(?<![.!?:\n•*\#>|(«„“\"]\ .)(?<![\w@/.].)(?<!\A.){_REST}"
     rf"(?:(?:\.?\ |\ (?:van|von|de|da|del|dos|di|zu)\ (?:der\ |la\ )?){_FIRST}{_REST}){{1,3}}",
     re.VERBOSE,
@@ -71,12 +71,12 @@ _NAME = re.compile(  # which begins with one set of letters: the search for it s
 
 
 def find(text: str) -> list[ExactValue]:
-    """Return the exact values of `text` in the order in which they stand, none inside another."""
+    """Return the exact values in `text`, in order and without overlaps."""
     values: list[ExactValue] = []
     position = consumed = 0
     while (trigger := _TRIGGER.search(text, position)) is not None:
         start = trigger.start()
-        lowest = max(consumed, start - 120)  # words of more characters are not read whole
+        lowest = max(consumed, start - 120)  # a longer word is not read whole
         while start > lowest and not text[start - 1].isspace():
             start -= 1
         match = _shapes().search(text, start)
@@ -98,18 +98,18 @@ def find(text: str) -> list[ExactValue]:
 
 
 def may_hold_values(text: str) -> bool:
-    """Return False for a text that surely has no exact value, sooner than `find` does."""
+    """Return False if a text certainly contains no exact value. This is faster than `find`."""
     return _TRIGGER.search(text) is not None or _NAME.search(text) is not None
 
 
 def _names(text: str, start: int, end: int) -> list[ExactValue]:
-    """Return the names that stand between other values."""
+    """Return the names in the text from `start` to `end`, between other values."""
     names = _NAME.finditer(text, start, end)
     return [ExactValue(match.group(), "name", *match.span()) for match in names]
 
 
 def _value(text: str, match: re.Match[str], floor: int) -> ExactValue | None:
-    """Return what was matched without the punctuation behind it, if it is exact enough."""
+    """Return the match without trailing punctuation, or None if it is too vague."""
     start, end = match.span()
     kind: ValueKind = match.lastgroup  # type: ignore[assignment]
     if kind == "number":
@@ -129,7 +129,7 @@ def _value(text: str, match: re.Match[str], floor: int) -> ExactValue | None:
 
 
 def _is_path(whole: str) -> bool:
-    """Return False for "and/or", "km/h", "e.g" and two sentences without a blank between them."""
+    """Return False for "and/or", "km/h", "e.g" and two sentences without a space in between."""
     if "/" not in whole and "\\" not in whole:
         name, _, last = whole.partition(":")[0].rpartition(".")
         if len(name) == 1 or name.isdigit():
@@ -141,7 +141,7 @@ def _is_path(whole: str) -> bool:
 
 
 def _number(text: str, start: int, end: int, floor: int) -> ExactValue | None:
-    """Return the number at `start`..`end` with the currency or the unit beside it."""
+    """Return the number at `start`..`end`, including an adjacent currency or unit."""
     number = text[start:end].rstrip(" -–—/×x")
     end = start + len(number)
     before = _BEFORE.search(text, max(floor, start - 16), start)
@@ -162,7 +162,7 @@ def _number(text: str, start: int, end: int, floor: int) -> ExactValue | None:
 
 
 def _unit(text: str, end: int) -> tuple[str, int]:
-    """Return the unit behind a number, and where it ends."""
+    """Return the unit that follows a number, and its end. The unit is empty if there is none."""
     match = _AFTER.match(text, end)
     if match is None:
         return "", end
@@ -180,7 +180,7 @@ _NUMBER_UNIT = re.compile(r"([^\d\s-]{0,4}) ?([-−]?\d(?:[\d.,'’ ]{0,30}\d)?)
 
 @lru_cache(maxsize=4096)
 def normalize(value: str) -> str:
-    """Return one spelling of an exact value: `1200eur` for both "1 200 €" and "EUR 1,200"."""
+    """Return a uniform spelling of an exact value: `1200eur` for both "1 200 €" and "EUR 1,200"."""
     text = " ".join(unicodedata.normalize("NFKC", value.strip("\"'`„“”«»‘’ ")).casefold().split())
     if _PHONE.fullmatch(text):
         return "".join(sign for sign in text if sign.isdigit() or sign == "+")
@@ -195,7 +195,7 @@ def normalize(value: str) -> str:
 
 
 def figure(text: str) -> str:
-    """Return a number's figures with "." before the decimals and nothing between thousands."""
+    """Return a number with "." as its decimal point and without thousands separators."""
     text = text.replace("−", "-").replace("’", "").replace("'", "").replace(" ", "")
     if _GROUPS.fullmatch(text) and not text.startswith("0"):
         return text.replace(".", "").replace(",", "")
@@ -207,5 +207,5 @@ def figure(text: str) -> str:
 
 
 def figures(text: str) -> list[str]:
-    """Return every number in `text`, in the form of `figure`."""
+    """Return every number in `text`, in the format of `figure`."""
     return [figure(match) for match in _FIGURES.findall(text)]

@@ -1,4 +1,4 @@
-"""The ledger (pure): the sentences of a conversation that code carries along its chain as bytes."""
+"""The ledger (pure): picks the sentences that code carries along the chain, byte for byte."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ Section = Literal["decisions", "pending", "key_facts"]
 SECTIONS: tuple[Section, ...] = ("decisions", "pending", "key_facts")
 Speaker = Literal["user", "reply", "narrative"]
 
-OWN_WORDS = 20_000  # a query of more characters was pasted; people write several pages themselves
-LOOKED_AT = 60_000  # characters of one text that are read, at its beginning and at its end
-PASTED_FACTS = 60  # sentences that are taken from one pasted text
+OWN_WORDS = 20_000  # characters; people type several pages, but a longer query was pasted
+LOOKED_AT = 60_000  # characters read from one text, half at each end
+PASTED_FACTS = 60  # the most sentences taken from one pasted text
 
 REFERENCE = re.compile(r"\[[\d.,;\s–-]{1,40}(?:reply|user)?\]")
-"""A place in the chain, or several, as bullets name them: `[2.14]`, `[3, 5-7]`. It is no value."""
+"""A bullet's reference to places in the chain: `[2.14]`, `[3, 5-7]`. It is not a value."""
 _PLACE = re.compile(r" \[(\d{1,9}) (user|reply)\]\Z")
 _QUESTION = re.compile(r"[?？][\"'”’)\]»*_]{0,3}\Z|\A¿")
 _LABEL = re.compile(
@@ -44,21 +44,21 @@ LABELS: dict[str, Label] = {
     **dict.fromkeys(("done", "finished"), "done"),
     **dict.fromkeys(("correction", "update", "change"), "correction"),
 }
-"""The first word of a label, and what it does; any other label only adds weight."""
+"""The first word of a label, and its effect. Any other label only adds weight."""
 _EXACTNESS = {"number": 1, "quote": 1} | dict.fromkeys(
     ("quantity", "date", "time", "name", "code", "identifier"), 2
 )
-"""The loss if a value were gone, by its kind: a bare number, a measure; for all others 3."""
+"""The loss if a value disappears, by its kind. It is 3 for kinds that are not listed."""
 
 
-LABEL_POINTS = 3.0  # of a line for its label, and the same for a decision or an open point
+LABEL_POINTS = 3.0  # for a label, and again for a decision or a pending point
 SHAPE_POINTS = (0.0, 2.0, 4.0, 6.0)  # by the exactness of its values
-WORD_POINTS = 8.0  # for 18 words; a shorter sentence gets a part, since asides are short
-NEWER = 0.16  # the likeness from which a line counts as a newer value of an older one
+WORD_POINTS = 8.0  # for 18 words; shorter sentences get fewer, since asides are short
+NEWER = 0.16  # the least likeness at which a line gives an older one a newer value
 
 
 class Line(Struct, frozen=True, dict=True):
-    """One line of a summary block. `ref` is empty when a model's narrative made it."""
+    """One line of a summary block. `ref` is empty if it comes from a model's narrative."""
 
     text: str
     section: Section
@@ -68,26 +68,26 @@ class Line(Struct, frozen=True, dict=True):
 
     @cached_property
     def session(self) -> int:
-        """The session of the chain in which it was said; a narrative's comes after all."""
+        """The chain's session in which it was said. A narrative's lines sort after all others."""
         return int(self.ref.partition(".")[0] or 10**9)
 
     @cached_property
     def mark(self) -> str:
-        """Its session and its speaker as they stand at its end: of `2.14` ` [2 user]`."""
+        """The suffix with its session and speaker: ` [2 user]` if `ref` is `2.14`."""
         return f" [{self.session} {self.speaker}]" if self.ref else ""
 
     @cached_property
     def whole(self) -> str:
-        """The line as it stands in the block."""
+        """The line as it is written in the block."""
         return self.text + self.mark
 
 
 class ParsedSentence(Struct, frozen=True):
-    """A sentence as it is compared with others. `exactness` is the loss if its values were gone: 0
-    nothing, 1 a bare number, 2 a measure, 3 a path or id. `normals` are the values in one spelling,
-    without names, in their order and as a set, `measures` their kinds, such as `min` or `path`,
-    `figures` the numbers without units and all other values, and `words` the beginnings of the
-    words outside of them.
+    """A sentence in a form for comparison. `exactness` is the loss if its values disappear: 0 for
+    none, 1 for a bare number, 2 for a measure, 3 for a path or id. The remaining fields ignore
+    names. `normals` are the values in a uniform spelling, in order. `measures` are their units or
+    kinds, such as `min` or `path`. `figures` are the numbers without units, and the other values.
+    `words` are the beginnings of the words outside the values.
     """
 
     text: str
@@ -101,16 +101,16 @@ class ParsedSentence(Struct, frozen=True):
     label: Label
 
     def varies(self, other: ParsedSentence) -> bool:
-        """Return True when two sentences differ in their last value only."""
+        """Return True if the two sentences differ only in their last value."""
         same = self.normals[:-1] == other.normals[:-1] and self.normals != other.normals
         return bool(other.normals) and same and self.measures == other.measures
 
     def apart(self, other: ParsedSentence) -> bool:
-        """Return True when each has words of its own: the two may be about two things."""
+        """Return True if each has words that the other lacks: they may be about two things."""
         return not (self.words <= other.words or other.words <= self.words)
 
     def replaces(self, old: ParsedSentence, *, in_other_words: bool = False) -> bool:
-        """Return True when it has all of an older one and another value, or corrects it."""
+        """Return True if it repeats an older sentence and adds a value, or if it corrects it."""
         if self.measures.isdisjoint(old.measures):
             return False
         if old.figures < self.figures:
@@ -123,7 +123,7 @@ class ParsedSentence(Struct, frozen=True):
 
 
 class LedgerBlock(Struct, frozen=True):
-    """The child's block, the exact lines left to the archive, and the count of values replaced."""
+    """The child's block, the lines with values that did not fit, and a count of replaced values."""
 
     summary: Summary
     archived: tuple[Line, ...] = ()
@@ -131,7 +131,7 @@ class LedgerBlock(Struct, frozen=True):
 
 
 class Entry(Struct, eq=False):
-    """A line on its way into the block, the `older` ones like it, and perhaps its `newer` value."""
+    """A candidate for the block. `older` are similar earlier ones; `newer` has its newer value."""
 
     line: Line
     sentence: ParsedSentence
@@ -157,7 +157,7 @@ def items(summary: Summary) -> Iterator[Line]:
 
 
 def collect(exchanges: Iterable[Exchange], redactor: Redactor | None = None) -> list[Entry]:
-    """Return the sentences worth keeping in their order, without secrets and echoes."""
+    """Return the sentences worth keeping, in order, without secrets and echoes."""
     redactor = redactor or Redactor()
     entries: list[Entry] = []
     for exchange in exchanges:
@@ -177,14 +177,14 @@ def collect(exchanges: Iterable[Exchange], redactor: Redactor | None = None) -> 
 
 
 def _clip(text: str) -> str:
-    """Return what is read of a text."""
+    """Return a text, or only both ends of a long one."""
     if len(text) <= LOOKED_AT:
         return text
     return f"{text[: LOOKED_AT // 2]}\n{text[-LOOKED_AT // 2 :]}"
 
 
 def read_ahead(parent: Summary | None, exchanges: Sequence[Exchange]) -> None:
-    """Read what a block is made of before it is needed: most of the work is to read it."""
+    """Parse the sources of a block before it is needed, to fill the caches of the slowest step."""
     collect(exchanges)
     _entries(items(parent or Summary()))
 
@@ -194,7 +194,7 @@ _Said = tuple[tuple[Speaker, ParsedSentence], ...]
 
 @lru_cache(maxsize=1024)  # a context is read in the background before it is compacted
 def read_clean(query: str, reply: str, pasted: bool) -> _Said | None:
-    """Return the same as `_read_exchange`; None when the texts may hold secrets."""
+    """Return the sentences of `_read_exchange`, or None if the texts may contain secrets."""
     if not (is_clean(query) and is_clean(reply)):
         return None
     return tuple(_read_exchange(query, reply, pasted))
@@ -215,14 +215,14 @@ def _read_exchange(
 
 
 def _worth_keeping(text: str, borrowed: bool) -> Iterator[ParsedSentence]:
-    """Yield the sentences of a text that say something; only exact values count of `borrowed`
-    words. Headings and code are left out.
+    """Yield the sentences of a text that say something, without headings and code. A `borrowed`
+    sentence, which is not the user's own, needs an exact value or a known label.
     """
     for part in sentences(text):
         if part.role in ("heading", "code") or len(part.text) <= 3:
             continue
         is_borrowed = (borrowed or part.role in ("row", "quoted")) and part.role != "command"
-        # most of a reply has nothing exact: it need not be read any further
+        # most of a reply has nothing exact, and is not parsed any further
         if not is_borrowed or may_hold_values(part.text) or _LABEL.match(part.text):
             sentence = read(part.text)
             if part.role == "command" or _is_worth_keeping(sentence, is_borrowed):
@@ -230,7 +230,7 @@ def _worth_keeping(text: str, borrowed: bool) -> Iterator[ParsedSentence]:
 
 
 def _is_worth_keeping(sentence: ParsedSentence, borrowed: bool) -> bool:
-    """Return True unless a sentence says next to nothing, or is a question."""
+    """Return True unless a sentence says next to nothing or is a question without exact values."""
     if _QUESTION.search(sentence.text) and not sentence.label:
         return sentence.exactness > 1 and not borrowed
     if not borrowed:
@@ -239,9 +239,9 @@ def _is_worth_keeping(sentence: ParsedSentence, borrowed: bool) -> bool:
     return (exact or sentence.label not in ("", "other")) and not sentence.text.endswith(":")
 
 
-@lru_cache(maxsize=2048)  # of a block and a compacted span; a large session's would take 50 MB
+@lru_cache(maxsize=2048)  # enough for a block and a span; a large session would take 50 MB
 def read(text: str) -> ParsedSentence:
-    """Read the first 1,000 characters of a sentence: its values, its words, its label."""
+    """Parse the first 1,000 characters of a sentence: its values, words and label."""
     text = text[:1_000]
     values = find(text)
     exact = [value for value in values if value.kind != "name"]
@@ -252,7 +252,7 @@ def read(text: str) -> ParsedSentence:
     for value, normal in zip(exact, normals, strict=True):
         outside += f"{text[position : value.start]} "
         position = max(position, value.end)
-        # an echo may leave the unit of a measure out
+        # an echo may omit the unit of a measure
         numbers = figures(value.text) if value.kind in ("quantity", "number") else []
         bare.update(numbers or [normal])
     words = _WORD.findall((outside + text[position:]).casefold())
@@ -265,14 +265,14 @@ def read(text: str) -> ParsedSentence:
         normal_set=frozenset(normals),
         measures=frozenset(value.unit or value.kind for value in exact),
         figures=frozenset(bare),
-        words=frozenset(word[:5] for word in words),  # forms of one word begin alike
+        words=frozenset(word[:5] for word in words),  # inflected forms begin alike
         label=LABELS.get(first, "other") if label is not None else "",
     )
 
 
 class WordIndex:
-    """The words of all entries, and which entries are near which. The rarer a word, the more it
-    weighs.
+    """The weights of all words: the rarer a word, the more it weighs. Creating the index also sets
+    `weight` and `older` of each entry.
     """
 
     def __init__(self, entries: Sequence[Entry]) -> None:
@@ -296,16 +296,16 @@ class WordIndex:
                 places[key].append(number)
 
     def weight(self, words: Iterable[str]) -> float:
-        """Return how much words weigh together."""
+        """Return the total weight of `words`."""
         return fsum(map(self._weights.__getitem__, words))
 
     def covered(self, entry: Entry, other: Entry) -> float:
-        """Return the share of an entry's words that `other` has too, from 0 to 1."""
+        """Return the share of an entry's words that `other` also has, by weight, from 0 to 1."""
         words, others = entry.sentence.words, other.sentence.words
         return 1.0 if words <= others else self.weight(words & others) / entry.weight
 
     def repeats(self, entry: Entry, other: Entry, *, bullet: bool = False) -> bool:
-        """Return True when `other` has all values and nearly all words of an entry."""
+        """Return True if `other` has all of an entry's values and nearly all of its words."""
         sentence, before = entry.sentence, other.sentence
         if not sentence.normal_set <= before.normal_set:
             return False
@@ -315,7 +315,7 @@ class WordIndex:
         return self.covered(entry, other) >= least
 
     def likeness(self, new: Entry, old: Entry) -> float:
-        """Return how surely an entry only gives an older one another value, from 0 to 1."""
+        """Return the likelihood, from 0 to 1, that `new` only gives `old` a new value."""
         sentence, before = new.sentence, old.sentence
         is_other = sentence.normal_set.isdisjoint(before.normal_set)
         if not is_other or sentence.measures.isdisjoint(before.measures):
@@ -336,12 +336,13 @@ def ledger(
     *,
     branch: Summary | None = None,
 ) -> LedgerBlock:
-    """Make the child's block: pins, files, and in `room` tokens decisions, open points and facts.
-    `tail` stays in the context: only its corrections count. `branch` is a second parent's block.
+    """Make the child's block: pins, files, tools, and up to `room` tokens of decisions, pending
+    points and facts. `tail` stays in the context, so only its corrections count. `branch` is the
+    block of a second parent.
     """
     parent = parent or Summary()
     narrative = narrative or Summary(background=parent.background)
-    redactor = Redactor(repr(parent), repr(narrative))  # their marks: new ones go on counting
+    redactor = Redactor(repr(parent), repr(narrative))  # new redaction marks continue their numbers
     carried = _entries(items(parent))
     if branch is not None:
         carried += _entries(items(branch))
@@ -360,7 +361,7 @@ def ledger(
     _score(candidates, index)
     lines = _fitting(candidates, room, count)
     left_out = set(candidates).difference(lines)
-    # session by session, the user's before the model's; bullets come last
+    # by session, the user's lines before the model's; a narrative's bullets come last
     lines.sort(key=lambda entry: (entry.line.session, entry.line.speaker != "user"))
     sections = {
         section: tuple(entry.line.whole for entry in lines if entry.section == section)
@@ -378,7 +379,7 @@ def ledger(
 
 
 def _entries(lines: Iterable[Line]) -> list[Entry]:
-    """Return lines as entries; the references in a narrative's bullets are no values."""
+    """Return lines as entries. The references in a narrative's bullets are not read as values."""
     return [
         Entry(line, read(line.text if line.ref else REFERENCE.sub("", line.text)), line.section)
         for line in lines
@@ -386,7 +387,7 @@ def _entries(lines: Iterable[Line]) -> list[Entry]:
 
 
 def _replace(entries: Iterable[Entry], index: WordIndex) -> int:
-    """Mark what newer sentences replace, and open points that are done; return how many values."""
+    """Mark lines that newer ones replace or complete. Return the number of replaced values."""
     superseded = 0
     for new in entries:
         done, bullet = new.sentence.label == "done", not new.line.ref
@@ -395,7 +396,7 @@ def _replace(entries: Iterable[Entry], index: WordIndex) -> int:
             if old.replaced or new.line.pasted or (old.section == "pending") != done:
                 continue
             overrides = new.line.speaker == "user" or old.line.speaker == "reply"
-            # a model's bullet counts when it names the old value as well: "from 30 to 45 s"
+            # a model's line counts if it names the old value as well: "from 30 to 45 s"
             named = old.sentence.figures <= new.sentence.figures and old.section == "key_facts"
             replaces = new.sentence.replaces(old.sentence, in_other_words=bullet)
             if done or (replaces and (overrides or named)):
@@ -403,7 +404,7 @@ def _replace(entries: Iterable[Entry], index: WordIndex) -> int:
         best = max((score for score, _ in scored), default=0.0)
         winners = [old for score, old in scored if score == best >= 0.5]
         if len({old.sentence.words for old in winners}) > 1:
-            continue  # in doubt between two that say different things none is replaced
+            continue  # if two different lines match equally well, neither is replaced
         for old in winners:
             old.replaced = True
         superseded += 0 if done else len(winners)
@@ -413,7 +414,7 @@ def _replace(entries: Iterable[Entry], index: WordIndex) -> int:
 def _without_repetitions(
     pinned: Sequence[Entry], live: Sequence[Entry], bullets: Sequence[Entry], index: WordIndex
 ) -> list[Entry]:
-    """Return the lines that repeat no older one; a repeated line takes a bullet's section."""
+    """Return the lines without repetitions. A key fact takes the section of its repetition."""
     lines: list[Entry] = []
     written: set[str] = set()
     originals = {*pinned, *live}
@@ -441,7 +442,7 @@ def _without_repetitions(
 
 
 def _score(lines: Sequence[Entry], index: WordIndex) -> None:
-    """Score lines by what is lost without them, and note the newer value of each that has one."""
+    """Score lines by the loss without them, and link each one to its newer value, if any."""
     for entry in lines:
         sentence = entry.sentence
         entry.score = (
@@ -460,7 +461,7 @@ def _score(lines: Sequence[Entry], index: WordIndex) -> None:
 
 
 def _fitting(lines: Sequence[Entry], room: int, count: Callable[[str], int]) -> list[Entry]:
-    """Return the lines of the highest scores that fit, a newer value before the older one."""
+    """Return the highest-scoring lines that fit. A newer value is chosen before the older one."""
     selected: set[Entry] = set()
     groups: set[tuple[Section, str]] = set()
     newest_first = list(reversed(lines))
@@ -470,7 +471,7 @@ def _fitting(lines: Sequence[Entry], room: int, count: Callable[[str], int]) -> 
                 continue
             group = (entry.section, entry.line.mark)
             needed = count(f"- {entry.line.text}\n")
-            if group not in groups:  # the mark of neighbors stands once
+            if group not in groups:  # neighbors share one mark
                 needed += count(group[1])
             if needed > room:
                 break

@@ -1,4 +1,4 @@
-"""Merging (pure): one block of two branches, in which a correction of one counts for the other."""
+"""Merging (pure): joins the blocks of two branches; each one's corrections apply to the other."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from chat_loop.sessions.records import Summary
 
 _MARK = re.compile(r"(?<= \[)\d{1,9}(?= (?:user|reply)\]\Z)")
 _QUERY = re.compile(r"(?<![\d.])\d{1,6}(?=\.\d)")
-"""The session in a reference to a query, the 2 of `2.14`."""
+"""The session number in a reference to a query: the 2 in `2.14`."""
 
 
 def merge(
     first: Summary, second: Summary, room: int, count: Count, *, fork: int, shift: int
 ) -> Summary:
-    """Return the block of a child of two branches, its ledger in `room` tokens. `fork` is the last
-    session of the chain that both have; the second branch's own come `shift` places later.
+    """Return the block for a child of two branches. Its ledger takes at most `room` tokens. `fork`
+    is the last session that both share; the second branch's own sessions move up by `shift`.
     """
     second = _renumber(second, lambda depth: depth + shift if depth > fork else depth)
     backgrounds = dict.fromkeys((first.background, second.background))
@@ -43,13 +43,13 @@ def merge(
 
 
 def _renumber(summary: Summary, place: Callable[[int], int]) -> Summary:
-    """Return a block whose references name sessions by their new place in the chain."""
+    """Return the block with its references changed to the sessions' new places in the chain."""
 
     def number(match: re.Match[str]) -> str:
         return str(place(int(match[0])))
 
     def moved(line: str) -> str:
-        if _MARK.search(line):  # said by somebody: the rest of the line stays as it is
+        if _MARK.search(line):  # a quoted line: only its mark changes
             return _MARK.sub(number, line)
         return REFERENCE.sub(lambda reference: _QUERY.sub(number, reference[0]), line)
 

@@ -1,5 +1,5 @@
-"""Messages (pure): a thread as it is sent to the model. Earlier messages never change, so that a
-provider's prompt cache holds.
+"""Messages (pure): turns a thread into the messages for the model. Earlier messages never change,
+so that the provider's prompt cache stays valid.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.records import Attachment, Entry, Exchange, Restoration, Session, Summary
 from chat_loop.values import Image, Message, ToolCall, ToolResult, counts_text, size_text
 
-INTERRUPTED = "interrupted"  # the result of a call that has none
+INTERRUPTED = "interrupted"  # sent as the result of a call without one
 
 
 @cache
@@ -32,7 +32,7 @@ def prompt(name: str) -> str:
 
 
 def place(ref: str) -> tuple[int, int]:
-    """Return `2.14` as (session of the chain, query), in the chain's order; empty comes first."""
+    """Return a reference like `2.14` as (session, query), for sorting. An empty one sorts first."""
     depth, _, number = ref.partition(".")
     return (int(depth), int(number)) if number else (0, 0)
 
@@ -67,7 +67,7 @@ class Thread(Struct, frozen=True):
         )
 
     def uncovered(self, exchanges: Sequence[Exchange]) -> tuple[Exchange, ...]:
-        """Return those of the exchanges that no summary block covers yet."""
+        """Return the given exchanges that no summary block covers yet."""
         fresh = {exchange.ref for exchange in self.fresh}
         return tuple(exchange for exchange in exchanges if exchange.ref in fresh)
 
@@ -81,13 +81,13 @@ class Thread(Struct, frozen=True):
 
     @property
     def pins(self) -> tuple[str, ...]:
-        """The pins of the parent, then of this session, each once, without unpinned ones."""
+        """The parent's pins, then this session's, without duplicates or unpinned ones."""
         before = parent.pinned if (parent := self.inherited) else ()
         return records.remaining(before, self.session.entries, records.Pin, records.Unpin)
 
 
 def messages_of(thread: Thread, *, tools: bool = True) -> tuple[Message, ...]:
-    """Return a thread's messages; without `tools`, calls and results become text of the user."""
+    """Return a thread's messages. Without `tools`, calls and results become user text."""
     messages: list[Message] = []
     for _, piece in pieces(thread, tools=tools):
         if messages and messages[-1].role == piece.role:
@@ -105,7 +105,7 @@ def messages_of(thread: Thread, *, tools: bool = True) -> tuple[Message, ...]:
 
 
 def pieces(thread: Thread, *, tools: bool = True) -> Iterator[tuple[str, Message]]:
-    """Yield the pieces of a thread's messages, each with the part of the request it is in."""
+    """Yield the pieces of a thread's messages, each with the name of its part of the request."""
     session = thread.session
     restoration, acknowledgment = session.restoration, session.acknowledgment
     if restoration is not None and restoration.block:
@@ -127,7 +127,7 @@ _number = attrgetter("number")
 
 
 def _own(entries: Sequence[Entry], *, tools: bool) -> Iterator[tuple[str, Message]]:
-    """Yield a session's words, calls and results; results come before the next words."""
+    """Yield a session's texts, calls and results. Results precede the next text."""
     files = sorted((entry for entry in entries if isinstance(entry, Attachment)), key=_number)
     attached = {number: list(group) for number, group in groupby(files, key=_number)}
     calls: dict[str, records.Call] = {}
@@ -158,7 +158,7 @@ def _own(entries: Sequence[Entry], *, tools: bool) -> Iterator[tuple[str, Messag
 def _step(
     calls: Mapping[str, records.Call], results: Mapping[str, records.Result], *, tools: bool
 ) -> Iterator[tuple[str, Message]]:
-    """Yield the calls of one step and their results, as text when the model has no tools."""
+    """Yield the calls of one step and their results, as text if the model has no tools."""
     answers = [
         ToolResult(call, results[call].text, results[call].failed)
         if call in results
@@ -194,14 +194,14 @@ def query_message(text: str, attached: Sequence[Attachment]) -> Message:
 
 
 def attached_text(file: Attachment) -> str:
-    """Return what an attached file is, in the words for a model."""
+    """Return a description of an attached file for the model."""
     kind = "image" if file.is_image else "file"
     size = f"{file.width}×{file.height} pixels" if file.is_image else size_text(file.size)
     return f"Attached {kind}: {encode_line(file.name)}, {size}"
 
 
 def restoration_text(header: records.Header, restoration: Restoration) -> str:
-    """Return the restored block as it is sent; the same bytes for the whole life of the session."""
+    """Return the restored block as it is sent. Its bytes never change while the session is open."""
     counts = counts_text(restoration.queries, restoration.tokens)
     grandparent, since = "", ""
     if restoration.grandparent:
@@ -227,13 +227,13 @@ Previous session summary (Session ID: {header.parent}, {counts}):
 
 
 def with_task(text: str) -> str:
-    """Return a restoration's text with the request to confirm it."""
+    """Return a restoration's text followed by the request to acknowledge it."""
     return f"{text}\n\n{prompt('acknowledge.txt')}"
 
 
 def clip(text: str, limit: int, count: Count) -> str:
-    """Return `text` of at most `limit` tokens: a note in its middle says how much is cut."""
-    if 4 * len(text) <= limit:  # a token is at least a byte: there is nothing to count
+    """Return `text` in at most `limit` tokens. A note in the middle says how much was cut."""
+    if 4 * len(text) <= limit:  # a character has at most 4 bytes, a token at least 1
         return text
     tokens = count(text)
     if tokens <= limit:
@@ -246,23 +246,23 @@ def clip(text: str, limit: int, count: Count) -> str:
         )
         if half <= 20 or count(short) <= limit:
             return short
-        half = max(20, half * 2 // 3)  # the ends hold more tokens than the average
+        half = max(20, half * 2 // 3)  # the ends have more tokens per character than the whole
 
 
 def block_room(window: int) -> int:
-    """Return the most tokens that the restored block may take in a window."""
+    """Return the maximum tokens of the restored block in a window."""
     return int(room(window) * 0.6)
 
 
 def shorten_block(text: str, limit: int, count: Count) -> str:
-    """Return a block in at most `limit` tokens; key facts go first, and the oldest first."""
+    """Shorten a block to `limit` tokens. Key facts are removed first, beginning with the oldest."""
     if count(text) <= limit:
         return text
     summary, render = summary_block.parse(text), summary_block.render
     for name in ("key_facts", "topics", "tools", "files", "pending", "decisions"):
         items: tuple[str, ...] = getattr(summary, name)
         shorter = [replace(summary, **{name: items[cut:]}) for cut in range(len(items) + 1)]
-        # from the longest to the shortest: the first one that fits
+        # sorted from longest to shortest: find the first that fits
         fits = bisect_left(shorter, -limit, hi=len(items), key=lambda short: -count(render(short)))
         summary = shorter[fits]
     return render(summary)

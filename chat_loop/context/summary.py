@@ -1,5 +1,5 @@
-"""Summaries: the calls to a model, the check of what comes back, and the way without a model. What
-must be exact is the ledger's, and no text passes through a model twice.
+"""Summaries: asks a model for narratives, checks its answers, and makes extracts without a model.
+The ledger keeps everything that must be exact, and no text passes through a model twice.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from chat_loop.values import Message, Request, Usage, one_line
 
 SYSTEM, PROMPT, FORMAT = (prompt(f"summary_{name}.txt") for name in ("system", "request", "form"))
 GRAMMAR = prompt("summary_grammar.gbnf") + "\n"
-SMALL_WINDOW = 16_384  # tokens: small models would copy the parent's block, if they were shown it
-MAX_PAUSE = 5.0  # seconds; a server that wants more is not waited for
+SMALL_WINDOW = 16_384  # tokens; with less, models would copy the parent's block if they got it
+MAX_PAUSE = 5.0  # seconds; a server that asks for a longer pause is not asked again
 FIRST = "Initial session."
 NAMES = ("topics", "decisions", "pending")
 _HEADINGS = {
@@ -51,7 +51,7 @@ _NOTHING = re.compile(
     r"\W*(?:\[[\d.]+\]\W*)?",
     re.IGNORECASE,
 )
-"""A bullet that says that there is nothing to list; "No database is needed" says something."""
+"""A bullet that says there is nothing to list. "No database is needed" does not match."""
 _INCOMPLETE = {
     "length": "The summary was cut off at the token limit.",
     "refusal": "The model refused to write it.",
@@ -62,7 +62,7 @@ _INSIDE = re.compile(r"(?<=[^\W\d_] )[^\W\d_]{2,60}")  # a word inside a sentenc
 
 
 class InvalidSummary(RetryableError):
-    """The model returned something else than the summary that was asked for."""
+    """The model did not return a usable summary."""
 
 
 async def summarize(
@@ -75,7 +75,7 @@ async def summarize(
     options: SummaryOptions,
     focus: str = "",
 ) -> Outcome:
-    """Have a model write the narrative of `exchanges`, in one call or several, after `parent`."""
+    """Have a model write the narrative of `exchanges` after `parent`, in one or more calls."""
     started, problem = options.limits.clock(), ""
     orders = [clip(options.instructions, 400, count)]
     if focus:
@@ -96,7 +96,7 @@ async def summarize(
 
 
 def join_outcomes(first: Outcome, second: Outcome) -> Outcome:
-    """Join the outcomes of a span's beginning and rest; a rest that failed fails the whole."""
+    """Join the outcomes of a span's two parts. If either has no narrative, return `second`."""
     if first.narrative is None or second.narrative is None:
         return second
     return replace(
@@ -109,7 +109,7 @@ def join_outcomes(first: Outcome, second: Outcome) -> Outcome:
 
 
 class _Writer(Struct):
-    """The calls for a span's parts, their narratives, and the `orders` of config and user."""
+    """Writes a span's narratives part by part. `orders` come from the config and the user."""
 
     routes: Sequence[Provider]
     parent: Summary | None
@@ -144,7 +144,7 @@ class _Writer(Struct):
                     await self._ask(provider, half, part)
 
     async def _second_attempt(self, provider: Provider, error: ProviderError) -> Provider:
-        """Return another provider, or the same one after a short pause; else raise the error."""
+        """Return another provider, or the same one after a short pause. Raise a final `error`."""
         limits, pause = self.options.limits, 0.0
         other = next((route for route in self.routes if route is not provider), None)
         if other is None and not isinstance(error, ContextTooLong):
@@ -159,7 +159,7 @@ class _Writer(Struct):
         return other or provider
 
     def _limits(self, provider: Provider) -> tuple[int, str, int]:
-        """Return the most tokens of a narrative, the parent's narrative, the most of a span."""
+        """Return a narrative's maximum tokens, the parent's narrative, and a part's maximum."""
         window, before = provider.window.tokens, ""
         if self.parent is not None and window > SMALL_WINDOW:
             words = replace(self.parent, pinned=(), key_facts=(), files=(), tools=())
@@ -194,7 +194,7 @@ class _Writer(Struct):
         if len(invented) > len(lines):
             raise InvalidSummary("Most of the summary names values that nobody said.")
         size = self.count("\n".join(lines))
-        # small models fill what the grammar allows, whatever they summarize
+        # small models write as much as the grammar allows, even about little
         if size > 1_400 and size > self.count(span):
             raise InvalidSummary("The summary is larger than what it summarizes.")
         self.model = f"{provider.name}:{provider.model}"
@@ -202,7 +202,7 @@ class _Writer(Struct):
 
 
 def transcribe(exchange: Exchange, redactor: Redactor | None = None) -> str:
-    """Return an exchange as the summarizer reads it, without secrets; of files the beginning."""
+    """Return an exchange for the summarizer, without secrets and with only the start of files."""
     lines = [f"User: {exchange.query.text}"]
     for file in exchange.attached:
         more = "…" if len(file.text) > 800 else ""
@@ -216,7 +216,7 @@ def transcribe(exchange: Exchange, redactor: Redactor | None = None) -> str:
 
 
 def parts(texts: Iterable[str], room: int, count: Count) -> list[list[str]]:
-    """Return a span's exchanges in parts of at most `room` tokens; an oversized one is clipped."""
+    """Group a span's exchanges into parts of at most `room` tokens. Clip larger exchanges."""
     result: list[list[str]] = []
     used = room + 1
     for whole in texts:
@@ -233,7 +233,7 @@ def parts(texts: Iterable[str], room: int, count: Count) -> list[list[str]]:
 def request(
     span: str, before: str = "", orders: str = "", max_tokens: int | None = None
 ) -> Request:
-    """Return the call for one part of a span, the parent's block `before` it, `orders` behind."""
+    """Return the request for a span's part: the parent's block `before`, the part, the `orders`."""
     background = FIRST
     if before:
         background = "[the previous summary condensed to 1-2 sentences]"
@@ -246,7 +246,7 @@ def request(
 
 
 def narrative(text: str) -> Summary:
-    """Read a model's summary, however its headings are dressed. Raises InvalidSummary."""
+    """Parse a model's summary, whatever markup its headings have. Raises InvalidSummary."""
     if not text.strip():
         raise InvalidSummary("The model returned nothing.")
     sections: dict[str, list[str]] = {}
@@ -272,8 +272,8 @@ def narrative(text: str) -> Summary:
 
 
 def _items(lines: Iterable[str]) -> tuple[str, ...]:
-    """Return one line each, without repetitions and without lines that begin by saying "nothing":
-    small models continue such a line with empty words.
+    """Return each item on one line, without duplicates and without items that begin by saying
+    "nothing", which small models continue with filler.
     """
     cleaned = (" ".join(line.split()) for line in lines)
     said = (line for line in cleaned if not _NOTHING.fullmatch(line.partition(". ")[0]))
@@ -281,7 +281,7 @@ def _items(lines: Iterable[str]) -> tuple[str, ...]:
 
 
 def join(summaries: Sequence[Summary], parent: Summary | None) -> Summary:
-    """Return the narratives of a span's parts as one, with the parent's background for none."""
+    """Join the narratives of a span's parts. If they have no background, use the parent's block."""
     lists = {
         name: _items(line for part in summaries for line in getattr(part, name)) for name in NAMES
     }
@@ -290,7 +290,7 @@ def join(summaries: Sequence[Summary], parent: Summary | None) -> Summary:
 
 
 def verify(narrative: Summary, source: str) -> tuple[Summary, tuple[str, ...]]:
-    """Return the narrative without invented lines, which name what `source` lacks, and these."""
+    """Return the narrative without lines whose values are not in `source`, and those lines."""
     values = _Source(source)
     lines = {"background": tuple(sentence.text for sentence in sentences(narrative.background))}
     lines |= {name: getattr(narrative, name) for name in NAMES}
@@ -304,11 +304,11 @@ def verify(narrative: Summary, source: str) -> tuple[Summary, tuple[str, ...]]:
 
 
 class _Source:
-    """A text in which values are looked up."""
+    """The text in which the values of a narrative are looked up."""
 
     def __init__(self, text: str) -> None:
         self._flat = _flat(text)
-        # so many words inside sentences have capitals that nouns are written so, as in German
+        # if many words inside sentences are capitalized, all nouns are, as in German
         inside = _INSIDE.findall(text[:20_000])
         self._capital_nouns = sum(word[0].isupper() for word in inside) > 0.15 * len(inside)
         values = find(text)
@@ -321,7 +321,7 @@ class _Source:
         self._counts = set().union(*numbers.values())
 
     def supports(self, line: str) -> bool:
-        """Return True when everything exact in a line of the narrative stands in the text."""
+        """Return True if everything exact in a line of the narrative is in the text."""
         bare = REFERENCE.sub("", line).strip()
         quoted = _QUOTED.fullmatch(bare)
         if quoted is not None:
@@ -329,7 +329,7 @@ class _Source:
         return self._stands(bare) or all(self._holds(value) for value in find(bare))
 
     def names_all_of(self, line: str) -> bool:
-        """Return True when the text names whatever a line names, as far as capitals show."""
+        """Return True if every name in a line, recognized by its capitals, is in the text."""
         bare = REFERENCE.sub("", line)
         for match in _TERM.finditer(bare):
             before = bare[: match.start()].rstrip(" \"'`“„«*_([-–—")
@@ -343,7 +343,7 @@ class _Source:
         return True
 
     def _holds(self, value: ExactValue) -> bool:
-        """Return True when a value stands in the text, perhaps in another spelling."""
+        """Return True if the text contains a value, perhaps in another spelling."""
         if value.kind in ("quote", "name"):
             return True
         bare, numbers = value.text.strip("`\"'"), set(figures(value.text))
@@ -353,10 +353,10 @@ class _Source:
         match value.kind:
             case "date" | "time":
                 moment = _moment(value)
-                unknown = moment - self._bare  # the month may be spelled in the text
+                unknown = moment - self._bare  # the text may spell out the month
                 stands = any(moment <= other or other <= moment for other in self._moments)
                 return stands or len(unknown) <= (value.kind == "date")
-            case "number":  # the narrator's own count, as in "3 recipes", is small
+            case "number":  # a small one may be the narrator's count: "3 recipes"
                 small = all(number.isdigit() and int(number) <= 12 for number in numbers)
                 return small or numbers <= self._counts
             case "quantity":
@@ -364,7 +364,7 @@ class _Source:
         return bare.isalpha()  # a word written as code: `fast`
 
     def _stands(self, text: str) -> bool:
-        """Return True when a text stands in the source, not inside another number or word."""
+        """Return True if the source contains a text that is not inside another number or word."""
         flat = _flat(text)
         if not flat or flat not in self._flat:
             return False
@@ -373,7 +373,7 @@ class _Source:
 
 
 def _moment(value: ExactValue) -> set[str]:
-    """Return the numbers of a date or a time, whose hours count to 12 and minutes from 1."""
+    """Return the numbers in a date or time, with hours from 1 to 12 and without zero minutes."""
     numbers = [int(number) for number in re.findall(r"\d+", value.text)]
     if value.kind == "time":
         numbers = [numbers[0] % 12 or 12, *(number for number in numbers[1:] if number)]
@@ -385,7 +385,7 @@ def _flat(text: str) -> str:
 
 
 def extract(exchanges: Sequence[Exchange], parent: Summary | None) -> Summary:
-    """Return a narrative without a model: how the queries begin, and what was not answered."""
+    """Return a narrative made without a model: how queries begin, and a last unanswered query."""
     topics = []
     for exchange in exchanges:
         flat = redact_text(one_line(exchange.query.text, 2_000))
@@ -400,7 +400,7 @@ def extract(exchanges: Sequence[Exchange], parent: Summary | None) -> Summary:
 
 
 def _condensed(parent: Summary | None) -> str:
-    """Return a parent's block as the background of its child's."""
+    """Condense a parent's block into the background of its child's."""
     if parent is None:
         return FIRST
     topics = one_line("; ".join(topic.rstrip(". ") for topic in parent.topics), 400)

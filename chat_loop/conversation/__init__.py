@@ -1,1 +1,1 @@
-"""The live end of a chain: the open session, its compaction, and the way an old one is resumed."""
+"""The live end of a chain: the open session, its compaction, and how to resume an old one."""

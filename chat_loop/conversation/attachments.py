@@ -18,9 +18,9 @@ from chat_loop.values import Image, Message, window_text
 if TYPE_CHECKING:
     from chat_loop.conversation.conversation import Conversation
 
-# of more Anthropic takes only small ones: https://docs.anthropic.com/en/docs/build-with-claude/vision
+# if there are more, all must be small: https://docs.anthropic.com/en/docs/build-with-claude/vision
 MAX_IMAGES = 20
-MAX_DATA = 24 << 20  # characters of base64 of a request; a request may hold 32 MB in all there
+MAX_DATA = 24 << 20  # base64 characters per request; Anthropic takes 32 MB per request in all
 
 
 def check(files: Sequence[QueryFile], agent: Agent, count: Count) -> None:
@@ -39,7 +39,7 @@ def check(files: Sequence[QueryFile], agent: Agent, count: Count) -> None:
 
 
 def save_files(conversation: Conversation, files: Sequence[QueryFile], number: int) -> None:
-    """Add the files to query `number`: images beside the sessions, all else to the transcript."""
+    """Add the files to query `number`. Save images beside the sessions, text in the transcript."""
     for file in files:
         entry = replace(file.attachment, number=number, at=conversation.sessions.now())
         if file.data:
@@ -55,7 +55,7 @@ def save_files(conversation: Conversation, files: Sequence[QueryFile], number: i
 def with_images(
     messages: Sequence[Message], load: Callable[[Image], str], takes_images: bool = True
 ) -> tuple[tuple[Message, ...], list[str]]:
-    """Return messages with the data of their newest images, and a sentence for each left out."""
+    """Return messages with the data of their newest images, and a sentence per omitted image."""
     loaded: list[Message] = []
     problems: list[str] = []
     images = data = 0

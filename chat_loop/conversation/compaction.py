@@ -31,17 +31,17 @@ if TYPE_CHECKING:
     from chat_loop.conversation.conversation import Conversation
     from chat_loop.conversation.summaries import SummaryWriter
 
-MAX_FAILURES = 3  # failures in a row after which no more summaries are tried in the background
-PREPARED_TOKENS = 4_000  # new ones, after which the summary of the exit is begun or continued
-GROWTH = 1.1  # of the context before the next compaction, when one would have gained nothing
+MAX_FAILURES = 3  # after this many failures in a row, the background makes no more summaries
+PREPARED_TOKENS = 4_000  # new tokens after which the summary for the exit is begun or continued
+GROWTH = 1.1  # of the context before the next compaction, if one would have gained nothing
 MAKING = "in progress"
 
-Confirm = Callable[[int, int], Awaitable[bool]]  # asks, given the tokens before and after
+Confirm = Callable[[int, int], Awaitable[bool]]  # asks the user, given the tokens before and after
 T = TypeVar("T")
 
 
 def uncancel() -> None:
-    """Take back a cancellation: one step was skipped, and the task itself goes on."""
+    """Undo a cancellation that only skips one step, so that the task itself continues."""
     task = asyncio.current_task()
     if task is not None:
         task.uncancel()
@@ -63,7 +63,7 @@ async def run_to_completion(work: Coroutine[Any, Any, T]) -> T:
 
 
 class LateBlock(Struct, frozen=True, kw_only=True):
-    """A summary of an ended session, `parent`, and why it could not be written into its file."""
+    """A late summary of the ended session `parent`. `problem` is why its file did not get it."""
 
     parent: str
     summary: Summary
@@ -74,9 +74,10 @@ Deliver = Callable[[Outcome], LateBlock | None]
 
 
 class ChildPlan(Struct, frozen=True, kw_only=True):
-    """A child session to begin: its parent, and the block and the exchanges of the conversation so
-    far. A fork leaves out what the parent said after `until`; `merged` is a second parent's id, and
-    `depth` then the child's place in the chain. The block covers the exchanges `left_out`.
+    """A child session to begin: its parent, and the block and exchanges of the conversation so far.
+    A fork omits everything after the reference `until`. In a merge, `merged` is the second parent's
+    id, and `depth` is the child's place in the chain. `left_out` requested exchanges did not fit
+    and are only in the block.
     """
 
     parent: records.Session
@@ -136,10 +137,10 @@ class Compaction:
         self._not_below = 0.0  # tokens below which a compaction would gain nothing
         self._task: asyncio.Task[None] | None = None
         self._prepared: Outcome | None = None
-        self._deliver_to: Deliver | None = None  # takes the running summary, of an ended session
-        self._failures = 0  # of summaries in the background, in a row
+        self._deliver_to: Deliver | None = None  # takes the running summary, if of an ended session
+        self._failures = 0  # of background summaries, in a row
         self._reading: asyncio.Future[Any] | None = None
-        self._indexed: tuple[records.Exchange, ...] = ()  # when a compaction was near
+        self._indexed: tuple[records.Exchange, ...] = ()  # once a compaction is near
 
     @property
     def state(self) -> str:
@@ -155,7 +156,7 @@ class Compaction:
         return SummaryWriter(self._conversation)
 
     def prepared(self, exchanges: Sequence[records.Exchange]) -> Outcome:
-        """Return the outcome that is ready if it covers the first of `exchanges`, else none."""
+        """Return the prepared outcome if it covers the first of `exchanges`, else an empty one."""
         ready = self._prepared or Outcome()
         return ready if tuple(exchanges[: len(ready.covered)]) == ready.covered else Outcome()
 
@@ -164,8 +165,8 @@ class Compaction:
         self._failures = 0
 
     async def cancel(self, *, own: bool = False) -> None:
-        """Cancel the summary in the background, and drop the one that is ready; when `own`, only
-        those of the open session.
+        """Cancel the background summary, and drop the one that is ready. If `own`, do nothing
+        while the summary of an ended session is running.
         """
         if own and self._deliver_to is not None:
             return
@@ -176,7 +177,7 @@ class Compaction:
             await asyncio.gather(task, return_exceptions=True)
 
     async def wait(self) -> None:
-        """Wait until nothing is done in the background, and the summary's result is handled."""
+        """Wait until all background work is done and the summary's result is handled."""
         while self._task is not None:
             await asyncio.wait({self._task})
         await self._until_read()
@@ -191,7 +192,7 @@ class Compaction:
             self._task = asyncio.ensure_future(self._summarize(thread, end, idle=idle))
 
     def summarize_parent(self, thread: Thread, deliver: Deliver, lock: Lock) -> None:
-        """Begin the summary of the session that this one continues; `lock` is held meanwhile."""
+        """Begin the summary of this session's parent. Hold `lock` until the summary ends."""
 
         async def summarize() -> None:
             with closing(lock):
@@ -201,7 +202,7 @@ class Compaction:
         self._task = asyncio.ensure_future(summarize())
 
     async def _summarize(self, thread: Thread, end: int, *, idle: bool) -> None:
-        """Have the model summarize what is not prepared yet, and show the cost if nobody waits."""
+        """Have the model summarize the exchanges not prepared yet. If `idle`, show the cost."""
         before = self.prepared(thread.fresh)
         span = thread.fresh[len(before.covered) : end]
         try:
@@ -231,8 +232,8 @@ class Compaction:
                 self._task = None
 
     def _read_ahead(self, thread: Thread, *, near: bool) -> None:
-        """Begin to index, in a thread, what the next query would wait for; when a compaction is
-        `near`, to read what that needs.
+        """Begin to index, in a worker thread, what the next query would wait for. If a compaction
+        is `near`, also parse the sources of its block.
         """
         conversation, archive = self._conversation, self._conversation.archive
 
@@ -256,18 +257,18 @@ class Compaction:
             await asyncio.wait({self._reading})
 
     def _is_indexed(self, thread: Thread) -> bool:
-        """Return True when the index had the words of this thread while a compaction was near."""
+        """Return True if the words of this thread were indexed when a compaction was near."""
         return bool(self._indexed) and thread.fresh[: len(self._indexed)] == self._indexed
 
     async def make_room(self, waiting: int) -> None:
-        """Compact without a model when the next request, of `waiting` new tokens, is at a limit."""
+        """Compact without a model if the next request, with `waiting` new tokens, is at a limit."""
         conversation, limits = self._conversation, self._conversation.options.limits
         own = conversation.agent.provider
         writer = conversation.options.summarizer or own
         if writer.name == own.name in ("local", "python") and self.state == MAKING:
             await self.cancel()
         if not limits.enabled or waiting > budget.room(conversation.window):
-            return  # what alone is too long is refused, and the context stays as it is
+            return  # a query that is too long by itself is refused, and the context stays
         thread, used = conversation.thread, conversation.budget.used + waiting
         messages = budget.messages_in(thread.exchanges) if limits.max_messages else 0
         full = 0 < limits.max_messages <= messages
@@ -285,8 +286,8 @@ class Compaction:
             await run_to_completion(self.take(draft))
 
     async def shrink(self, waiting: int) -> bool:
-        """Compact what stands before the newest query, which a server refused as too long, and
-        take that query back. Return False when nothing stands there.
+        """Undo the newest query, which a server refused as too long, and compact the exchanges
+        before it. Return False if there are none or the seal cannot be saved.
         """
         conversation = self._conversation
         last, used = conversation.session.exchanges[-1], conversation.budget.used
@@ -299,7 +300,7 @@ class Compaction:
         return await run_to_completion(self.take(draft))
 
     async def watch(self) -> None:
-        """After a reply: begin the summary of what will be compacted next, when it is time."""
+        """After a reply, begin the summary for the next compaction if that is near."""
         conversation, limits = self._conversation, self._conversation.options.limits
         if not limits.enabled:
             return
@@ -315,7 +316,7 @@ class Compaction:
             await self._prepare(thread, len(thread.uncovered(plan.compact)))
 
     async def prepare_exit(self) -> None:
-        """Begin the summary of the exit, unless little is new or a compaction is near."""
+        """Begin the summary for the exit, unless little is new or a compaction is near."""
         conversation, thread = self._conversation, self._conversation.thread
         near = conversation.budget.used >= budget.EARLY * conversation.trigger
         is_compacted = near and conversation.options.limits.enabled
@@ -323,7 +324,7 @@ class Compaction:
             await self._prepare(thread, len(thread.fresh), idle=True)
 
     def _plan(self, thread: Thread, used: int | None = None, ahead: int = 0) -> Plan:
-        """Return the plan for a context of `used` tokens; None: of a compaction asked for."""
+        """Plan a compaction of a context of `used` tokens, or a requested one if `used` is None."""
         window, count = self._conversation.window, self._conversation.count
         limits = self._conversation.options.limits
         words, carried = thread.exchanges, len(thread.carried)
@@ -338,7 +339,7 @@ class Compaction:
     async def draft(
         self, focus: str = "", confirm: Confirm | None = None, **options: Any
     ) -> Draft | None:
-        """Return a requested compaction; None when it gains nothing and `confirm` says no."""
+        """Draft a requested compaction. Return None if it gains nothing and `confirm` says no."""
         conversation, summaries = self._conversation, self.summaries
         if not conversation.thread.fresh:
             raise UsageError("There is nothing to compact yet.", "Send a message first.")
@@ -355,7 +356,7 @@ class Compaction:
         return await summaries.draft(thread, plan, outcome, used, acknowledge=True)
 
     def edited(self, draft: Draft, summary: Summary) -> Draft:
-        """Return a requested draft with its block as the user edited it."""
+        """Return a requested draft with the block that the user edited."""
         block = summary_block.render(summary)
         compaction = replace(
             draft.compaction,
@@ -367,19 +368,19 @@ class Compaction:
         return replace(draft, summary=summary, compaction=compaction)
 
     async def _without_model(self, plan: Plan, used: int, waiting: int) -> Draft:
-        """Return a compaction with the prepared narrative, or without one until it arrives."""
+        """Draft a compaction with the prepared narrative, or without one until it arrives."""
         thread = self._conversation.thread
         prepared = self.prepared(thread.fresh)
         if len(prepared.covered) > len(thread.uncovered(plan.compact)):
-            # it covers more than must be compacted: all of it is
+            # it covers more than planned, so compact all that it covers
             cut = len(thread.exchanges) - len(thread.fresh) + len(prepared.covered)
             plan = replace(plan, compact=thread.exchanges[:cut], keep=thread.exchanges[cut:])
         return await self.summaries.draft(thread, plan, prepared, used, waiting)
 
     async def take(self, draft: Draft) -> bool:
-        """Seal the session as drafted and begin its child. Return False when the disk refuses."""
+        """Seal the session as drafted and begin its child. Return False if it cannot be saved."""
         conversation, summaries = self._conversation, self.summaries
-        if self._deliver_to is not None:  # a summary of the session before is too late now
+        if self._deliver_to is not None:  # a summary of the previous session is too late now
             await self.cancel()
         thread, parent, keep = conversation.thread, conversation.session, draft.plan.keep
         compacted = draft.plan.compact
@@ -404,7 +405,7 @@ class Compaction:
         conversation.show(
             Compacted(compaction=draft.compaction, reason=why, source=source, block=block)
         )
-        # The id is the one it was sealed under: its file may have been changed from outside.
+        # Use the id it was sealed under, which is new if another program changed its file.
         header = replace(conversation.live.header, title=title(parent, seal))
         parent, first = replace(parent, header=header), keep[0].ref if keep else ""
         plan = ChildPlan(

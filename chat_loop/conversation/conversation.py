@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 class Conversation:
     """The live session of a chain, and the agent that answers in it. `count(text)` estimates
-    tokens, `detach(id)` starts a process that makes a summary; it raises OSError.
+    tokens. `detach(id)` starts a process that makes a summary; it may raise OSError.
     """
 
     def __init__(
@@ -104,12 +104,12 @@ class Conversation:
 
     @property
     def budget(self) -> budget.Budget:
-        """The tokens of the next request, a new query apart."""
+        """The tokens of the next request, without a new query."""
         return self.meter.budget()
 
     @property
     def fallback_text(self) -> str:
-        """Return the sentence that says what happens instead when a resume fails."""
+        """The sentence that says what happens instead if a resume fails."""
         return "Starting fresh." if self.live.is_empty else "Staying in this session."
 
     def context_refs(self) -> frozenset[str]:
@@ -117,8 +117,9 @@ class Conversation:
         return frozenset(exchange.ref for exchange in self.thread.exchanges)
 
     def note_late_block(self, parent: str, block: records.Summary) -> str:
-        """Begin with a block that the parent got after this session was planned, or, once the file
-        is begun, compact from it. Return the use: `restored`, `late`, or empty.
+        """Use a block that the parent got after this session was planned: restore it, or if the
+        session has begun its file, base the next block on it. Return `restored` or `late`, or an
+        empty text if `parent` is not this session's parent.
         """
         if self.live.header.parent != parent:
             return ""
@@ -138,7 +139,7 @@ class Conversation:
         return files
 
     async def ask(self, text: str, files: Sequence[QueryFile] = ()) -> Reply:
-        """Save the query and its files, ask, and save the reply as it arrives; compact when the
+        """Save the query and its files, ask, and save the reply as it arrives. Compact if the
         context is full. Raises ProviderError, CancelledError or ContextFull after saving.
         """
         sizes = (budget.entry_size(file.attachment, self.count) for file in files)
@@ -147,7 +148,7 @@ class Conversation:
             return await self._ask(text, files, waiting)
         except errors.ContextTooLong as error:
             last = self.session.exchanges[-1]
-            # What its tools did would be done twice.
+            # Otherwise its tools would do the same work twice.
             untouched = not last.uses and not (last.reply and last.reply.text)
             may_compact = self.options.limits.enabled and untouched
             if not (may_compact and await self.compaction.shrink(waiting)):
@@ -157,7 +158,7 @@ class Conversation:
             return await self._ask(text, files, waiting)
 
     async def _ask(self, text: str, files: Sequence[QueryFile], waiting: int) -> Reply:
-        """Ask; the query takes `waiting` tokens."""
+        """Ask once. The query and its files take `waiting` tokens."""
         cancellation: asyncio.CancelledError | None = None
         try:
             await self.compaction.make_room(waiting)
@@ -194,12 +195,12 @@ class Conversation:
 
     @property
     def recalls(self) -> bool:
-        """True when passages of the archive are attached to a query: for a model without tools."""
+        """True if archive passages are attached to queries, for a model that calls no tools."""
         saves = self.sessions.saves  # else there is no archive, and nothing may be indexed
         return saves and self.options.attach_from_archive and not self.agent.calls_tools
 
     async def _recall(self, archive: Archive, number: int, text: str) -> None:
-        """Attach what the archive has on a query."""
+        """Attach passages of the archive that match a query."""
         restoration = self.session.restoration
         if restoration is None or not self.recalls:
             return
@@ -220,7 +221,7 @@ class Conversation:
             self.show(events.Connecting(names))
 
         reserved = {*(tool.spec.name for tool in self._own_tools), *archive_tools.TOOLS}
-        # characters of all schemas; on a small window, half a character for each of its tokens
+        # characters of all schemas; in a small window, half a character per token
         limit = min(100_000, self.window // 2)
         self.offer_tools(await servers.tools(reserved, limit, waiting))
         if pending:
@@ -229,7 +230,7 @@ class Conversation:
             self.show(events.Warned(message, hint))
 
     def offer_tools(self, tools: Sequence[Tool]) -> None:
-        """Set the servers' tools, beside the agent's own and the archive's."""
+        """Offer the servers' tools along with the agent's own and the archive's."""
         self._server_tools = tuple(tools)
         all_tools = (*self._own_tools, *self._server_tools, *self._archive_tools)
         self.agent = replace(self.agent, tools=all_tools)
@@ -259,11 +260,11 @@ class Conversation:
 
     @property
     def acknowledges(self) -> bool:
-        """True when the model is asked to confirm a restored context; an embedded one is slow."""
+        """True if the model is asked to confirm a restored context. An embedded one is too slow."""
         return self.options.acknowledge and self.agent.provider.name != "local"
 
     async def acknowledge(self) -> None:
-        """Have the agent confirm the restored context; continue without that when it fails."""
+        """Have the agent confirm the restored context. If that fails, continue without it."""
         restoration = self.session.restoration
         if not self.acknowledges or restoration is None or not restoration.block:
             return
@@ -272,7 +273,7 @@ class Conversation:
         limits = replace(limits, attempts=attempts, max_retry_after=5.0, confirm=None)
         agent = replace(self.agent, limits=limits)
         block = self.meter.messages(Thread(self.session))[0].text
-        limit = min(2048, self.window // 8)  # a small model may not find its end
+        limit = min(2048, self.window // 8)  # a small model may not stop
         try:
             await self._answer(agent, 0, (Message("user", with_task(block)),), limit)
         except errors.ProviderError as error:
@@ -282,11 +283,11 @@ class Conversation:
             uncancel()
 
     async def switch(self, provider: Provider) -> None:
-        """Switch models from the next query on; the agent's own tools are dropped."""
-        await self.compaction.cancel()  # it may ask the model that goes
+        """Switch models from the next query on. An external agent's own tools are dropped."""
+        await self.compaction.cancel()  # it may be asking the old model
         before = self.agent.provider
         self.agent = replace(self.agent, provider=provider, own_tools=False)
-        self.meter = ContextMeter(self)  # the model before counted in its own way
+        self.meter = ContextMeter(self)  # the old model counted differently
         if self.live.is_empty:  # its header is not written yet
             self.live.change_header(model=self.agent.model)
         else:
@@ -294,7 +295,7 @@ class Conversation:
         await before.close()
 
     def configure(self, options: Options) -> None:
-        """Follow other options from now on, but for the settings that the session keeps."""
+        """Use other options from now on, except for the settings that the session keeps."""
         self._configured = options
         self.options = self.options_of(self.session)
 
@@ -303,7 +304,7 @@ class Conversation:
         return self._configured.with_settings(session.settings)
 
     def keep_setting(self, name: str, value: str) -> None:
-        """Keep a setting in the session and its children; an empty value takes it away."""
+        """Keep a setting in the session and its children; an empty value removes it."""
         setting = records.Setting(at=self.sessions.now(), text=f"{name}: {value}")
         is_begun = self.live.header.parent or not self.live.is_empty
         (self.add if is_begun else self.live.defer)(setting)
@@ -348,7 +349,7 @@ class Conversation:
         self.add(records.Unpin(at=self.sessions.now(), text=text))
 
     def describe(self, **values: Any) -> None:
-        """Set the `name` of the conversation (empty: the automatic one) or its `tags`."""
+        """Set the `name` of the conversation (empty restores the automatic one) or its `tags`."""
         if self.live.is_empty and not self.live.header.parent:  # its header is not written yet
             self.live.change_header(**values)
         for note in self.session.metadata_notes(self.sessions.now(), **values):
@@ -367,14 +368,14 @@ class Conversation:
         return draft is not None and await self.take(draft)
 
     async def take(self, draft: Draft, *, acknowledge: bool = True) -> bool:
-        """Carry out a draft. Return False, with everything as it was, when the disk refuses."""
+        """Carry out a draft. Return False, and change nothing, if it cannot be saved."""
         applied = await run_to_completion(self.compaction.take(draft))
         if applied and acknowledge and not draft.outcome.problem:
             await self.acknowledge()
         return applied
 
     def planner(self, *, quick: bool = False) -> ChildPlanner:
-        """Return a planner for continuing stored sessions; when `quick`, without a model."""
+        """Return a planner for continuing stored sessions. If `quick`, it asks no model."""
         from chat_loop.conversation.resume import ChildPlanner  # loads the ledger
 
         return ChildPlanner(self, quick=quick)
@@ -412,7 +413,7 @@ class Conversation:
             self._start()
             return
         new_id = self.live.header.id
-        if new_id != old_id:  # changed from outside, it went into another file
+        if new_id != old_id:  # another program changed its file, so it was saved under a new id
             if plan.parent.header.id == old_id:
                 parent = replace(plan.parent, header=replace(plan.parent.header, id=new_id))
                 plan = replace(plan, parent=parent, path=self.live.path)
@@ -420,7 +421,7 @@ class Conversation:
         self.begin_child(plan, "resume")
 
     async def seal(self, seal: Seal, reason: str = "", *, anyway: bool = False) -> None:
-        """Seal, close and report the live session. Raises SaveError, `anyway` only reports it."""
+        """Seal, close and report the live session. Raises SaveError, or only warns if `anyway`."""
         live = self.live
         try:
             await asyncio.to_thread(live.seal, seal)
@@ -446,12 +447,12 @@ class Conversation:
         )
 
     def begin_child(self, plan: ChildPlan, reason: str, *, late: bool = False) -> None:
-        """Begin the planned child. Its file comes with its first words, that of a merge at once.
-        When `late`, its first query does not wait until the end of the parent is indexed.
+        """Begin the planned child. Its file is created with its first words, or at once for a
+        merge. If `late`, its first query does not wait until the end of the parent is indexed.
         """
-        from chat_loop.library.archive import Archive  # the index: not before there is an archive
+        from chat_loop.library.archive import Archive  # late: it loads the index
 
-        # once in a session's life: what providers cache of its beginning stays good
+        # only once per session, so that a provider's cache of its beginning stays valid
         self.remember()
         agent = self.agent
         self.show(events.Restoring(plan.parent.header.id, reason))
@@ -481,18 +482,18 @@ class Conversation:
 
     @property
     def on_exit(self) -> str:
-        """When the summary of a session that ends is made: `wait`, `background` or `later`."""
+        """When to make the summary of a session that ends: `wait`, `background` or `later`."""
         if not self.options.use_ai_summary:
             return "later"
         writer = self.options.summarizer or self.agent.provider
         spending = self.agent.limits.spending
         usage = Usage(input=self.budget.used, output=self.options.summary.max_tokens)
         if spending is not None and spending.check(f"{writer.name}:{writer.model}", usage)[1]:
-            return "later"  # nobody is asked at the end
+            return "later"  # the user is not asked at the end
         return self.options.on_exit or ("later" if writer.name == "local" else "background")
 
     async def end(self) -> None:
-        """Seal the session with its summary; one that takes long is left to another process."""
+        """Seal the session with its summary. Leave one that takes long to another process."""
         if self.live.is_empty:
             await self.compaction.cancel()
             return
@@ -512,7 +513,7 @@ class Conversation:
         await run_to_completion(self.seal(seal, anyway=True))
         if detach is not None and self.live.is_saved:
             try:
-                with contextlib.suppress(errors.SessionLocked):  # another process makes it
+                with contextlib.suppress(errors.SessionLocked):  # another process is making it
                     detach(self.live.header.id)
             except OSError as error:
                 text = f"Can't start a process for the summary: {errors.os_reason(error)}."

@@ -1,4 +1,4 @@
-"""The type and the size in pixels of an image, from a file's bytes (pure). Nothing is decoded.
+"""Reads the type and the size in pixels of an image from its bytes, without decoding it (pure).
 https://www.w3.org/TR/png-3/ · https://www.w3.org/Graphics/JPEG/itu-t81.pdf (B.1) ·
 https://www.w3.org/Graphics/GIF/spec-gif89a.txt ·
 https://developers.google.com/speed/webp/docs/riff_container
@@ -20,7 +20,7 @@ _PNG_END = b"IEND\xaeB`\x82"
 
 
 def media_type(data: bytes) -> str:
-    """Return the media type of an image by its first bytes; empty when it is none."""
+    """Return the media type of an image by its first bytes, or "" if it is not an image."""
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
     return next((media for start, media in _STARTS.items() if data.startswith(start)), "")
@@ -37,7 +37,7 @@ def image_size(data: bytes) -> tuple[int, int]:
 
 
 def _png(data: bytes) -> tuple[int, int, bool]:
-    """Return the width, the height, and True when the end is there; so do the functions below."""
+    """Return width, height, and True if the end is there, as the functions below do."""
     width, height = unpack_from(">II", data, 16)
     return width, height, data[12:16] == b"IHDR" and _PNG_END in data[-64:]
 
@@ -48,7 +48,7 @@ def _jpeg(data: bytes) -> tuple[int, int, bool]:
         start, marker = unpack_from("BB", data, at)
         if start != 0xFF:
             return 0, 0, False
-        if marker == 0xFF:  # a marker may stand behind any number of these
+        if marker == 0xFF:  # any number of these may precede a marker
             at += 1
         elif 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):  # a frame
             height, width = unpack_from(">HH", data, at + 5)
@@ -60,7 +60,7 @@ def _jpeg(data: bytes) -> tuple[int, int, bool]:
 
 def _gif(data: bytes) -> tuple[int, int, bool]:
     width, height = unpack_from("<HH", data, 6)
-    return width, height, b"\x3b" in data[13:][-64:]  # some writers let zeros follow
+    return width, height, b"\x3b" in data[13:][-64:]  # some writers append zeros
 
 
 def _webp(data: bytes) -> tuple[int, int, bool]:

@@ -1,4 +1,4 @@
-"""The seal of a session that is left: with a prepared summary, a quick one, or none yet."""
+"""Makes the seal of a session that ends: with a prepared summary, a quick one, or none yet."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from chat_loop.conversation.conversation import Conversation
 
 SUMMARY_ON_RESUME = "It will be made when you resume the session."
-EXIT_SECONDS = 3.0  # how long an exit may wait for a summary that another process can make
-QUICK_TOKENS = 2_000  # of a conversation whose summary is tried in that time
+EXIT_SECONDS = 3.0  # the longest that an exit waits for a summary that another process can make
+QUICK_TOKENS = 2_000  # the largest conversation whose summary is tried in that time
 REST_TOKENS = 8_000  # the most tokens that a prepared summary may leave uncovered
 
 
 async def final_seal(conversation: Conversation, *, can_detach: bool) -> Seal | None:
-    """Return the seal of the exit; None when another process is to make the summary."""
+    """Return the seal for the exit, or None if another process must make the summary."""
     mode, compaction = conversation.on_exit, conversation.compaction
     thread, fresh = conversation.thread, conversation.thread.fresh
     answered = any(exchange.reply and exchange.reply.text.strip() for exchange in fresh)
@@ -53,7 +53,7 @@ async def final_seal(conversation: Conversation, *, can_detach: bool) -> Seal | 
 
 
 async def prepared_seal(conversation: Conversation, reason: SealReason) -> Seal | None:
-    """Return a seal with the prepared summary, if one covers all but a few exchanges."""
+    """Return a seal with the prepared summary if it covers nearly all exchanges, else None."""
     thread, compaction = conversation.thread, conversation.compaction
     ready = compaction.prepared(thread.fresh)
     rest = thread.fresh[len(ready.covered) :]
@@ -68,7 +68,7 @@ async def prepared_seal(conversation: Conversation, reason: SealReason) -> Seal 
 
 
 def free_seal(conversation: Conversation, reason: SealReason) -> Seal:
-    """Return a seal that costs nothing. An empty child passes on its parent's block."""
+    """Return a seal without calling a model. An empty child passes on its parent's block."""
     at, thread = conversation.sessions.now(), conversation.thread
     costs = bool(thread.fresh) and conversation.options.use_ai_summary
     if costs or not (thread.fresh or thread.inherited or thread.pins):

@@ -1,4 +1,4 @@
-"""The files that a text names, `@path` or `@"path with blanks"`, and the completions of a path."""
+"""Finds the files that a text names, `@path` or `@"path with spaces"`, and completes paths."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from itertools import islice
 
 from msgspec import Struct
 
-MAX_PATH = 1_000  # characters: a longer word is no path
+MAX_PATH = 1_000  # characters; a longer word is not a path
 MAX_COMPLETIONS = 200
-MAX_ENTRIES = 20_000  # entries of a folder that are looked at for completions
-_OPENERS = "([{<\"'“„«‘"  # signs that may stand before the `@`, beside a blank
-_CLOSERS = ".,;:!?)]}>\"'”“»’…"  # signs that may follow a path without belonging to it
+MAX_ENTRIES = 20_000  # entries of a folder that a completion examines
+_OPENERS = "([{<\"'“„«‘"  # characters that may precede the `@`, besides a space
+_CLOSERS = ".,;:!?)]}>\"'”“»’…"  # characters that may follow a path without belonging to it
 _MENTION = re.compile(rf'(?:^|(?<=[\s{re.escape(_OPENERS)}]))@(?:"([^"\n]+)"|(\S+))')
 _TYPED = re.compile(rf'(?:^|[\s{re.escape(_OPENERS)}])@("(?=[^"\n]*$)|(?=[^\s"]*$))(.*)$')
 """A mention that is being typed: an open quote, and the path so far."""
@@ -22,25 +22,25 @@ _FENCED = re.compile(
 )
 _CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 _LINES = re.compile(r":\d{1,9}(?:[-:]\d{1,9})?$")
-"""Lines of a file, as compilers name them: `main.py:12`."""
+"""The line numbers after a file name, as compilers write them: `main.py:12`."""
 _ENDING = re.compile(r"\.([A-Za-z0-9]{1,8})(?![A-Za-z0-9.])")
 _FILE_ENDINGS = """
 bash bat bmp c cc cfg conf cpp cs css csv diff doc docx env gif go gz h hpp html ini ipynb java
 jpeg jpg js json jsonl jsx kt log lua md mjs odt patch pdf php pl png ppt pptx ps1 py r rb
 rs rst scala sh sql svg swift tar tex toml ts tsv tsx txt vue webp xls xlsx xml yaml yml zip zsh
 """
-"""Endings of names that are meant as files; `@app.route` is not."""
+"""File extensions by which a word is recognized as a file. `@app.route` has none of them."""
 
 
 class Mention(Struct, frozen=True):
-    """A file that may be meant. `names` are the paths to look for, the first that exists counts."""
+    """A possible file. `names` are the paths to try, and the first one that exists is used."""
 
     names: tuple[str, ...]
     quoted: bool = False
 
     @property
     def is_path(self) -> bool:
-        """True when it can only be meant as a path, by its form."""
+        """True if, judging by its form, it can only be a path."""
         name = self.names[-1]
         if self.quoted or name.startswith(("/", "./", "../", "~/")):
             return True
@@ -49,14 +49,14 @@ class Mention(Struct, frozen=True):
 
 
 def mentions(text: str) -> tuple[Mention, ...]:
-    """Return all mentions of a query, each once."""
+    """Return all mentions in a query, without duplicates."""
     unique: dict[Mention, None] = {}
     prose = _CODE.sub(" ", _FENCED.sub("", text)) if "@" in text else ""
     for quoted, word in _MENTION.findall(prose):
         if quoted:
             unique[Mention((quoted,), quoted=True)] = None
         elif len(word) <= MAX_PATH and (bare := word.rstrip(_CLOSERS)).lstrip(_CLOSERS):
-            # the word as it stands, and without what may only follow a path
+            # the word as typed, then without the characters that may follow a path
             ends = range(len(word), max(len(bare), len(word) - 8), -1)
             names = (*(word[:end] for end in ends), bare, _LINES.sub("", bare))
             unique[Mention(tuple(dict.fromkeys(names)))] = None
@@ -64,7 +64,7 @@ def mentions(text: str) -> tuple[Mention, ...]:
 
 
 def completions(before: str) -> Iterator[tuple[str, int]]:
-    """Yield the completions of the text before the cursor: a new text, how much it replaces."""
+    """Yield completions of the text before the cursor: a new text and the length it replaces."""
     typed = _TYPED.search(before[-2 * MAX_PATH :])
     if typed is None:
         return

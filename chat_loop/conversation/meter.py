@@ -1,4 +1,4 @@
-"""ContextMeter: what the next request contains, and how many tokens that is."""
+"""ContextMeter: builds the messages of the next request, and counts its tokens."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 class ContextMeter:
-    """Fits the thread of a conversation into its model's window, and counts its tokens."""
+    """Fits a conversation's thread into its model's window, and counts its tokens."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
         self._count = conversation.count
-        self._ratio = 1.0  # the server's tokens for one of ours, by the last report
-        self._reported_fixed = 0  # our count of prompt, memory and tools in the last report
+        self._ratio = 1.0  # the server's token count divided by ours, by the last report
+        self._reported_fixed = 0  # our count of prompt, memory and tools at the last report
         self._budget: tuple[tuple[object, ...], Budget] | None = None
         self._tools: tuple[tuple[ToolSpec, ...], int] = ((), 0)
         self._truncation_shown = False
@@ -39,10 +39,10 @@ class ContextMeter:
         self._reported_fixed = self._fixed_size()
 
     def budget(self) -> Budget:
-        """Return the tokens of the next request without a query: the number shown everywhere."""
+        """Return the tokens of the next request without a query, the number shown everywhere."""
         conversation, session = self._conversation, self._conversation.session
         agent, window = conversation.agent, conversation.agent.provider.window
-        encoding = self._count("0123456789")  # another number once the encoding is loaded
+        encoding = self._count("0123456789")  # changes once the encoding is loaded
         length, limits = len(session.entries), conversation.options.limits
         restored = session.restoration
         state = (session.header.id, length, restored, agent, window, limits, encoding)
@@ -54,7 +54,7 @@ class ContextMeter:
         return self._budget[1]
 
     def weights(self) -> dict[str, int]:
-        """Return the estimated tokens of the parts of the next request."""
+        """Return the estimated tokens of each part of the next request."""
         agent, thread = self._conversation.agent, self._as_sent(self._conversation.thread)
         pieces = messages.pieces(thread, tools=agent.provider.calls_tools)
         tools = self._tools_size()
@@ -67,7 +67,7 @@ class ContextMeter:
         agent, count, window = self._conversation.agent, self._count, self._conversation.window
         reported, weights = self._reported(), self.weights()
         estimate = sum(weights.values())
-        if reported is not None and estimate >= 1_000:  # below, what the wire adds weighs more
+        if reported is not None and estimate >= 1_000:  # below, the wire's overhead distorts it
             self._ratio = min(2.0, max(0.5, reported / estimate))
         size = weights[SYSTEM] + weights[MEMORY]
         if agent.provider.calls_tools:
@@ -93,7 +93,7 @@ class ContextMeter:
         return await asyncio.to_thread(sum, sizes)
 
     def left_out(self) -> int:
-        """Return how many exchanges the limits leave out of the next request."""
+        """Return the number of exchanges that the limits leave out of the next request."""
         thread = self._conversation.thread
         return len(thread.exchanges) - len(self._as_sent(thread).exchanges)
 
@@ -117,7 +117,7 @@ class ContextMeter:
         if isinstance(conversation.session.entries[-1], records.ArchiveContext):
             room += budget.recall_room(conversation.window)
         used = self.budget().used
-        if used > room:  # by our own count too: a server may count too much
+        if used > room:  # check our own count as well: a server may count too much
             used = min(used, sum(self.weights().values()))
         if used > room:
             text = f"Not sent: the request would hold {used:,} tokens, and the window of "
@@ -127,7 +127,7 @@ class ContextMeter:
         return self.messages()
 
     def _reported(self) -> int | None:
-        """Return the next request's tokens by the last report; None when all is to be estimated."""
+        """Return the next request's tokens based on the last report; None if no report applies."""
         if not self._conversation.options.limits.enabled and self.left_out():
             return None
         used = budget.reported(self._conversation.live.session, self._count)
@@ -137,7 +137,7 @@ class ContextMeter:
         return self._count(self._conversation.agent.system) + self._tools_size()
 
     def _tools_size(self, specs: tuple[ToolSpec, ...] | None = None) -> int:
-        """Return the tokens of tools; None: of those that the model is told of now."""
+        """Return the tokens of `specs`, by default those of the tools that the model has now."""
         agent = self._conversation.agent
         if specs is None:
             specs = tuple(tool.spec for tool in agent.tools) if agent.calls_tools else ()
@@ -146,7 +146,7 @@ class ContextMeter:
         return self._tools[1]
 
     def _as_sent(self, thread: Thread) -> Thread:
-        """Return a thread with a block that fits, and its newest exchanges if a limit truncates."""
+        """Return a thread as sent: with a block that fits, and only the exchanges within limits."""
         limits, session = self._conversation.options.limits, thread.session
         entries = session.entries
         if not limits.enabled and (limits.max_messages or limits.max_tokens):

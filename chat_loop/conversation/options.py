@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 AT_START = frozenset(
     f"auto_compact.{name}" for name in ("summary_provider", "summary_model", "show_summary_markers")
 )
-"""The settings of the compaction that are read when a chat starts."""
+"""The settings of the compaction that are only read when a chat starts."""
 KEPT = frozenset(f"auto_compact.{name}" for name in AutoCompactConfig.__struct_fields__) - AT_START
 """The settings that a session can keep."""
-FEEDBACK = "summary"  # the setting of a session with the user's judgment of its first summary
+FEEDBACK = "summary"  # the session's setting with the user's comment on its first summary
 
 
 class Options(Struct, frozen=True, kw_only=True):
@@ -46,7 +46,7 @@ class Options(Struct, frozen=True, kw_only=True):
     config: Config = Config()
 
     def with_settings(self, settings: Mapping[str, str]) -> Options:
-        """Return the options with the settings that a session keeps, as far as they are valid."""
+        """Return the options with the settings that a session keeps, ignoring invalid ones."""
         config = self.config
         for name in KEPT & settings.keys():
             section, _, key = name.partition(".")
@@ -60,7 +60,7 @@ class Options(Struct, frozen=True, kw_only=True):
 def options_of(
     config: Config, summarizer: Provider | None, semantic: SemanticIndex | None = None
 ) -> Options:
-    """Return the conversation's part of the config."""
+    """Return the options that the config sets for a conversation."""
     auto, context, on_exit = config.auto_compact, config.context, config.summary.on_exit
     if isinstance(on_exit, bool):
         on_exit = "background" if on_exit else "later"

@@ -1,4 +1,4 @@
-"""The process that reads a PDF: a hostile one can neither hold up the chat nor fill the memory."""
+"""The process that reads a PDF. A hostile file can neither block the chat nor fill the memory."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from io import BytesIO
 from pypdf import PdfReader
 from pypdf.errors import PyPdfError
 
-MAX_TEXT = 1_000_000  # characters; the pages behind them are left out
-SECONDS = 15.0  # pages that are not read by then are left out; the last one may take as long again
+MAX_TEXT = 1_000_000  # characters; the pages after them are left out
+SECONDS = 15.0  # pages not read by then are left out; the last page may take as long again
 MAX_MEMORY = 1 << 30
 DAMAGES = (PyPdfError, LookupError, ValueError, TypeError, AttributeError, RuntimeError)
 """The exceptions of pypdf for a page that it cannot read."""
 
 
 def main() -> None:
-    """Write the text of standard input's PDF, each page behind `[page 1 of 9]`; fail without."""
+    """Write the text of the PDF on standard input, with page headings. Exit with 1 without text."""
     started = time.monotonic()
     logging.disable()  # a hostile file would fill standard error
     resource.setrlimit(resource.RLIMIT_CPU, (2 * int(SECONDS), 2 * int(SECONDS)))

@@ -23,18 +23,18 @@ from chat_loop.sessions.images import MAX_IMAGE
 from chat_loop.sessions.records import EPOCH, Attachment
 from chat_loop.values import attached_text, size_text
 
-MAX_FILES = 20  # of a query
-MAX_TEXT = 4 << 20  # bytes; the window sets a limit of its own
+MAX_FILES = 20  # per query
+MAX_TEXT = 4 << 20  # bytes; the window sets another limit
 MAX_PDF = 32 << 20
 PDF = "application/pdf"
-PDF_SECONDS = 30.0  # a longer PDF is cut after half of it; this stops one page that takes forever
-MAX_LISTED = 1_000  # files of a folder
-MAX_SIDE = 8_000  # pixels of an image in either direction, as Anthropic's wire takes them
+PDF_SECONDS = 30.0  # pdf_child stops after half of it; this stops a single endless page
+MAX_LISTED = 1_000  # files per folder
+MAX_SIDE = 8_000  # pixels of an image in either direction, which is Anthropic's limit
 AS_TEXT = "To send it as text, put a backslash before the @."
 
 
 class QueryFile(Struct, frozen=True):
-    """A file of a query. `data` is a new image's; `secret`: its text seems to hold a key."""
+    """A file of a query. Only an image has `data`. `secret` means its text may contain a key."""
 
     attachment: Attachment
     data: bytes = b""
@@ -76,7 +76,7 @@ def read_files(text: str) -> tuple[QueryFile, ...]:
 
 
 def read(name: str, path: Path, directory: Path) -> QueryFile:
-    """Read one file. Raises UsageError if it is unusable, or a link out of this folder."""
+    """Read one file. Raises UsageError if it is unusable, or a link that leaves `directory`."""
     real = Path(os.path.realpath(path))
     if path.is_relative_to(directory) and not real.is_relative_to(os.path.realpath(directory)):
         hint = f"To send that file, name it: @{real}"
@@ -111,7 +111,7 @@ def read(name: str, path: Path, directory: Path) -> QueryFile:
 
 
 def _listing(name: str, folder: Path) -> str:
-    """Return the paths of the files in a folder and its subfolders, from the folder."""
+    """Return the paths of the files in a folder and its subfolders, relative to the folder."""
     files = (encode_line(path.relative_to(folder).as_posix()) for path in walk_files(folder))
     paths = list(islice(files, MAX_LISTED + 1)) or ["(none)"]
     paths[MAX_LISTED:] = [f"[cut: the first {MAX_LISTED:,}]"] if paths[MAX_LISTED:] else []
@@ -119,7 +119,7 @@ def _listing(name: str, folder: Path) -> str:
 
 
 def _pdf_text(name: str, data: bytes) -> str:
-    """Return the text of a PDF, read by a process of its own. Raises UsageError."""
+    """Return the text of a PDF, read in a separate process. Raises UsageError."""
     if util.find_spec("pypdf") is None:
         raise UsageError(f"{name} is a PDF: reading it needs pypdf.", install_hint("pdf"))
     command = [sys.executable, "-P", "-m", "chat_loop.conversation.pdf_child"]
@@ -134,7 +134,7 @@ def _pdf_text(name: str, data: bytes) -> str:
 
 
 def _decode(name: str, data: bytes) -> str:
-    """Decode a text file. Raises UsageError when it is no text."""
+    """Decode a text file. Raises UsageError if it is empty or not text."""
     if not data.strip():
         raise UsageError(f"{name} is empty.", AS_TEXT)
     wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))

@@ -26,9 +26,9 @@ from chat_loop.values import Usage
 
 
 class ChildPlanner:
-    """Plans children of stored sessions; when `quick`, it asks no model and writes nothing.
+    """Plans children of stored sessions. If `quick`, it asks no model and writes nothing.
 
-    A missing summary is not waited for: the child begins with an extract of what is `extracted`.
+    If a summary is missing, the child begins at once with an extract, made of `extracted`.
     """
 
     def __init__(self, conversation: Conversation, *, quick: bool = False) -> None:
@@ -37,13 +37,13 @@ class ChildPlanner:
         self._quick = quick
         self._covers_all = False
         self._summaries = conversation.compaction.summaries
-        self.model_failed = False  # at a summary: it is not asked to acknowledge one either
+        self.model_failed = False  # at a summary, so it is not asked to acknowledge one either
         self.extracted: tuple[LoadedSession, Thread] | None = None
 
     async def resume(
         self, loaded: LoadedSession, *, last: int = 0, whole: bool = False
     ) -> ChildPlan:
-        """Continue from a summary and `last` exchanges, or the `whole`. Raises SessionError."""
+        """Continue from a summary and `last` exchanges, or all if `whole`. Raises SessionError."""
         session, header, conversation = loaded.session, loaded.session.header, self._conversation
         _check_resumable(session, conversation.fallback_text)
         thread, full_tokens, full_cost = self._thread(loaded), 0, None
@@ -56,7 +56,7 @@ class ChildPlanner:
         totals, parent = session.totals, session.restoration
         if totals.queries or parent is None:
             queries, tokens = totals.queries, totals.combined
-        else:  # it has its parent's words only
+        else:  # it only has its parent's words
             queries, tokens = parent.queries, parent.tokens
         conversation.show(
             SessionFound(
@@ -72,13 +72,13 @@ class ChildPlanner:
         )
         is_missing = _stored_summary(session) is None
         if is_missing and not self._quick:
-            self._quick = True  # nobody waits for a summary
+            self._quick = True  # the user does not wait for a summary
             self._warn_if_locked(session)
-        # A fork in which nothing was said yet: its words are what it is.
+        # A fork in which nothing was said yet consists only of carried words.
         whole = whole or (session.seal is None and bool(thread.carried) and not session.exchanges)
-        if is_missing:  # no model tells of the last ones
+        if is_missing:  # no summary tells the model of the last ones
             last = max(last, conversation.options.limits.preserve_recent // 2)
-            # an extract would only repeat a short one
+            # an extract would only repeat a short session
             whole = whole or bool(full_tokens and 0 < len(thread.exchanges) <= last)
         if whole:
             plan = await self._whole(loaded, thread)
@@ -92,7 +92,7 @@ class ChildPlanner:
         return plan
 
     def _warn_if_locked(self, session: Session) -> None:
-        """Warn when another process has the session open, or still makes its summary."""
+        """Warn when another process has the session open, or is still making its summary."""
         try:
             with suppress(OSError):
                 self._sessions.lock_summary(session.header.id).close()
@@ -101,8 +101,8 @@ class ChildPlanner:
             self._conversation.show(Warned(error.message, hint))
 
     def summarize_extracted(self) -> bool:
-        """Begin the summary that the resumed session lacks in the background: the child gets it if
-        it comes in time, and the session's file in any case. Return False when none is begun.
+        """Begin the resumed session's missing summary in the background. It goes into the session's
+        file and, if it arrives in time, into the child. Return False if no summary is begun.
         """
         conversation = self._conversation
         can_keep = conversation.options.use_ai_summary and self._sessions.saves
@@ -135,7 +135,7 @@ class ChildPlanner:
         return replace(plan, parent=session, until=f"{session.depth}.{number}")
 
     async def uncompact(self) -> ChildPlan:
-        """Continue with the words before the last compaction and those since. Raises UsageError."""
+        """Continue with all words from before and after the last compaction. Raises UsageError."""
         conversation = self._conversation
         live, path = conversation.session, conversation.live.path
         loaded, own, until = self._compacted()
@@ -145,7 +145,7 @@ class ChildPlanner:
             return replace(plan, parent=replace(plan.parent, header=header), until=until)
         parent, until = live, ""
         if conversation.live.is_empty:
-            # it has no file: the child is one of what it would have gone on from
+            # it has no file yet, so the child continues its parent instead
             stored = self._sessions.load(self._sessions.session_file(live.header.parent))
             parent, path = stored.session, stored.path
             until = live.restoration.until if live.restoration is not None else ""
@@ -153,8 +153,8 @@ class ChildPlanner:
         return replace(plan, parent=parent, path=path, until=until, pins=pins)
 
     def _compacted(self) -> tuple[LoadedSession, tuple[Exchange, ...], str]:
-        """Return the nearest ancestor with words that the context lacks, what was said after it,
-        and the reference at which its child forks, if it does. Raises UsageError without one.
+        """Return the nearest ancestor with exchanges that the context lacks, the exchanges after
+        it, and the reference at which its child forks, if any. Raises UsageError if there is none.
         """
         session, in_context = self._conversation.session, self._conversation.context_refs()
         chain = read_chain(self._sessions, session)
@@ -177,7 +177,7 @@ class ChildPlanner:
     async def _whole(
         self, loaded: LoadedSession, thread: Thread, after: Sequence[Exchange] = ()
     ) -> ChildPlan:
-        """Continue with a thread's exchanges and those `after` it, as far as they fit."""
+        """Continue with a thread's exchanges and those `after` it. Summarize what does not fit."""
         words = (*thread.exchanges, *after)
         if not words and thread.inherited is None:
             _check_resumable(Session(header=loaded.session.header))
@@ -188,7 +188,7 @@ class ChildPlanner:
     async def _summarized(
         self, loaded: LoadedSession, thread: Thread, last: int, after: Sequence[Exchange] = ()
     ) -> ChildPlan:
-        """Continue from a session's summary and the `last` of its exchanges and those `after`."""
+        """Continue from a session's summary and its `last` exchanges, counting those `after` it."""
         words = (*thread.exchanges, *after)
         summary, uncovered = await self._summary_of(loaded, thread)
         number = max(min(last, len(words)), len(uncovered) + len(after))
@@ -208,9 +208,9 @@ class ChildPlanner:
         )
 
     def _fitting(self, words: Sequence[Exchange], summary: Summary) -> tuple[Exchange, ...]:
-        """Return the newest of `words` that stay below the trigger beside a block."""
+        """Return the newest of `words` that, together with a block, stay below the trigger."""
         conversation, count = self._conversation, self._conversation.count
-        # with the sentence that introduces them
+        # including the sentence that introduces them
         around = conversation.meter.child_size(summary_block.render(summary), words[-1:])
         free, start = conversation.trigger - around, len(words)
         free += sum(budget.exchange_size(word, count, tools=False) for word in words[-1:])
@@ -224,17 +224,17 @@ class ChildPlanner:
     async def _summary_of(
         self, loaded: LoadedSession, thread: Thread, *, remake: bool = False
     ) -> tuple[Summary, tuple[Exchange, ...]]:
-        """Return a session's block, made now if missing or `remake`, and what it does not cover."""
+        """Return a session's block (made now if missing or `remake`) and what it does not cover."""
         session, show = loaded.session, self._conversation.show
         options = self._conversation.options_of(session)
-        # a summary that covers a part of its session is made anew, which asks a model
+        # a summary that covers only part of its session is made again, which asks a model
         covers_all = self._covers_all or (options.compact_on_resume and not self._quick)
         stored, covers = _stored_summary(session), session.seal.covers if session.seal else None
         if stored is not None and not remake and (covers is None or not covers_all):
             last = ALL if covers is None else covers
             rest = (said for said in session.exchanges if said.query.number > last)
             return stored, tuple(exchange for exchange in rest if not exchange.failed)
-        if loaded.is_partial:  # it was read from its ends, and the middle is needed
+        if loaded.is_partial:  # only its ends were read, and the middle is needed
             loaded = self._sessions.load(loaded.path)
             thread = self._thread(loaded)
         outcome = Outcome()
@@ -251,7 +251,7 @@ class ChildPlanner:
                 is_final = False
         if thread.fresh and self._quick:
             self.extracted = loaded, thread
-        # Ctrl-C does not wait for the words of a large session, nor does an exit
+        # neither Ctrl-C nor an exit waits for a large session to be read
         covering = await in_thread(lambda: self._summaries.cover(thread, outcome))
         if covering.error is not None:
             raise covering.error
@@ -296,8 +296,8 @@ class ChildPlanner:
         return thread
 
     async def merge(self, first: LoadedSession, second: LoadedSession) -> tuple[ChildPlan, bool]:
-        """Continue from two branches; missing summaries are written. Return the plan, and whether
-        they have a session in common. Raises UsageError and SessionError.
+        """Continue from two branches, and write missing summaries. Return the plan, and True if the
+        branches have a session in common. Raises UsageError and SessionError.
         """
         if first.session.header.id == second.session.header.id:
             hint = "merge takes two sessions; /tree shows the branches of this one."
@@ -312,7 +312,7 @@ class ChildPlanner:
         common_id, fork = (common.header.id, common.depth) if common is not None else ("", 0)
         branches = [(first, _last_shared_query(chains[0], common_id))]
         branches.append((second, _last_shared_query(chains[1], common_id)))
-        # first the one that has more of their common session
+        # the branch with more of their common session comes first
         branches.sort(key=lambda pair: (pair[0].session.header.id != common_id, -pair[1]))
         (first, _), (second, shared) = branches
         session, depth = first.session, first.session.depth
@@ -344,7 +344,7 @@ class ChildPlanner:
 
 
 def _last_shared_query(chain: Sequence[Session], common: str) -> float:
-    """Return the last query of the `common` session that a branch has; infinite for all of them."""
+    """Return the last query of the `common` session in a branch, or infinity if it has all."""
     children = [session for session in chain if common and session.header.parent == common]
     untils = (child.restoration.until for child in children if child.restoration is not None)
     return max((place(until)[1] or float("inf") for until in untils), default=float("inf"))
@@ -367,7 +367,7 @@ def fork_stored(sessions: SessionManager, loaded: LoadedSession, number: int) ->
 
 
 def _in_words(loaded: LoadedSession, thread: Thread, after: Sequence[Exchange] = ()) -> ChildPlan:
-    """Plan a child with all words of a thread, and those `after` it."""
+    """Plan a child with all exchanges of a thread and those `after` it, verbatim."""
     return ChildPlan(
         parent=loaded.session,
         path=loaded.path,
@@ -379,7 +379,7 @@ def _in_words(loaded: LoadedSession, thread: Thread, after: Sequence[Exchange] =
 
 
 def thread_of(sessions: SessionManager, session: Session) -> tuple[Thread, str]:
-    """Return a session as its model saw it, and a sentence about what is missing."""
+    """Return a session as its model saw it, and a sentence about what is missing, if anything."""
     restoration, child = session.restoration, session
     if restoration is None or not restoration.verbatim_from:
         return Thread(session), ""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class SummaryWriter:
-    """Writes summaries, with what the compaction has ready of them."""
+    """Writes summaries, using those that the compaction has prepared."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
@@ -40,7 +40,7 @@ class SummaryWriter:
         fallback: str = "",
         **options: Any,
     ) -> Outcome:
-        """Have the model summarize `span`; `fallback` says what comes of a failure."""
+        """Have the model summarize `span`. `fallback` tells the user what happens if that fails."""
         compaction = self._conversation.compaction
         outcome = Outcome() if focus else compaction.prepared(span)
         await compaction.cancel()
@@ -68,7 +68,7 @@ class SummaryWriter:
         quiet: bool = False,
         **more: Any,
     ) -> Outcome:
-        """Ask the models for the narrative of `span`; when `quiet`, show nothing of it."""
+        """Ask the models for the narrative of `span`. If `quiet`, show no progress."""
         conversation, own = self._conversation, self._conversation.agent.provider
         first = conversation.options.summarizer
         routes = (own,) if first is None else (first, own)
@@ -78,7 +78,7 @@ class SummaryWriter:
         options = replace(conversation.options.summary, limits=limits, **more)
         if feedback := thread.session.settings.get(FEEDBACK):
             focus = f"{focus} (said of the last summary: {feedback})".strip()
-        if any(provider.first_event_seconds >= 600 for provider in routes):  # on this machine
+        if any(provider.first_event_seconds >= 600 for provider in routes):  # it runs locally
             options = replace(options, limit=max(options.limit, 600.0))
         show: Callable[[Event], None] = (lambda event: None) if quiet else conversation.show
         parent, count = thread.inherited, conversation.count
@@ -87,7 +87,7 @@ class SummaryWriter:
         )
 
     def read_ahead(self, thread: Thread) -> None:
-        """Read what the block of a thread is made of, so that a compaction finds it read."""
+        """Parse the sources of a thread's block in advance, to make the next compaction faster."""
         ledger.read_ahead(thread.inherited, thread.fresh)
 
     join = staticmethod(summary.join_outcomes)
@@ -103,7 +103,7 @@ class SummaryWriter:
         span: Sequence[Exchange],
         tail: Sequence[Exchange] = (),
     ) -> ledger.LedgerBlock:
-        """Return the block of `span`: of its rest behind the narrative, extracted topics."""
+        """Return the block of `span`. Exchanges that the narrative does not cover become topics."""
         parent, pins = thread.inherited, thread.pins
         if not span:  # nothing new was said: the parent's block is passed on
             return ledger.LedgerBlock(replace(parent or Summary(), pinned=pins))
@@ -125,7 +125,7 @@ class SummaryWriter:
         *,
         acknowledge: bool = False,
     ) -> Draft:
-        """Put a plan and the model's outcome together; the block is shortened until it fits."""
+        """Combine a plan and the model's outcome into a draft. Shorten the block until it fits."""
         conversation, count = self._conversation, self._conversation.count
         room = budget.room(conversation.window)
 

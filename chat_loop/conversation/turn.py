@@ -19,8 +19,8 @@ from chat_loop.values import Message, StopReason, ToolCall, Usage
 
 
 class Turn:
-    """The records of one turn, written as its events come. `number` is the query's; 0 is the
-    acknowledgment's, which gets no tools. `estimate(text)` is the usage of a step without a report.
+    """Writes the records of one turn as its events arrive. `number` is that of the query, or 0 for
+    the acknowledgment, which gets no tools. `estimate(text)` is the usage of an unreported step.
     """
 
     def __init__(
@@ -40,8 +40,8 @@ class Turn:
         self._started = self._step_started = self._clock()
         live.begin_reply(number, at)
         self._streams = True  # False while tools run, and at the end
-        self._calls: list[ToolCall] = []  # those of the step that streams
-        self._running: list[str] = []  # the ids of the calls that run
+        self._calls: list[ToolCall] = []  # those of the current step
+        self._running: list[str] = []  # the ids of the running calls
         self._steps: list[Reply] = []
         self._complete = self._answered = False
 
@@ -51,7 +51,7 @@ class Turn:
         show: Callable[[Event], None],
         max_tokens: int | None = None,
     ) -> Reply:
-        """Ask, save each step as it arrives, and return one reply. Raises what the agent raises."""
+        """Ask, save each step as it arrives, and return the joined reply. Raises as `Agent.run`."""
         stop: StopReason = "error"
         rejected = False
         try:
@@ -76,7 +76,7 @@ class Turn:
         return reply
 
     def _take(self, event: Event) -> None:
-        """Write an event of the agent to the file."""
+        """Write an event from the agent to the file."""
         match event:
             case TextDelta(text):
                 self._answered = self._answered or bool(text.strip())
@@ -94,7 +94,7 @@ class Turn:
                     self._live.add(Change(number=self._number, at=self._now(), **asdict(change)))
 
     def _close(self, stop: StopReason, *, rejected: bool) -> Reply:
-        """Close open records, with `stop` unless the reply is complete, and return one reply."""
+        """Close open records, with `stop` unless the reply is complete. Return the joined reply."""
         if not self._complete:
             for identity in tuple(self._running):
                 self._end_call(identity, INTERRUPTED, failed=True)

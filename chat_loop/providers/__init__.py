@@ -1,4 +1,4 @@
-"""Providers: adapters from one wire protocol each to the one stream of events."""
+"""Providers: each one adapts a wire protocol to the common stream of events."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chat_loop.values import Request, Window
 
 
 class Provider(Protocol):
-    """A model that can be asked, and its defaults. Raises `ProviderError`s only."""
+    """A model that can be asked, and its defaults. Raises only `ProviderError`s."""
 
     name: str  # with the model, a reference such as `anthropic:claude-opus-4-6`
     model: str

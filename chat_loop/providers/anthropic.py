@@ -61,13 +61,13 @@ class AnthropicProvider(wire.WireProvider):
             for tool in request.tools
         ]
         system: object = wire.replace_surrogates(request.system)
-        if request.grammar is None:  # a summary is asked for once
+        if request.grammar is None:  # a summary is requested only once
             messages = with_breakpoints(messages)
             if request.system.strip():
                 system = ending_in_breakpoint(system)
             elif tools:
                 tools[-1]["cache_control"] = {"type": "ephemeral"}
-        # at most what the model writes and the window has left
+        # at most what the model can write and the window has left
         window = self.window.tokens
         left = window - 2 * estimate("".join(request.texts))
         ceiling = min(self.reply_tokens or MIN_REPLY, max(min(MIN_REPLY, window // 5), left))
@@ -135,9 +135,9 @@ def content_of(message: Message) -> str | list[dict[str, object]]:
 
 
 def with_breakpoints(messages: Sequence[Mapping[str, object]]) -> list[Mapping[str, object]]:
-    """Return the messages with at most three of the four breakpoints that the wire takes: after the
-    system prompt, and after the two newest messages of the user. The older of these is where the
-    last request ended (https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching).
+    """Return the messages with at most three of the four breakpoints that the wire allows: after
+    the system prompt, and after the two newest messages of the user. The older one is where the
+    previous request ended (https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching).
     """
     numbers = [number for number, message in enumerate(messages) if message["role"] == "user"][-2:]
     return [
@@ -149,7 +149,7 @@ def with_breakpoints(messages: Sequence[Mapping[str, object]]) -> list[Mapping[s
 
 
 def ending_in_breakpoint(content: Any) -> Any:
-    """Return a content with a breakpoint on its last block, unless that block is blank."""
+    """Return `content` with a breakpoint on its last block, unless that block is blank."""
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
     if not blocks or (blocks[-1]["type"] == "text" and not blocks[-1]["text"].strip()):
         return content
@@ -157,7 +157,7 @@ def ending_in_breakpoint(content: Any) -> Any:
 
 
 def usage_of(counts: object, before: Usage | None) -> Usage | None:
-    """Return cumulative counts as `Usage`; `input_tokens` leaves out the cache's."""
+    """Return cumulative counts as `Usage`. Their `input_tokens` exclude those of the cache."""
     if not isinstance(counts, Mapping):
         return before
     before = before or Usage()

@@ -22,7 +22,7 @@ BEARER = "AWS_BEARER_TOKEN_BEDROCK"
 
 
 class BedrockProvider(AnthropicProvider):
-    """Claude models on Bedrock. The model is its id, or that of an inference profile."""
+    """Claude models on Bedrock. `model` is its id, or that of an inference profile."""
 
     def _connect(self) -> Any:
         region = check_access(self.entry, os.environ, ask_machine=True)
@@ -40,12 +40,12 @@ class BedrockProvider(AnthropicProvider):
         self._sdk_headers = dict.fromkeys(
             headers_named_in("ANTHROPIC_CUSTOM_HEADERS"), anthropic.omit
         )
-        # a session that has expired; credentials that have gone
+        # an expired session; credentials that are no longer there
         self._credentials_errors = (BotoCoreError, RuntimeError)
         return anthropic, client, anthropic.AnthropicError
 
     def _encode(self, body: object) -> dict[str, object]:
-        """Return the body as it is: the SDK moves parts of it to other places, and signs it."""
+        """Return the body unencoded, because the SDK moves parts of it elsewhere and signs it."""
         return {"body": body}
 
     def _batches(self, stream: Any, reply: Reply) -> AsyncGenerator[Iterable[Mapping[str, object]]]:
@@ -55,7 +55,7 @@ class BedrockProvider(AnthropicProvider):
         from botocore.eventstream import ParserError
         from botocore.parsers import ResponseParserError
 
-        # frames that the decoder takes on trust
+        # raised by malformed frames, which the decoder does not check
         trusted = (struct.error, LookupError, TypeError, AttributeError)
         try:
             async for event in stream:
@@ -70,7 +70,7 @@ class BedrockProvider(AnthropicProvider):
 
 
 def check_access(entry: Entry, environment: Mapping[str, str], *, ask_machine: bool = False) -> str:
-    """Return the region, or raise what is missing; `ask_machine` for a role over the network."""
+    """Return the region, or raise if access is missing. With `ask_machine`, ask AWS for a role."""
     if find_spec("boto3") is None:
         what = "The package boto3 is missing, which signs requests to AWS."
         raise NoProvider(what, install_hint("bedrock"))

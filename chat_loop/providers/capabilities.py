@@ -1,4 +1,4 @@
-"""The capabilities of models as servers tell them: window and reply size in tokens, and images."""
+"""The capabilities of models, from servers: window and reply size in tokens, and images."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import msgspec
 
 from chat_loop.values import Window
 
-UNKNOWN_TOKENS = 128_000  # the window that is guessed for a model of no family
-LARGEST_COUNT = 1_000_000_000  # tokens; a larger number counts as none
+UNKNOWN_TOKENS = 128_000  # the guessed window of a model of no known family
+LARGEST_COUNT = 1_000_000_000  # tokens; a larger number counts as 0
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """The capabilities of a model by one source; 0 and None where it says nothing."""
+    """The capabilities of a model from one source. Unknown ones are 0 or None."""
 
     window: int = 0
     reply: int = 0
     images: bool | None = None
 
     def with_fallback(self, other: Capabilities) -> Capabilities:
-        """Return these, and those of `other` where these say nothing."""
+        """Return these, with those of `other` where these are unknown."""
         return Capabilities(
             window=self.window or other.window,
             reply=self.reply or other.reply,
@@ -34,12 +34,12 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
 FAMILIES = msgspec.json.decode(
     Path(__file__).with_name("families.json").read_bytes(), type=dict[str, tuple[int, int, bool]]
 )
-"""Prefix of a model's name -> window, reply, images of the smallest of the family."""
+"""Prefix of a model's name -> window, reply, images of the family's smallest model."""
 _IMAGES_IN_NAME = re.compile(r"vision|-?vl\b|llava|pixtral|moondream|minicpm-v|smolvlm|internvl")
 
 
 def bare_name(model: str) -> str:
-    """Return `gpt-4o` of `openai/GPT-4o`, `claude-opus-4-6` of Bedrock's name for it."""
+    """Return `gpt-4o` for `openai/GPT-4o`, and `claude-opus-4-6` for Bedrock's name of it."""
     name = model.rpartition("/")[2].lower()
     vendor, separator, bedrock = name.rpartition("anthropic.")
     if not separator or vendor.count(".") > 1:
@@ -62,67 +62,67 @@ def guess_capabilities(model: str) -> Capabilities:
 
 
 def window_of(model: str, overrides: Mapping[str, int]) -> Window:
-    """Return the window without asking a server: of `overrides` (tokens), else a guess."""
+    """Return the window without asking a server: from `overrides` (tokens), or else a guess."""
     if model in overrides:
         return Window(overrides[model])
     return Window(guess_capabilities(model).window, guessed=True)
 
 
 def value_at(value: object, *path: str) -> Any:
-    """Return the member of nested objects at `path`, None where there is none."""
+    """Return the member of nested objects at `path`, or None if there is none."""
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
     return value
 
 
 def text_at(value: object, *path: str) -> str:
-    """Return the string at `path`, empty when there is none."""
+    """Return the string at `path`, or an empty one if there is none."""
     member = value_at(value, *path)
     return member if isinstance(member, str) else ""
 
 
 def list_at(value: object, *path: str) -> Sequence[object]:
-    """Return the list at `path`, empty when there is none."""
+    """Return the list at `path`, or an empty one if there is none."""
     member = value_at(value, *path)
     return member if isinstance(member, list) else ()
 
 
 def count_at(value: object, *path: str) -> int:
-    """Return the number of tokens at `path`, 0 when there is none or an impossible one."""
+    """Return the number of tokens at `path`, or 0 if it is missing or implausible."""
     member = value_at(value, *path)
     return member if type(member) is int and 0 <= member <= LARGEST_COUNT else 0
 
 
 def tokens_in(value: object) -> int:
-    """Return a window or a ceiling as a server says it; 0 for what cannot be one."""
+    """Return a window or a maximum that a server reports, or 0 if it is implausible."""
     return value if type(value) is int and 256 <= value <= 100_000_000 else 0
 
 
 _WINDOWS = (
-    ("default_generation_settings", "n_ctx"),  # llama-server, of one of its slots
+    ("default_generation_settings", "n_ctx"),  # llama-server, for one of its slots
     ("meta", "n_ctx"),  # llama-server
     ("loaded_context_length",),  # LM Studio
     ("max_input_tokens",),  # Anthropic
-    ("top_provider", "context_length"),  # OpenRouter, of the one that would answer
+    ("top_provider", "context_length"),  # OpenRouter, for the provider that would answer
     *(("max_model_len",), ("context_length",), ("context_window",)),
 )
 _REPLIES = (("max_tokens",), ("max_completion_tokens",), ("top_provider", "max_completion_tokens"))
 
 
 def entry_of_model(answer: object, model: str) -> object:
-    """Return what an answer, or the list in it, says of a model."""
+    """Return the entry of a model in an answer, or the answer itself if it contains no list."""
     entries = answer if isinstance(answer, list) else value_at(answer, "data")
     if not isinstance(entries, list):
         return answer
     by_name = {text_at(entry, "id"): entry for entry in entries}
-    # the last two as Ollama and OpenRouter write it
+    # the last two as Ollama and OpenRouter write them
     names = (model, f"{model}:latest", model.partition(":")[0])
-    only = entries[0] if len(entries) == 1 else None  # it answers, whatever name is asked for
+    only = entries[0] if len(entries) == 1 else None  # it answers to any name
     return next((by_name[name] for name in names if name in by_name), only)
 
 
 def from_answer(answer: object) -> Capabilities:
-    """Read what a server says of a model, in its list or on a page of its own, whichever it is."""
+    """Read any server's description of a model, from its list of models or a separate page."""
     windows = [tokens_in(value_at(answer, *path)) for path in _WINDOWS]
     if value_at(answer, "state") != "not-loaded":  # LM Studio: what it could be loaded with
         windows.append(tokens_in(value_at(answer, "max_context_length")))

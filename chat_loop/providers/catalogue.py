@@ -22,28 +22,28 @@ AZURE_ENDPOINT = "AZURE_OPENAI_ENDPOINT"
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """A provider with the user's settings. Prefixes of names stand for several models."""
+    """A provider with the user's settings. `no_tools` and `cache_marks` are prefixes of models."""
 
     name: str
     title: str
-    keys: tuple[str, ...] = ()  # the variables that may hold the key; the first that is set counts
-    model: str = ""  # the default; a server on this machine is asked for one
+    keys: tuple[str, ...] = ()  # the variables for the key; the first that is set counts
+    model: str = ""  # the default; if empty, a local server is asked
     base_url: str = ""  # empty: the SDK's own address, or that of a variable
     kind: Kind = "openai"
     needs_key: bool = False
     headers: Mapping[str, str] = {}  # `${NAME}` in a value stands for the variable
     tools: bool = True
-    limit: str = "max_tokens"  # its name of the ceiling of a reply
+    limit: str = "max_tokens"  # its name for the maximum of a reply
     no_tools: tuple[str, ...] = ()  # models that have no tools here
-    think_tags: bool = True  # reasoning may stand in the reply's text, in `<think>` tags
+    think_tags: bool = True  # the reply's text may contain reasoning in `<think>` tags
     cache_marks: tuple[str, ...] = ()  # models whose cache needs Anthropic's breakpoints
-    summary_params: Mapping[str, object] = {}  # of a summary, whose ceiling reasoning would use up
+    summary_params: Mapping[str, object] = {}  # for a summary, whose maximum reasoning would use up
     wants_reasoning: bool = False  # calls are sent back with the reasoning that led to them
-    lists_names_only: bool = False  # its list of models says nothing more, or there is none
-    max_tokens: int = 0  # ceiling of a reply when the request names none; 0 leaves it to the server
+    lists_names_only: bool = False  # its list of models has only names, or does not exist
+    max_tokens: int = 0  # maximum of a reply if the request sets none; 0 leaves it to the server
     region: str = ""
     profile: str = ""
-    key_hint: str = ""  # in place of the usual hints
+    key_hint: str = ""  # replace the usual hints
     model_hint: str = ""
 
     @property
@@ -81,11 +81,11 @@ _TABLE = Path(__file__).with_name("catalogue.json").read_bytes()
 CATALOGUE = {entry.name: entry for entry in msgspec.json.decode(_TABLE, type=tuple[Entry, ...])}
 """In the order of the automatic choice."""
 LOCAL_SERVERS = [name for name, entry in CATALOGUE.items() if is_local_address(entry.base_url)]
-"""The servers that are looked for on this machine."""
+"""The servers to look for on this machine."""
 
 
 def entries(settings: Mapping[str, ProviderConfig]) -> dict[str, Entry]:
-    """Return all providers by name with the user's settings; those of the user's own come last."""
+    """Return all providers by name with the user's settings. The user's own providers come last."""
     return {name: entry_of(name, settings) for name in dict.fromkeys((*CATALOGUE, *settings))}
 
 
@@ -109,7 +109,7 @@ def entry_of(name: str, settings: Mapping[str, ProviderConfig]) -> Entry:
 
 
 def missing_requirement(entry: Entry, environment: Mapping[str, str]) -> ProviderError | None:
-    """Return the first thing that a provider still needs, without asking it."""
+    """Return an error about the first thing that a provider still lacks, without asking it."""
     if entry.needs_key and not entry.key(environment):
         names = " or ".join(entry.keys) or "A key"
         hint = f"export {entry.keys[0]}=..." if entry.keys else ""
@@ -140,5 +140,5 @@ def keys_in(config: Config, environment: Mapping[str, str]) -> Iterator[str]:
     for value in values:
         names += REFERENCE.findall(value)
         if not REFERENCE.search(value):
-            yield value.rpartition(" ")[2]  # behind "Bearer"
+            yield value.rpartition(" ")[2]  # after "Bearer"
     yield from (environment.get(name, "") for name in names)

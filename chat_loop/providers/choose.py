@@ -1,4 +1,4 @@
-"""Choose the requested model, or the first of services, local servers and embedded models."""
+"""Choose the requested model, or the first available service, local server or embedded model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from chat_loop.providers.servers import Server, server_at, without_credentials
 from chat_loop.providers.wire import WireProvider
 from chat_loop.values import Window
 
-LOCAL_CONTEXT = 8192  # tokens to load an embedded model with, unless the config sets them
+LOCAL_CONTEXT = 8192  # the window of an embedded model in tokens, unless the config sets it
 
 SETUP_HINT = """Ways to get one:
   export ANTHROPIC_API_KEY=...  or  export OPENAI_API_KEY=...
@@ -43,7 +43,7 @@ ADAPTERS: Mapping[Kind, type[WireProvider]] = {
 
 
 class Machine(Struct, frozen=True, kw_only=True):
-    """The machine that a model is chosen for: variables, model files and servers."""
+    """The machine that a model is chosen for: environment variables, model files and servers."""
 
     environment: Mapping[str, str]
     models: Path
@@ -58,7 +58,7 @@ def this_machine(
     discover: bool = True,
     other: Callable[[str, str], Provider | None] = lambda name, model: None,
 ) -> Machine:
-    """Return the process's environment and, to `discover` them, the servers."""
+    """Return the process's environment and, if `discover`, the servers to look for."""
     servers = catalogue.LOCAL_SERVERS if discover else ()
     return Machine(environment=os.environ, models=models, servers=servers, other=other)
 
@@ -79,10 +79,10 @@ def choose(
     base_url: str = "",
     report: Callable[[str], object] = lambda sentence: None,
 ) -> Provider:
-    """Return the provider for a reference, or the first that can answer; `report` gets notes.
+    """Return the provider for a reference, or the first that can answer. `report` gets notes.
     Raises UsageError for an unknown reference, NoProvider, ModelError, ConfigError.
     """
-    # no service's key goes to an address that came without a model
+    # never send a service's key to an address that was given without a model
     reference = reference or config.model or ("compatible" if base_url else "")
     if reference:
         return create(reference, config, machine, base_url=base_url)
@@ -96,7 +96,7 @@ def choose(
 
 
 def list_candidates(config: Config, machine: Machine) -> dict[str, str]:
-    """Return the models that could answer now, and a few words on why; no service is asked."""
+    """Return the models that could answer now, and a few words on why. No service is asked."""
     candidates = [(config.model, "the config's")] if config.model else []
     candidates += _candidates(config, machine)
     installed = store.installed_models(machine.models)
@@ -131,7 +131,7 @@ def _candidates(config: Config, machine: Machine) -> Iterator[tuple[str, str]]:
 
 
 def usual_model(entry: Entry, machine: Machine) -> str:
-    """Return an entry's model when none is named, "" for none. Raises NoProvider while it loads."""
+    """Return an entry's default model, or "". Raises NoProvider while a server is loading it."""
     if entry.kind == "local":
         return store.best_installed(machine.models)
     if entry.model or entry.kind != "openai" or entry.needs_key or not entry.base_url:
@@ -144,12 +144,14 @@ def usual_model(entry: Entry, machine: Machine) -> str:
 
 
 def full_reference(name: str, providers: Collection[str], provider: str = "") -> str:
-    """Return the reference that `name` means: `gpt-5` alone is OpenAI's, another `provider`'s."""
+    """Return the full reference for `name`. `gpt-5` is OpenAI's, unless `provider` offers models of
+    several vendors. Names without a known vendor are `provider`'s.
+    """
     name = VENDORS.get(f"{name.lower()}-", name)  # `claude` alone is Anthropic's usual model
     if name.partition(":")[0] in providers:
         return name
     vendor = vendor_of(name)
-    # the providers that have no models of others
+    # the providers that do not offer other vendors' models
     if vendor and provider in ("", "local", "scripted", *VENDORS.values()):
         return f"{vendor}:{name}"
     return f"{provider}:{name}" if provider else name

@@ -1,5 +1,5 @@
-"""Embedded models: a GGUF file that runs in a process of its own. The runtime holds the interpreter
-while it loads, and a crash must end one reply, not the chat.
+"""Embedded models: a GGUF file that runs in its own process. While the runtime loads, it blocks the
+interpreter, and if it crashes, it must only end one reply, not the chat.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from chat_loop.providers.replies import Reply
 from chat_loop.providers.wire import replace_surrogates
 from chat_loop.values import Request, Window
 
-REPLY_TOKENS = 2048  # or a small model that repeats itself would fill the window
+REPLY_TOKENS = 2048  # otherwise, a small model that repeats itself would fill the window
 SERVICE = Service(host="The embedded model", key_hint="", model_hint="")
 
 
@@ -39,20 +39,20 @@ class LocalProvider(Provider):
     def __init__(
         self, path: Path, model: str, window: Window, *, threads: int = 0, max_tokens: int = 0
     ) -> None:
-        """`window` is the context to load; 0 stands for the usual threads and reply size."""
+        """Prepare to load the context `window`. If 0, `threads` and `max_tokens` get defaults."""
         self.model, self.window = model, window
         self._path, self._threads = path, threads
         self._reply_tokens = max_tokens or REPLY_TOKENS
-        self._request_lock = threading.Lock()  # held by the thread that speaks with the child
+        self._request_lock = threading.Lock()  # held by the thread that talks to the child
         self._child: subprocess.Popen[bytes] | None = None
 
     def warm(self) -> None:
-        """Load the model. Raises ProviderError: no runtime, or a file that cannot be loaded."""
+        """Load the model. Raises ProviderError without a runtime, or for an unusable file."""
         for _ in self._chunks({}, threading.Event()):
             pass
 
     async def stream(self, request: Request) -> AsyncIterator[Event]:
-        """Yield what the model writes. Closing stops it within one token or 128 prompt tokens."""
+        """Yield the model's reply. Closing stops it within one token or 128 prompt tokens."""
         reply, body = Reply(think_tags=True), _body(request, self._reply_tokens)
         async with aclosing(self._answer(body)) as chunks:
             async for chunk in chunks:
@@ -71,7 +71,7 @@ class LocalProvider(Provider):
             yield event
 
     async def _answer(self, body: dict[str, object]) -> AsyncGenerator[object]:
-        """Yield the chunks of an answer, which a thread of its own waits for."""
+        """Yield the chunks of an answer, which a separate thread waits for."""
         loop, stopped = asyncio.get_running_loop(), threading.Event()
         chunks: asyncio.Queue[object] = asyncio.Queue()
 
@@ -102,12 +102,12 @@ class LocalProvider(Provider):
 
     def _free(self) -> None:
         if (child := self._child) is not None:
-            child.kill()  # it has nothing to save; the thread that asks it sees its end
+            child.kill()  # it has nothing to save, and the thread that waits for it sees its end
         with self._request_lock:
             self._discard_child()
 
     def _chunks(self, body: dict[str, object], stopped: threading.Event) -> Iterator[object]:
-        """Let the child load the model, and yield its answer to a body that is not empty."""
+        """Let the child load the model. Yield its answer to `body`, unless that is empty."""
         with self._request_lock:
             if stopped.is_set():
                 return
@@ -131,9 +131,9 @@ class LocalProvider(Provider):
             raise self._exit_error(child)
 
     def _start_child(self) -> subprocess.Popen[bytes]:
-        """Return the child, started where there is none."""
+        """Return the child. Start one if there is none."""
         if self._child is not None and self._child.poll() is not None:
-            self._discard_child()  # it ended while nobody asked
+            self._discard_child()  # it ended between requests
         if self._child is None:
             # import as this process does, but never from the working directory
             folders = [*filter(None, sys.path), str(Path(__file__).parents[2])]
@@ -145,7 +145,7 @@ class LocalProvider(Provider):
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,
                     env={**os.environ, "PYTHONPATH": os.pathsep.join(folders)},
-                    start_new_session=True,  # Ctrl-C and Ctrl-Z of the terminal are not for it
+                    start_new_session=True,  # keeps the terminal's Ctrl-C and Ctrl-Z away
                 )
             except OSError as error:
                 what = f"The embedded model cannot be started: {errors.os_reason(error)}."
@@ -153,7 +153,7 @@ class LocalProvider(Provider):
         return self._child
 
     def _exit_error(self, child: subprocess.Popen[bytes]) -> ProviderError:
-        """Return the error for a child that ended while it was asked."""
+        """Return the error for a child that ended during a request."""
         with suppress(subprocess.TimeoutExpired):
             child.wait(5.0)
         code = child.returncode
@@ -167,7 +167,7 @@ class LocalProvider(Provider):
         if child is None:
             return
         child.kill()
-        with suppress(OSError), child:  # what was not sent is lost with its reader
+        with suppress(OSError), child:  # unsent data is lost with its reader
             pass
 
 
@@ -186,7 +186,7 @@ def _body(request: Request, reply_tokens: int) -> dict[str, object]:
         "messages": messages,
         "stream": True,
         "stream_options": {"include_usage": True},
-        # a chunk for each batch of the prompt: there a cancelled request can end
+        # a chunk for each batch of the prompt, after which a cancelled request can end
         "return_progress": True,
         "cache_prompt": True,
         "max_tokens": reply_tokens if request.max_tokens is None else request.max_tokens,

@@ -1,4 +1,4 @@
-"""The process of one embedded model, which `local` starts and speaks with.
+"""The process of one embedded model, which `local` starts and talks to.
 
 It loads the model and answers requests, one line of JSON each, until its input ends. Each chunk of
 an answer is a line; a list ends the answer, with an error's class, message and hint if it failed.
@@ -24,7 +24,7 @@ from chat_loop.errors import NoProvider, ProviderError, RequestRejected, install
 
 
 def main() -> None:
-    """Answer requests. Only JSON reaches standard output; prints of the runtime are discarded."""
+    """Answer requests. Only JSON reaches standard output; the runtime's own output is discarded."""
     path, context, threads = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -37,7 +37,7 @@ def main() -> None:
         try:
             while data and not (stop.is_set() and isinstance(value, dict)):
                 data = data[out.write(data) or 0 :]
-        except OSError:  # nobody reads any more
+        except OSError:  # nobody is reading anymore
             os._exit(0)
         return stop.is_set()
 
@@ -59,18 +59,18 @@ def main() -> None:
 
 
 def listen(bodies: queue.SimpleQueue[dict[str, Any]], stop: threading.Event) -> None:
-    """Take requests from the standard input; null stops the running answer."""
+    """Read requests from standard input. A null stops the running answer."""
     for line in sys.stdin.buffer:
         if (body := json.loads(line)) is None:
             stop.set()
-        else:  # it comes after the end of the last answer, so after a stop for that
+        else:  # the last answer has ended, so a stop was meant for that one
             stop.clear()
             bodies.put(body)
     os._exit(0)  # the chat has ended
 
 
 def load(path: str, context: int, threads: int) -> Any:
-    """Load a model and return the runtime's server; 0 threads stand for as many as help."""
+    """Load a model and return the runtime's server. If `threads` is 0, use as many as help."""
     os.environ.setdefault("GOMP_SPINCOUNT", "0")
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
@@ -94,8 +94,8 @@ def load(path: str, context: int, threads: int) -> Any:
     params.endpoint_slots = False
     params.ui = False
     cores = usable_cores()
-    spare = cores if cores <= 2 else cores - 1  # the terminal stays quick
-    params.cpuparams.n_threads = threads or min(spare, 8)  # more are of no use
+    spare = cores if cores <= 2 else cores - 1  # to keep the terminal responsive
+    params.cpuparams.n_threads = threads or min(spare, 8)  # more do not help
     params.cpuparams_batch.n_threads = threads or spare
     try:
         return xllamacpp.Server(params)
@@ -108,12 +108,12 @@ def load(path: str, context: int, threads: int) -> Any:
 
 
 def usable_cores() -> int:
-    """Return the physical cores that this process may use, by affinity and cgroup quota."""
+    """Return the number of physical cores that affinity and cgroup quota allow this process."""
     siblings = Path("/sys/devices/system/cpu").glob("cpu[0-9]*/topology/thread_siblings_list")
     limits = [os.cpu_count() or 1, len({path.read_text("utf-8") for path in siblings})]
     if hasattr(os, "sched_getaffinity"):
         limits.append(len(os.sched_getaffinity(0)))
-    quota = Path("/sys/fs/cgroup/cpu.max")  # as "150000 100000", or "max 100000"
+    quota = Path("/sys/fs/cgroup/cpu.max")  # such as "150000 100000" or "max 100000"
     share, _, period = (quota.read_text("utf-8") if quota.is_file() else "").partition(" ")
     if share.isdigit():
         limits.append(-(-int(share) // int(period)))

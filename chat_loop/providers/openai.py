@@ -1,4 +1,4 @@
-"""OpenAI and every server that speaks Chat Completions, Azure's among them
+"""OpenAI and every server that speaks Chat Completions, including Azure's
 (https://platform.openai.com/docs/api-reference/chat).
 """
 
@@ -24,16 +24,16 @@ from chat_loop.values import Message, Request, StopReason, ToolCall, Usage
 
 STOP_REASONS: Mapping[str, StopReason] = {"length": "length", "content_filter": "refusal"}
 REASONING = ("reasoning_content", "reasoning", "thinking")  # its names in a delta
-UNKNOWN_PHRASES = (  # what a server says of a parameter that it does not know
+UNKNOWN_PHRASES = (  # what a server says about a parameter that it does not know
     *("unsupported", "not supported", "unrecognized", "unknown", "unexpected"),
     *("extra inputs", "not permitted"),
 )
-MIN_ID = 9  # characters of a call's id that Mistral's models take
-LIMITS = ("max_completion_tokens", "max_tokens")  # the two names of the ceiling of a reply
+MIN_ID = 9  # characters of a call's id, as Mistral's models require
+LIMITS = ("max_completion_tokens", "max_tokens")  # the two names for a reply's maximum tokens
 
 
 class OpenAIProvider(wire.WireProvider):
-    """Models behind Chat Completions. Nothing of OpenAI's environment goes to another server."""
+    """Models behind Chat Completions. Other servers get nothing from OpenAI's variables."""
 
     path = "/chat/completions"
 
@@ -49,7 +49,7 @@ class OpenAIProvider(wire.WireProvider):
         import openai
 
         key, base_url = self._api_key, self.entry.base_url or None
-        if not self._is_openai:  # None would stand for OpenAI's own
+        if not self._is_openai:  # None would mean OpenAI's own
             key = key or ("" if self.entry.needs_key else "none")  # the SDK insists on one
             base_url = base_url or ""
         client, http = None, wire.http_client(openai)
@@ -67,7 +67,7 @@ class OpenAIProvider(wire.WireProvider):
         return openai, client, openai.OpenAIError
 
     async def _prepare(self, request: Request) -> None:
-        """Let Ollama load the model and report its window: it silently drops what does not fit."""
+        """Let Ollama load the model and report its window, since it silently drops any excess."""
         if self.name != "ollama" or self._window_is_known:
             return
         address, key = str(self._client.base_url), self._api_key or ""
@@ -75,8 +75,8 @@ class OpenAIProvider(wire.WireProvider):
             await self._answer(f"{root_of(address)}/api/generate", {"model": self.model})
             reported = await asyncio.to_thread(capabilities_at, address, self.model, key)
             self.learn(reported)
-            if not self._window_is_known:  # one that is too old to say it
-                self.learn(Capabilities(window=4096), "guess")  # what it gives on small machines
+            if not self._window_is_known:  # it is too old to report it
+                self.learn(Capabilities(window=4096), "guess")  # its default on small machines
         size = estimate("".join(request.texts))
         if size > self.window.tokens:
             error = ContextTooLong(
@@ -113,7 +113,7 @@ class OpenAIProvider(wire.WireProvider):
         return {name: value for name, value in body.items() if name not in self._unknown_parameters}
 
     def _messages_of(self, message: Message) -> Iterator[dict[str, object]]:
-        """Yield a message in the form of the wire, where each result is a message of its own."""
+        """Yield a message in the form of the wire, where each result is a separate message."""
         for result in message.results:
             content = wire.replace_surrogates(result.text)
             yield {"role": "tool", "tool_call_id": result.id.rjust(MIN_ID, "0"), "content": content}
@@ -135,7 +135,7 @@ class OpenAIProvider(wire.WireProvider):
             yield {"role": "user", "content": text}
 
     def _call_of(self, call: ToolCall) -> dict[str, object]:
-        """Return a call in the form of the wire; what is no JSON object is sent inside of one."""
+        """Return a call in the form of the wire. Arguments other than a JSON object go into one."""
         arguments = call.arguments
         if replies.arguments_of(arguments) is None:
             arguments = json.dumps({replies.INVALID_KEY: arguments})
@@ -149,11 +149,11 @@ class OpenAIProvider(wire.WireProvider):
         return wire_call
 
     def _adapt(self, status: int, error: ProviderError, request: Request) -> str | None:
-        """Leave out from now on what the server does not know: tools, or a parameter."""
+        """From now on, leave out what the server does not know: tools, or a parameter."""
         message = error.message.lower()
         names = [tool.name for tool in request.tools] if self.calls_tools else []
         if names and "tool" in message and status in (400, 404, 422, 500, 501):
-            # the fault of one of them must not cost the others
+            # one faulty tool must not cost the others
             if not replies.find_refused_tool(error.message, names) and "schema" not in message:
                 self.calls_tools = False
                 return f" {self.model} is offered no tools from now on."
@@ -169,7 +169,7 @@ class OpenAIProvider(wire.WireProvider):
         read_chunk(event, reply)
         if reply.stop is None or not reply.calls:
             return
-        # what goes back with its calls
+        # keep what must be sent back with its calls
         reasoning = "".join(reply.thoughts) if self.entry.wants_reasoning else ""
         for call, streamed in zip(reply.calls.complete(), reply.calls, strict=True):
             if reasoning or streamed.signature:
@@ -178,7 +178,7 @@ class OpenAIProvider(wire.WireProvider):
 
 
 def read_chunk(event: object, reply: Reply) -> None:
-    """Put a chunk of a stream into `reply`."""
+    """Add a chunk of a stream to `reply`."""
     if isinstance(counts := value_at(event, "usage"), dict):
         reply.usage = usage_of(counts)
     for choice in list_at(event, "choices"):
@@ -212,7 +212,7 @@ def _key(call: ToolCall) -> tuple[str, str]:
 
 
 def usage_of(counts: object) -> Usage:
-    """Return a `usage` object as `Usage`; Gemini and xAI count reasoning in the total only."""
+    """Return a `usage` object as `Usage`. Gemini and xAI count reasoning only in the total."""
     prompt, completion = count_at(counts, "prompt_tokens"), count_at(counts, "completion_tokens")
     more = max(0, count_at(counts, "total_tokens") - prompt - completion)
     return Usage(

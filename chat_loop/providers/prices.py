@@ -1,5 +1,5 @@
 """Prices in US dollars and windows, from genai-prices. In November 2026 it was right for Anthropic,
-OpenAI, Google and xAI; models of others have a price only where the user sets one.
+OpenAI, Google and xAI; models of others only have a price if the user sets one.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ VENDORS = msgspec.json.decode(
     Path(__file__).with_name("vendors.json").read_bytes(), type=dict[str, str]
 )
 """Prefix of a model's name -> the provider that makes it; "" for open weights."""
-VERIFIED = ("anthropic", "openai", "gemini", "grok")  # vendors whose prices were compared
+VERIFIED = ("anthropic", "openai", "gemini", "grok")  # vendors whose prices were checked
 SELLERS = {"bedrock": "aws", "gemini": "google", "grok": "x-ai"}  # their names in the library
 
 
 def vendor_of(model: str) -> str:
-    """Return the provider that makes a model, "" for others."""
+    """Return the provider that makes a model, or "" if it is not known."""
     return VENDORS.get(longest_prefix(model, VENDORS) or "", "")
 
 
 def costs(config: Config) -> Callable[[str, Usage], float | None]:
-    """Return the price function: US dollars by provider:model and usage; None when unknown."""
+    """Return a function from provider:model and usage to US dollars, or None if unknown."""
 
     def cost_of(reference: str, usage: Usage) -> float | None:
         provider, _, name = reference.partition(":")
@@ -42,7 +42,7 @@ def costs(config: Config) -> Callable[[str, Usage], float | None]:
 
 
 def cost(usage: Usage, model: str, provider: str = "") -> float | None:
-    """Return the cost of one call in US dollars, None when it is unknown."""
+    """Return the cost of one call in US dollars, or None if it is unknown."""
     if provider in ("local", "scripted"):
         return 0.0
     vendor = vendor_of(model)
@@ -63,12 +63,12 @@ def cost(usage: Usage, model: str, provider: str = "") -> float | None:
     except LookupError:
         return None
     if priced.model_price.input_mtok is None or priced.model_price.output_mtok is None:
-        return None  # not by tokens, as for speech
+        return None  # not priced by tokens, such as speech
     return float(priced.total_price)
 
 
 def listed_window(model: str, provider: str) -> int:
-    """Return the window in tokens as listed by who sells the model, else by its vendor; else 0."""
+    """Return the window in tokens as listed for the model's seller or its vendor, or else 0."""
     from genai_prices import data_snapshot
 
     snapshot = data_snapshot.get_snapshot()

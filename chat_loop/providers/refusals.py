@@ -22,24 +22,24 @@ from chat_loop.providers.servers import is_local_address
 from chat_loop.redact import redact_text
 from chat_loop.values import one_line
 
-MAX_MESSAGE = 300  # the most of a server's own message that is shown
+MAX_MESSAGE = 300  # characters of a server's own message that are shown
 MAX_WAIT = 86_400.0  # seconds; the most that a Retry-After can ask for
-CONTEXT_TOO_LONG = 413  # stands for a full window, which comes with many statuses
+CONTEXT_TOO_LONG = 413  # the row for a full window, which servers report with many statuses
 NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST")
-"""TLS errors of a server whose address should begin with http."""
+"""TLS errors that occur if the server's address should begin with http."""
 
 
 class ErrorRow(msgspec.Struct, frozen=True):
-    """The error that a status or a failure of the network means, its sentence, and its hint."""
+    """The error for a status or a network failure, with its message and hint."""
 
     error: str
     message: str
     hint: str
     kinds: frozenset[str] = frozenset()  # `type` or `code` of errors in streams, without a status
-    phrases: tuple[str, ...] = ()  # what a refusal says when it means this, whatever its status
+    phrases: tuple[str, ...] = ()  # the words of a refusal that mean this, whatever its status
 
     def make(self, ending: str = "", **words: object) -> ProviderError:
-        """Return the error, whose message and hint are filled with `words`."""
+        """Return the error, with `words` filled into its message and hint."""
         message = self.message.format(**words) + ending
         error: ProviderError = getattr(errors, self.error)(message, self.hint.format(**words))
         return error
@@ -48,7 +48,7 @@ class ErrorRow(msgspec.Struct, frozen=True):
 class Table(msgspec.Struct, frozen=True):
     """The rows of `refusals.json`, by status, and by the name of the error or failure."""
 
-    before_window: tuple[str, ...]  # what stands before its size in "too long for the window"
+    before_window: tuple[str, ...]  # the words before its size in "too long for the window"
     statuses: dict[int, ErrorRow]
     network: dict[str, ErrorRow]
 
@@ -62,12 +62,12 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
     host: str  # with the port if the address has one
     key_hint: str
     model_hint: str
-    absent_hint: str = ""  # in place of the usual hint when nobody listens there
+    absent_hint: str = ""  # replaces the usual hint if no server listens there
 
     def refusal_error(
         self, status: int | None, body: object, headers: Mapping[str, str] | None = None
     ) -> ProviderError:
-        """Return the error for a refusal: by its status, inside a stream (None) by its `body`."""
+        """Return the error for a refusal, by its status, or by its `body` in a stream (None)."""
         headers = headers or {}
         kinds, message = _parts(body)
         ending = f" ({status or next(iter(kinds), 'error')})"
@@ -87,7 +87,7 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
         general = 300 if status < 400 else 400 if status < 500 else 500
         row = TABLE.statuses.get(status) or TABLE.statuses[general]
         is_page = isinstance(body, str) and re.match(r"\s*<(!doctype )?html", body, re.IGNORECASE)
-        if is_page and status in (401, 403):  # of something before the service, which saw no key
+        if is_page and status in (401, 403):  # from a proxy, which saw no key
             row = TABLE.network["page"]
         location = short(headers.get("location", "")) or "nowhere"
         error = row.make(ending, location=location, **asdict(self))
@@ -101,7 +101,7 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
         return error
 
     def failure_error(self, cause: BaseException, *, started: bool) -> ProviderError:
-        """Return the error for a broken call: httpx's error, or a ValueError for a bad body."""
+        """Return the error for a broken call. `cause` is httpx's, or ValueError for a bad body."""
         reason, text = root_reason(cause), short(str(cause))
         names = [base.__name__ for base in type(cause).__mro__]
         if "RemoteProtocolError" in names and re.search("disconnected|closed", text):
@@ -111,7 +111,7 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
         error = self._network_error(name, started=started, reason=reason, text=text)
         refused = f": {os.strerror(errno.ECONNREFUSED).lower()}"
         if is_local_address(f"http://{self.host}") and reason == refused:
-            error.retryable = False  # nobody will listen on this machine in a few seconds
+            error.retryable = False  # trying again in a few seconds will not help
         return error
 
     def incomplete_error(self, content_type: str, *, started: bool) -> ProviderError:
@@ -121,7 +121,7 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
         return self._network_error(name, started=started, text=short(kind) or "an untyped body")
 
     def _network_error(self, name: str, *, started: bool, **words: str) -> ProviderError:
-        """Return the error of a row; one that has begun to show a reply is a broken stream."""
+        """Return the error of a row, or a broken stream if part of the reply was shown."""
         network = f"Check the network, or the server at {self.host}."
         words |= asdict(self) | {"network": network, "absent_hint": self.absent_hint or network}
         error = TABLE.network[name].make(**words)
@@ -131,19 +131,19 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def window_from_error(message: str) -> int | None:
-    """Return the window in tokens that a refusal names; None for none that could be one."""
+    """Return the window in tokens that a refusal names, or None if it names no plausible one."""
     pattern = rf"(?:{'|'.join(TABLE.before_window)})[ (:]{{0,3}}(\d[\d,]{{2,12}})"
     match = re.search(pattern, message, re.IGNORECASE)
     return tokens_in(int(match[1].replace(",", ""))) or None if match else None
 
 
 def short(text: str) -> str:
-    """Return `text` in one short line without secrets: servers echo keys."""
+    """Return `text` in one short line without secrets, since servers echo keys."""
     return one_line(redact_text(" ".join(text.split())), MAX_MESSAGE)
 
 
 def retry_after(value: str | None) -> float | None:
-    """Return the seconds of a Retry-After header, None for a date, which no service sends."""
+    """Return the seconds of a Retry-After header, or None for a date, which no service sends."""
     try:
         seconds = float(value or "")
     except ValueError:
@@ -152,7 +152,7 @@ def retry_after(value: str | None) -> float | None:
 
 
 def root_reason(error: BaseException | None) -> str:
-    """Return `: ` and what the operating system or TLS says at the root of an error, or ""."""
+    """Return `: ` and the reason of the operating system or TLS at an error's root, or ""."""
     reason = ""
     while error is not None:
         if isinstance(error, ssl.SSLCertVerificationError):
@@ -162,7 +162,7 @@ def root_reason(error: BaseException | None) -> str:
         elif isinstance(error, ssl.SSLError):
             reason = "TLS: " + (error.reason or "it failed").replace("_", " ").lower()
         elif isinstance(error, OSError) and error.errno and error.errno in errno.errorcode:
-            reason = os.strerror(error.errno).lower()  # asyncio puts the address in its place
+            reason = os.strerror(error.errno).lower()  # asyncio replaces it with the address
         elif isinstance(error, OSError) and error.strerror:  # a name that does not resolve
             reason = error.strerror.lower()
         if isinstance(error, BaseExceptionGroup):
@@ -176,7 +176,7 @@ def _parts(body: object) -> tuple[tuple[str, ...], str]:
     """Return the `code` and `type` of an error, in lower case, and its message."""
     if isinstance(body, list) and body and isinstance(body[0], Mapping):
         body = body[0]  # Gemini
-    for _ in range(4):  # it may stand that deep
+    for _ in range(4):  # it may be nested that deep
         if isinstance(body, Mapping) and isinstance(body.get("error"), Mapping | str):
             body = body["error"]
     if isinstance(body, Mapping):
@@ -184,7 +184,7 @@ def _parts(body: object) -> tuple[tuple[str, ...], str]:
         kinds = tuple(short(str(code))[:80].rstrip().lower() for code in codes)
         texts = (text_at(body, key) for key in ("message", "Message", "detail"))
         message = next(filter(None, texts), "")
-        with suppress(RecursionError):  # vLLM and Mistral list the fields that are wrong
+        with suppress(RecursionError):  # vLLM and Mistral list the wrong fields
             message = message or (json.dumps(body["detail"]) if list_at(body, "detail") else "")
         return kinds, short(message)
     text = body if isinstance(body, str) else ""

@@ -13,41 +13,41 @@ from msgspec import Struct
 from chat_loop.events import Event, Finished, TextDelta, ThinkingDelta, ToolCalled
 from chat_loop.values import StopReason, ToolCall, Usage
 
-MAX_CALLS = 32  # of a reply; one more is passed on, and not run, the others are dropped
-MAX_ARGUMENTS = 1 << 20  # characters; longer arguments are cut, and so no JSON any more
-MAX_DEPTH = 32  # how deep the arguments of a call may be nested
-INVALID_KEY = "INVALID_JSON"  # holds arguments that are not JSON, on a wire that takes only JSON
-MAX_BLANK = 256  # leading blanks; after more of them, no reasoning is expected
+MAX_CALLS = 32  # per reply; one more is passed on but not run, and the others are dropped
+MAX_ARGUMENTS = 1 << 20  # characters; longer arguments are cut, and then are not JSON
+MAX_DEPTH = 32  # the deepest nesting of a call's arguments
+INVALID_KEY = "INVALID_JSON"  # wraps arguments that are not JSON, for a wire that needs JSON
+MAX_BLANK = 256  # leading spaces; after more of them, no reasoning is expected
 THINK_TAGS = {"<think>": "</think>", "<thought>": "</thought>", "[THINK]": "[/THINK]"}
 
 
 class Reply:
-    """One stream so far. Adapters fill it from the events of their wire."""
+    """One stream up to now. Adapters fill it from the events of their wire."""
 
     def __init__(self, *, think_tags: bool = False) -> None:
-        """`think_tags`: reasoning may stand in the text."""
-        self.stop: StopReason | None = None  # none until the model says why it stopped
+        """Start an empty reply. `think_tags` means that the text may contain reasoning in tags."""
+        self.stop: StopReason | None = None  # None until the model says why it stopped
         self.usage: Usage | None = None
         self.calls = Calls()
         self.thoughts: list[str] = []  # its reasoning, which a service may want back with the calls
-        self.done = False  # the wire's own end mark has come
+        self.done = False  # the wire's own end mark has arrived
         self.started = False  # some text or reasoning has been passed on
         self._splitter = ReasoningSplitter() if think_tags else None
         self._added: list[TextDelta | ThinkingDelta] = []
 
     def add_text(self, text: str) -> None:
-        """Take a piece of the text."""
+        """Add a piece of the text."""
         if text:
             self._added.append(TextDelta(text))
 
     def add_thinking(self, text: str) -> None:
-        """Take a piece of the reasoning."""
+        """Add a piece of the reasoning."""
         if text:
             self.thoughts.append(text)
             self._added.append(ThinkingDelta(text))
 
     def take_deltas(self) -> Iterator[Event]:
-        """Yield what was added since the last time; neighbors of one kind are one delta."""
+        """Yield what was added since the last time. Neighbors of one kind become one delta."""
         added, self._added = self._added, []
         for kind, neighbors in groupby(added, key=type):
             text = "".join(delta.text for delta in neighbors)
@@ -59,7 +59,7 @@ class Reply:
                 yield delta
 
     def final_events(self, *, with_calls: bool) -> Iterator[Event]:
-        """Yield what is left of a complete reply. Some servers say `stop` for `tool_calls`."""
+        """Yield the rest of a complete reply. Some servers say `stop` instead of `tool_calls`."""
         if self._splitter is not None:
             yield from self._splitter.rest()
         stop = self.stop or "end"
@@ -92,7 +92,7 @@ class Call(Struct, eq=False):
 
 
 class Calls(list[Call]):
-    """The tool calls of one reply. Servers leave out the index, the id or the arguments, give every
+    """The tool calls of one reply. Some servers omit the index, the id or the arguments, give every
     call the index 0, repeat its name with every piece, or send the arguments as an object.
     """
 
@@ -102,7 +102,7 @@ class Calls(list[Call]):
     def add(
         self, index: object, identity: str, name: str, arguments: str, signature: str = ""
     ) -> None:
-        """Take a piece. Parts that it leaves out are empty; an `index` must be a number."""
+        """Add a piece. Its missing parts are empty. An `index` that is not a number is ignored."""
         if identity or name or arguments:
             index = index if isinstance(index, int) else None
             call = self._by_key.get(identity) or self._by_key.get(index)
@@ -133,7 +133,7 @@ class ReasoningSplitter:
         self._strip = False  # white space between reasoning and answer may still come
 
     def split(self, text: str) -> Iterator[TextDelta | ThinkingDelta]:
-        """Take a piece of the reply's text and yield the deltas that are certain by now."""
+        """Add a piece of the reply's text, and yield the deltas that are certain by now."""
         text, self._buffer = self._buffer + text, ""
         if self._close is None:
             start = text.lstrip()
@@ -160,14 +160,14 @@ class ReasoningSplitter:
             yield TextDelta(text)
 
     def rest(self) -> Iterator[TextDelta | ThinkingDelta]:
-        """Yield the text that is still held back when the reply has ended."""
+        """Yield the text that is still buffered when the reply has ended."""
         text, self._buffer = self._buffer, ""
         if text:
             yield ThinkingDelta(text) if self._close else TextDelta(text)
 
 
 def tool_name(name: str) -> str:
-    """Return `name` as every wire takes it: 1 to 64 letters, digits, `_` and `-`."""
+    """Return `name` in a form that every wire accepts: 1 to 64 letters, digits, `_` and `-`."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", name[:64]) or "unnamed"
 
 
@@ -184,7 +184,7 @@ def find_refused_tool(message: str, names: Sequence[str]) -> str:
 
 
 def arguments_of(text: str) -> dict[str, object] | None:
-    """Return a call's arguments as an object, {} for no text, None for what cannot be sent."""
+    """Return a call's arguments as an object, {} for no text, or None if they cannot be sent."""
     try:  # refuses infinite numbers and halves of surrogate pairs
         value = msgspec.json.decode(text.strip() or "{}", type=dict[str, object])
     except (ValueError, RecursionError):
@@ -200,7 +200,7 @@ def _is_shallow(value: object, levels: int) -> bool:
 
 
 def arguments_text(arguments: object) -> str:
-    """Return arguments that came as text or as an object as text."""
+    """Return arguments as text, whether they came as text or as an object."""
     if isinstance(arguments, dict) and arguments:
         try:
             return json.dumps(arguments, ensure_ascii=False)

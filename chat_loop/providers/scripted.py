@@ -24,7 +24,7 @@ _SUMMARY = """**Background Context:** Initial session.
 
 
 class EchoProvider(Provider):
-    """Repeats the query. A request for a summary gets one of the right form. Tokens are words."""
+    """Repeats the query. A request for a summary gets a valid one. Words count as tokens."""
 
     name, model = "scripted", "echo"
     pause_seconds = 0.0

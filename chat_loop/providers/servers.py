@@ -19,7 +19,7 @@ ANSWER_SECONDS = 2.0  # for one answer, from the first byte to the last
 
 
 def host_and_port(address: str) -> tuple[str, int]:
-    """Return host and port of a server's address; ("", 0) when it is none."""
+    """Return the host and port of a server's address, or ("", 0) if it is not one."""
     try:
         parts = urlsplit(address)
         port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -29,7 +29,7 @@ def host_and_port(address: str) -> tuple[str, int]:
 
 
 def without_credentials(address: str) -> str:
-    """Return an address without the name, password and query that it may hold."""
+    """Return an address without the name, password and query that it may contain."""
     return re.sub(r"(?s)\A([^/@]*//)?.*@", r"\1", address.partition("?")[0])
 
 
@@ -39,7 +39,7 @@ def is_local_address(address: str) -> bool:
 
 
 def accepts_connections(address: str) -> bool:
-    """Return True when somebody accepts a connection there."""
+    """Return True if a server accepts connections at `address`."""
     host, port = host_and_port(address)
     try:
         socket.create_connection((host, port), timeout=1.0).close()
@@ -51,12 +51,12 @@ def accepts_connections(address: str) -> bool:
 class Server(Struct, frozen=True):
     """An OpenAI-compatible server as it describes itself."""
 
-    models: tuple[str, ...] = ()  # the names of those that chat
-    loading: bool = False  # it runs, and still loads its model
+    models: tuple[str, ...] = ()  # the names of its chat models
+    loading: bool = False  # it is running, but still loading its model
 
 
 def server_at(address: str, key: str = "") -> Server | None:
-    """Ask who listens at `address`, which usually ends in /v1; None for nobody and others."""
+    """Return the server at `address`, which usually ends in /v1, or None if there is none."""
     if not accepts_connections(address):
         return None
     status, answer = _answer(address, "/models", key)
@@ -88,13 +88,13 @@ def capabilities_at(address: str, model: str, key: str = "") -> Capabilities:
 
 
 def root_of(address: str) -> str:
-    """Return the address without /v1: servers have interfaces of their own there."""
+    """Return the address without /v1, where servers have their own interfaces."""
     return address.rstrip("/").removesuffix("/v1")
 
 
 def _answer(address: str, path: str, key: str, body: object = None) -> tuple[int, object]:
-    """Return status and JSON of an answer; (0, None) for none."""
-    from http.client import HTTPConnection, HTTPException, HTTPSConnection  # for one that listens
+    """Return the status and JSON of an answer, or (0, None) if there is none."""
+    from http.client import HTTPConnection, HTTPException, HTTPSConnection  # if one listens
 
     parts = urlsplit(address)
     host, port = host_and_port(address)

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 FIRST_READ_SECONDS = 0.005  # between the first two reads of a stream, then twice as long each time,
 READ_SECONDS = 1 / 12  # up to this; what arrives meanwhile is one batch
 WAIT_SECONDS = 0.001  # an item that took longer had not arrived when it was requested
-LARGEST_EVENT = 8 << 20  # bytes of one event. The largest real ones hold the arguments of a call.
+LARGEST_EVENT = 8 << 20  # bytes of one event. The largest real ones are the arguments of a call.
 LARGEST_REPLY = 128 << 20  # bytes unpacked: more than ten times the size of 128,000 tokens
-DONE = b"[DONE]"  # the end mark of Chat Completions, which is no JSON
+DONE = b"[DONE]"  # the end mark of Chat Completions, which is not JSON
 
 T = TypeVar("T")
 
 
 class OversizedBody(ValueError):
-    """A body larger than any reply; the text says by how much, as `more than 8 MB in one event`."""
+    """A body larger than any reply. The text names the limit: `more than 8 MB in one event`."""
 
 
 async def read_body(response: Response, limit: int) -> bytes:
@@ -47,9 +47,9 @@ async def batches_of(
 ) -> AsyncGenerator[list[T]]:
     """Yield what has arrived, at most `1 / READ_SECONDS` times a second once the reply has begun.
 
-    After an item that was waited for none is asked for until then, so that a stream that trickles
-    costs few wake-ups: what comes meanwhile waits in the system. The first pauses are shorter: a
-    reply that comes at once is there at once.
+    If it had to wait for an item, it pauses before it reads the next one. A slow stream then causes
+    few wake-ups, because the operating system buffers the data. The first pauses are shorter, so
+    that the beginning of a reply appears without delay.
     """
     arrived, batch = asyncio.Event(), list[T]()
 
@@ -84,18 +84,18 @@ async def batches_of(
 
 class EventStream:
     """Reads the JSON of each event of a `text/event-stream` from pieces of any size. A body that is
-    one JSON object, as of an error, counts as one event.
+    one JSON object, such as an error, counts as one event.
     """
 
     def __init__(self) -> None:
-        self.done = False  # the end mark of Chat Completions has come
-        self._rest = bytearray()  # of a line whose end has not come
-        self._data: list[bytes] = []  # the lines of an event whose end has not come
+        self.done = False  # the end mark of Chat Completions has arrived
+        self._rest = bytearray()  # a line whose end has not arrived
+        self._data: list[bytes] = []  # the lines of an event whose end has not arrived
         self._total = 0
         self._is_object = False
 
     def feed(self, piece: bytes) -> Iterator[Mapping[str, object]]:
-        """Yield the events that `piece` ends. Raises OversizedBody, and ValueError on nonsense."""
+        """Yield the events that `piece` completes. Raises OversizedBody and ValueError."""
         if not self._total:
             self._is_object = piece.lstrip().startswith(b"{")
         self._total += len(piece)

