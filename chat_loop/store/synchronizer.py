@@ -200,8 +200,8 @@ class Synchronizer:
     def _receive(
         self, identity: str, local: bytes | None, remote: bytes, tag: Tag, *, keeps: bool = False
     ) -> None:
-        """Replace `local` with the session from the store; if it `keeps` it, `local` goes to the
-        trash. Raises SessionLocked and OSError.
+        """Replace `local` with the session from the store. With `keeps`, save `local` in the trash
+        first. Raises SessionLocked and OSError.
         """
         key = f"{identity}.md"
         known = self._known.get(key, SyncEntry(theirs=local is None))
