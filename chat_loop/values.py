@@ -167,7 +167,7 @@ def counts_text(queries: int, tokens: int) -> str:
 
 
 def tokens_text(usage: Usage) -> str:
-    """Return `345 (in: 123, out: 222)`, with other kinds of tokens if any; `~` marks estimates."""
+    """Return `345 (in: 123, out: 222)`, plus cached and reasoning tokens; `~` marks estimates."""
     parts = [f"in: {usage.input:,}", f"out: {usage.output:,}"]
     parts += [f"cached: {usage.cached:,}"] if usage.cached else []
     parts += [f"reasoning: {usage.reasoning:,}"] if usage.reasoning else []

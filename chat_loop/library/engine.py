@@ -211,7 +211,7 @@ class Engine(Protocol):
         """
 
     def figures(self) -> dict[str, int | float | None]:
-        """Return the totals in FIGURES: counts, tokens, bytes and US dollars; None is unknown."""
+        """Return the totals in FIGURES: counts, tokens, bytes, US dollars. None means unknown."""
 
     def put(self, sessions: Sequence[IndexedSession]) -> None:
         """Store sessions, replacing earlier versions of them."""

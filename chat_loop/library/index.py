@@ -207,7 +207,7 @@ class Index:
         return {identity for (identity,) in self.ask(f"SELECT id FROM sessions {where}", values)}
 
     def figures(self) -> dict[str, int | float | None]:
-        """Return the totals in FIGURES: counts, tokens, bytes and US dollars; None is unknown."""
+        """Return the totals in FIGURES: counts, tokens, bytes, US dollars. None means unknown."""
         return {name: self.ask(f"SELECT {text}")[0][0] for name, text in FIGURES.items()}
 
     def keys(self, ids: Sequence[str]) -> dict[str, int]:

@@ -147,7 +147,7 @@ def fuse(
     nearest = max(nearness.values(), default=0.0)
 
     def worth(exchange: RankedExchange) -> float:
-        # Half of a query says less than half of what the whole says. The exponent was tuned on five
+        # Half of a query says less than half as much as the whole. The exponent was tuned on five
         # of LoCoMo's dialogues and on the tuning half of `benchmarks.recall`.
         near = nearness.get(exchange.position, nearest)
         return near + exchange.coverage * sqrt(exchange.coverage)

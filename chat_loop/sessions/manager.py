@@ -390,7 +390,7 @@ class SessionManager:
         return next((row.id for row in self._recent_rows()), "")
 
     def last_resumable(self) -> tuple[str, records.SessionRow | None]:
-        """Return the id and row of the last session that can be resumed and is no run of `-p`."""
+        """Return the id and row of the last session that can be resumed and is not a `-p` run."""
         for row in self._recent_rows():
             if row.state in ("sealed", "unsealed") and not row.mode:
                 return row.id, row

@@ -159,7 +159,7 @@ class Untag(Note, frozen=True):
 
 
 class Setting(Note, frozen=True):
-    """A setting that the session and its children keep, `NAME: VALUE`; no value removes it."""
+    """A setting that the session and its children keep, `NAME: VALUE`. No VALUE removes it."""
 
 
 class ModelChange(Note, frozen=True, tag="switch"):
