@@ -1,4 +1,4 @@
-"""The errors that the user sees, as one sentence with a hint of what to do."""
+"""The errors that the user sees, each as one sentence with a hint on what to do."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 
 def os_reason(error: OSError) -> str:
-    """Return why the system refused, as the rest of a sentence: `no space left on device`."""
+    """Return the system's reason as the rest of a sentence, such as `no space left on device`."""
     return (error.strerror or str(error)).lower()
 
 
@@ -28,7 +28,7 @@ class UsageError(ChatLoopError):
 
 
 class ConfigError(ChatLoopError):
-    """A config file that is missing, unreadable, or holds an unknown key or a wrong type."""
+    """A config file that is missing, unreadable, or contains an unknown key or a wrong type."""
 
 
 class SessionError(ChatLoopError):
@@ -52,7 +52,7 @@ class StoreUnavailable(SessionError):
 
 
 class OutputError(ChatLoopError):
-    """Standard output cannot be written."""
+    """Standard output cannot be written to."""
 
     def __init__(self, error: OSError) -> None:
         super().__init__(f"Standard output cannot be written: {os_reason(error)}.")
@@ -71,8 +71,8 @@ class ToolDenied(ChatLoopError):
 
 
 class ProviderError(ChatLoopError):
-    """A model call that failed. `retryable`: it may succeed after `retry_after` seconds. `adapted`:
-    the next attempt leaves out what was refused.
+    """A model call that failed. If `retryable`, it may succeed after `retry_after` seconds. If
+    `adapted`, the next attempt leaves out the part that was refused.
     """
 
     retryable = False
@@ -110,7 +110,7 @@ class RequestRejected(ProviderError):
 
 
 class ContextTooLong(ProviderError):
-    """The request does not fit the window, of `window` tokens as far as the server says."""
+    """The request does not fit the window, which has `window` tokens if the server says so."""
 
     window: int | None = None
 
@@ -132,12 +132,12 @@ class StreamBroken(RetryableError):
 
 
 class TimedOut(RetryableError):
-    """Nothing came for too long."""
+    """Nothing arrived for too long."""
 
 
 class IndexUnavailable(Exception):
-    """The index cannot be used; everything but searching works without it. `is_damaged`: its file
-    must be rebuilt; `was_replaced`: its file was replaced or removed.
+    """The index cannot be used; everything except searching works without it. `is_damaged` means
+    that its file must be rebuilt, `was_replaced` that its file was replaced or removed.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ class TextDelta(Event, frozen=True):
 
 
 class ThinkingDelta(Event, frozen=True):
-    """A piece of the model's reasoning; shown, never stored as the reply."""
+    """A piece of the model's reasoning, which is shown but never stored as the reply."""
 
     text: str
 
@@ -29,7 +29,7 @@ FIRST_RETRY = 2  # the attempt after the first error
 
 
 class Retrying(Event, frozen=True, kw_only=True):
-    """A request failed before any content; `attempt`, from 2, comes after `seconds`."""
+    """A request failed before any content; the next `attempt`, 2 or more, is after `seconds`."""
 
     reason: str
     seconds: float
@@ -44,7 +44,7 @@ class ToolCalled(Event, frozen=True):
 
 
 class ToolReturned(Event, frozen=True, kw_only=True):
-    """A call has its result. `text` is what the model gets; `denied`: the user did not allow it."""
+    """A call has its result. The model gets `text`. If `denied`, the user did not allow it."""
 
     id: str
     name: str
@@ -63,7 +63,7 @@ class Finished(Event, frozen=True, kw_only=True):
 
 
 class ReplyEnded(Event, frozen=True, kw_only=True):
-    """A reply ended and is saved. `number` is its query's, 0 the acknowledgment's."""
+    """A reply ended and is saved. `number` is that of its query, or 0 for the acknowledgment."""
 
     number: int
     stop: StopReason
@@ -82,7 +82,7 @@ class SessionBegun(Event, frozen=True, kw_only=True):
 
 class SessionFound(Event, frozen=True, kw_only=True):
     """The session that will be resumed. `full_tokens` and `full_cost` are those of all its words,
-    where they take no more than a quarter of the window.
+    if they take no more than a quarter of the window.
     """
 
     id: str
@@ -103,7 +103,7 @@ class Restoring(Event, frozen=True):
 
 
 class SummaryStarted(Event, frozen=True, kw_only=True):
-    """A summary is being made, in so many calls. When `optional`, Ctrl-C does without it."""
+    """A summary is being made, in `parts` calls. If it is `optional`, Ctrl-C skips it."""
 
     parts: int
     optional: bool = False
@@ -127,8 +127,8 @@ class SummaryEnded(Event, frozen=True, kw_only=True):
 
 
 class SummaryPrepared(Event, frozen=True, kw_only=True):
-    """A summary was prepared in the background. Its `use`: the next exit or compaction (empty), it
-    is the `restored` block of a resumed session, or it came too `late` for that.
+    """A summary was prepared in the background. `use` is empty if it is for the next exit or
+    compaction, `restored` if a resumed session has it now, and `late` if it came too late for that.
     """
 
     usage: Usage | None
@@ -152,7 +152,7 @@ class Connecting(Event, frozen=True):
 
 
 class Recalled(Event, frozen=True):
-    """Passages of the archive, from the places `refs`, were attached to the newest query."""
+    """Passages of the archive, with the references `refs`, were attached to the newest query."""
 
     refs: tuple[str, ...]
 
@@ -164,7 +164,7 @@ class Attached(Event, frozen=True):
 
 
 class SessionSealed(Event, frozen=True, kw_only=True):
-    """A session ended. `saved` is False when the disk refused; `summary` is its block's source."""
+    """A session ended. `saved` is False if writing failed; `summary` is the source of its block."""
 
     id: str
     path: str

@@ -1,5 +1,5 @@
-"""The project's memory: facts that hold across conversations, in a MEMORY.md that people edit too,
-and the instructions of its AGENTS.md and CLAUDE.md. The user is asked once about each content.
+"""The project's memory: facts that apply across conversations, in a MEMORY.md that people edit too,
+and the instructions in its AGENTS.md and CLAUDE.md. The user must allow each content once.
 
 A fact is a bullet at the left edge (`-`, `*` or `+`) with the indented lines that follow it.
 Everything else in the file belongs to the user and stays as it is, byte for byte.
@@ -44,23 +44,23 @@ A bullet may go on in indented lines, and all other text stays as it is.
 
 
 class MemoryLocation(Struct, frozen=True, kw_only=True):
-    """The places of a run's memory, and how many tokens of it the model gets."""
+    """The locations of a run's memory, and the limits on the tokens that the model gets."""
 
     directory: Path
     home: Path
     data: Path
     max_tokens: int
     window: int = 10**9
-    trusts: bool = False  # the project's files are used without a question
+    trusts: bool = False  # the project's files are used without asking the user
 
     @property
     def own(self) -> Path:
-        """The user's own memory, used where a project has none."""
+        """The user's own memory, used if a project has none."""
         return self.data / NAME
 
     @property
     def room(self) -> int:
-        """The tokens that a memory may take: a fifth of the window at most."""
+        """The tokens that a memory may take, at most a fifth of the window."""
         return min(self.max_tokens, self.window // 5)
 
     def display_path(self, path: Path) -> str:
@@ -86,7 +86,7 @@ class MemoryFile(Struct, frozen=True):
 
 
 class Memory(Struct, frozen=True, kw_only=True):
-    """The `files` as read, first that of the facts; `block` lacks the facts `left_out`."""
+    """The `files` as read; the first has the facts. `block` omits the facts in `left_out`."""
 
     path: Path
     own: bool
@@ -98,7 +98,7 @@ class Memory(Struct, frozen=True, kw_only=True):
 
 
 class ProjectMemory:
-    """The memory that counts at a place. Fact numbers refer to `state`, which the model has."""
+    """The memory that applies at a place. Fact numbers refer to `state`, which the model has."""
 
     def __init__(
         self, place: MemoryLocation, show: Callable[[Event], None], files: Files | None = None
@@ -149,24 +149,24 @@ class ProjectMemory:
         return self.place.data / "project-files" / sha256(text.encode()).hexdigest()
 
     def _answer(self, text: str) -> str:
-        """Return the user's answer about files of projects with this text, if there is one."""
+        """Return the user's answer about project files with this text, or an empty string."""
         with contextlib.suppress(ChatLoopError):
             answer = read_text(self._answer_file(text), 3)
             return answer if answer in ("yes", "no") else ""
         return ""
 
     def decide(self, text: str, answer: str) -> None:
-        """Keep the user's answer about files of projects with this text. Raises ChatLoopError."""
+        """Store the user's answer about project files with this text. Raises ChatLoopError."""
         write_private(self._answer_file(text), answer.encode())
 
     @property
     def project_files(self) -> tuple[MemoryFile, ...]:
-        """The project's files that can be used, if only by the user's permission."""
+        """The project's files that can be used, perhaps only with the user's permission."""
         files = self.state.files[self.state.own :]
         return tuple(file for file in files if file.text.strip())
 
     def describe(self, file: MemoryFile) -> str:
-        """Return why the model does not get a file, in a sentence."""
+        """Return a sentence that says why the model does not get a file."""
         where, ways = self.place.display_path(file.path), "/memory ask, or --trust-project"
         if file.answer == "no":
             return f"{where} is not used, as you decided."
@@ -191,7 +191,7 @@ class ProjectMemory:
 
     @property
     def warning(self) -> str:
-        """The line about a memory that is not used, or not wholly; empty when all is well."""
+        """The line about a memory with unused files or facts; empty if the user decided on them."""
         unused = any(not file.answer for file in self.state.files)
         return self.line if unused or self.state.left_out else ""
 
@@ -220,7 +220,7 @@ class ProjectMemory:
         return self.state.path
 
     def save(self, path: Path, fact: str) -> str:
-        """Add a fact, and return what was done in a sentence. Raises ChatLoopError."""
+        """Add a fact, and return a sentence that says what was done. Raises ChatLoopError."""
 
         def edit(text: str) -> str:
             if fact_key(fact) in (fact_key(other.text) for other in find_facts(text)):
@@ -236,7 +236,7 @@ class ProjectMemory:
         return f"Saved in {where} ({plural(number, 'fact')}).{left_out}"
 
     def remove(self, number: int) -> None:
-        """Remove fact `number` of those seen, wherever it stands now. Raises ChatLoopError."""
+        """Remove fact `number` of `state`, wherever it is in the file now. Raises ChatLoopError."""
 
         def edit(text: str) -> str:
             for fact in find_facts(text):
@@ -247,8 +247,8 @@ class ProjectMemory:
         self._change(self.state.path, edit)
 
     def _change(self, path: Path, edit: Callable[[str], str]) -> bool:
-        """Replace the file's text, `""` without a file, by what `edit` returns; return False when
-        it stays. A crash leaves the old file or the new one. Raises ChatLoopError.
+        """Replace the file's text, `""` without a file, with the result of `edit`. Return False if
+        it is the same. A crash leaves the old file or the new one. Raises ChatLoopError.
         """
         checksum = zlib.crc32(os.fsencode(os.path.realpath(path)))  # files may share a lock
         try:
@@ -261,7 +261,7 @@ class ProjectMemory:
                     message = f"{path.name} would be larger than {size_text(MAX_BYTES)}"
                     raise ChatLoopError(f"{message}: nothing is written.", "/forget makes room.")
                 mode = path.stat().st_mode & 0o7777 if exists else 0o600
-                if not mode & 0o222:  # a rename would ignore what somebody wanted
+                if not mode & 0o222:  # a rename would ignore that
                     raise OSError(errno.EACCES, "it is write-protected")
                 if after != before:
                     if path != self.place.own and (not before or self._answer(before) == "yes"):
@@ -280,7 +280,7 @@ class ProjectMemory:
 
 
 def locate(directory: Path, home: Path) -> tuple[Path | None, Path]:
-    """Return the first MEMORY.md from `directory` upwards, and the project's root."""
+    """Return the first MEMORY.md from `directory` upward, and the project's root."""
     file: Path | None = None
     for folder in (directory, *directory.parents):
         if folder is not directory:
@@ -323,11 +323,11 @@ _HIDDEN = re.compile(
     r"^(?:<!--(?:.*?-->|.*)[^\n]*|(`{3,}(?=[^`\n]*$)|~{3,})(?:.*?\n {0,99}\1[`~]*[ \t\r]*$|.*))",
     re.MULTILINE | re.DOTALL,
 )
-"""Comments and fenced code, in which nothing is a fact; an open one goes on to the end."""
+"""Comments and fenced code, which contain no facts; an unclosed one extends to the end."""
 _FACT = re.compile(
     r"^[-*+][ \t]+(?=\S)[^\n]*(?:\n(?:[ \t\r]*+\n)*+[ \t]+\S[^\n]*)*(?:\n|\Z)", re.MULTILINE
 )
-"""A bullet with the indented lines behind it, and the empty ones between them."""
+"""A bullet with the indented lines after it, and the empty lines between them."""
 _BULLET = re.compile(r"[-*+][ \t]+(?=\S)")
 
 
@@ -350,7 +350,7 @@ def fact_of(text: str) -> str:
 
 
 def fact_key(text: str) -> str:
-    """Return a key that is equal for facts that differ in case and blanks only."""
+    """Return a key that is equal for facts that differ only in case and blanks."""
     return " ".join(text.casefold().split())
 
 
@@ -369,7 +369,7 @@ def find_facts(text: str) -> tuple[Fact, ...]:
 
 
 def add_fact(text: str, fact: str) -> str:
-    """Return the text with one more fact (from `fact_of`) after its last one, else at its end."""
+    """Return the text with a fact (from `fact_of`) added after its last one, or at its end."""
     facts, place = find_facts(text), len(text)
     if facts:
         place = facts[-1].end
@@ -384,12 +384,12 @@ def add_fact(text: str, fact: str) -> str:
 
 
 def bullet(text: str) -> str:
-    """Return a fact as it stands in a list: its further lines are indented."""
+    """Return a fact as a list item, with its further lines indented."""
     return "- " + re.sub(r"\n(?!\n)", "\n  ", text)
 
 
 def fact_block(texts: Sequence[str], max_tokens: int) -> tuple[str, tuple[int, ...]]:
-    """Return the first facts that fit as text for the model, and the indexes of those left out."""
+    """Return the facts that fit as text for the model, and the indexes of those left out."""
     lines, left_out, used = [INTRO], [], estimate(INTRO)
     for number, text in enumerate(texts):
         size = 1 + estimate(bullet(text))

@@ -1,7 +1,7 @@
-"""Text as sentences (pure): the one splitter, for the ledger and for search, in any language.
+"""Split text into sentences (pure), for the ledger and for search, in any language.
 
-It reads as much of markdown as decides where a statement ends. A full stop is judged by its
-neighbors; in doubt a sentence goes on, since a longer one still says what it says.
+It parses only the markdown that decides where a statement ends. A period is judged by its
+neighbors. In doubt a sentence continues, since a sentence that is too long still has its meaning.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SentenceRole = Literal["prose", "item", "row", "heading", "quoted", "command", "
 
 
 class Sentence(msgspec.Struct, frozen=True):
-    """One sentence with single blanks between its words, and where it stands in its text."""
+    """One sentence with single blanks between its words, and its position in its text."""
 
     text: str
     start: int
@@ -40,7 +40,7 @@ _HEADING = re.compile(r"#{1,6}[ \t]+")
 _QUOTED = re.compile(r">[> \t]*")
 _FENCE = re.compile(r"(?:```|~~~)[`~]{0,9}[\w+-]{0,20}")
 _RULE = re.compile(r"[|:\-\s=_*]{3,}")
-_END = re.compile(  # which begins with one set of signs: the search for it skips all others
+_END = re.compile(  # begins with one set of signs, so that the search skips all others
     r"[.!?…。！？](?:(?<![。！？])[.!?…]{0,3}[\"'”’)\]»*_`“]{0,3}(?=\s)"
     r"|(?<=[。！？])[。！？]{0,3}[」』）”]?)"
 )
@@ -48,11 +48,11 @@ _CLAUSE = re.compile(r"(?<=[;,:–—])\s|\s(?=[–—(])")
 _TITLES = frozenset(
     ("dr", "dra", "mr", "mrs", "ms", "prof", "sr", "sra", "st", "hr", "fr", "bzw", "approx", "incl")
 )
-"""Abbreviations of several letters that stand before a capital letter."""
+"""Abbreviations of several letters that come before a capital letter."""
 _MONTH = re.compile(
     r"jan|f[eé][bv]|m[aä]r|apr|avr|abr|ma[ij]|jun|jul|aug|sep|o[kc]t|nov|de[zc]", re.IGNORECASE
 )
-"""Beginnings of months, for languages that write a full stop after the day."""
+"""Beginnings of months, for languages that write a period after the day."""
 
 
 def sentences(text: str) -> list[Sentence]:
@@ -70,7 +70,7 @@ def sentences(text: str) -> list[Sentence]:
 
 
 def _blocks(text: str) -> Iterator[_Block]:
-    """Yield the statements' lines, those of a paragraph that an editor wrapped as one."""
+    """Yield the lines of the text, joined if they are a paragraph that an editor wrapped."""
     last: _Block | None = None
     for block in _lines(text):
         if last is not None and block is not None:
@@ -128,7 +128,7 @@ def _read_line(bare: str, start: int, end: int) -> _Block:
 
 
 def _goes_on(text: str, begin: int, stop: re.Match[str]) -> bool:
-    """Return True when a full stop belongs to an abbreviation, an initial or an ordinal."""
+    """Return True when a period belongs to an abbreviation, an initial or an ordinal."""
     after = text[stop.end() : stop.end() + 4].lstrip()[:3]
     if stop.group() == "...":
         return after[:1].islower()
@@ -150,7 +150,7 @@ def _goes_on(text: str, begin: int, stop: re.Match[str]) -> bool:
 
 
 def _pieces(text: str, start: int, end: int, role: SentenceRole) -> Iterator[Sentence]:
-    """Yield a sentence, or its clauses where it is too long."""
+    """Yield a sentence, or its clauses if it is too long."""
     start += len(text[start:end]) - len(text[start:end].lstrip())
     while start < end:
         cut = end

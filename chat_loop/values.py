@@ -1,4 +1,4 @@
-"""The values that all layers share, and how their numbers are written everywhere."""
+"""The values that all layers share, and the formats of their numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 StopReason = Literal["end", "length", "refusal", "tool", "interrupted", "error"]
-"""Why a reply ended; `tool`: it waits for one, `interrupted`: by the user, `error`: broken off."""
+"""Why a reply ended: `tool` to wait for one, `interrupted` by the user, `error` by a failure."""
 
 Role = Literal["user", "assistant"]
 
@@ -35,8 +35,8 @@ class Usage(Struct, frozen=True, kw_only=True):
 
 
 class Compaction(Struct, frozen=True, kw_only=True):
-    """The audit of one compaction. `first` and `last` are references, sizes in tokens, `cost` in
-    US dollars (None: unknown price); `archived` are values in the archive only.
+    """The audit of one compaction. `first` and `last` are references. Sizes are in tokens, `cost`
+    is in US dollars (None: unknown price). `archived` counts the values only in the archive.
     """
 
     first: str
@@ -119,7 +119,7 @@ class Message(Struct, frozen=True):
 
 class Request(Struct, frozen=True, kw_only=True):
     """One model call, for any provider. `messages` alternate and begin and end with the user's.
-    Without `max_tokens`, the provider decides. `grammar` binds the reply, if the provider can.
+    Without `max_tokens`, the provider decides. `grammar` restricts the reply, if supported.
     """
 
     system: str
@@ -135,7 +135,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
 
 class Window(Struct, frozen=True):
-    """The tokens of prompt and reply that a model takes together; a guess for an unknown model."""
+    """The tokens that prompt and reply may have together, `guessed` for an unknown model."""
 
     tokens: int
     guessed: bool = False
@@ -153,7 +153,7 @@ ALLOWED = "[allowed by the user]"
 
 
 def compact_number(number: int) -> str:
-    """156 -> `156`, 2345 -> `2.3K`, 1_250_000 -> `1.2M`, as in "5 queries, 2.3K tokens"."""
+    """Shorten a number: 156 -> `156`, 2345 -> `2.3K`, 1_250_000 -> `1.2M`."""
     for unit, name in ((1_000_000, "M"), (1_000, "K")):
         if number >= unit:
             whole, tenth = divmod(number * 10 // unit, 10)
@@ -162,12 +162,12 @@ def compact_number(number: int) -> str:
 
 
 def counts_text(queries: int, tokens: int) -> str:
-    """`5 queries, 2.3K tokens`."""
+    """Return a text such as `5 queries, 2.3K tokens`."""
     return f"{queries} {'query' if queries == 1 else 'queries'}, {compact_number(tokens)} tokens"
 
 
 def tokens_text(usage: Usage) -> str:
-    """`345 (in: 123, out: 222)`, with cached and reasoning tokens if any; `~` marks estimates."""
+    """Return `345 (in: 123, out: 222)`, plus cached and reasoning tokens; `~` marks estimates."""
     parts = [f"in: {usage.input:,}", f"out: {usage.output:,}"]
     parts += [f"cached: {usage.cached:,}"] if usage.cached else []
     parts += [f"reasoning: {usage.reasoning:,}"] if usage.reasoning else []
@@ -192,25 +192,25 @@ def size_text(size: int) -> str:
 
 
 def attached_text(name: str, size: int, width: int, height: int) -> str:
-    """An attached file in a few words: `notes.txt, 2.1 KB`, or of an image `photo.png, 640×480`."""
+    """Describe an attached file: `notes.txt, 2.1 KB`, or for an image, `photo.png, 640×480`."""
     return f"{name}, {f'{width}×{height}' if width else size_text(size)}"
 
 
 def one_line(text: str, length: int) -> str:
-    """Return a text on one line of at most `length` characters; `…` stands for what is cut."""
+    """Return a text on one line of at most `length` characters; `…` replaces the part cut off."""
     flat = " ".join(text[: 4 * length].split())
     return flat if len(flat) <= length else f"{flat[: length - 1].rstrip()}…"
 
 
 def plural(number: int, noun: str) -> str:
-    """`1 pin`, `6 pins`, `2 queries`."""
+    """Return `1 pin`, `6 pins` or `2 queries`."""
     if number == 1:
         return f"1 {noun}"
     return f"{number:,} {noun[:-1]}ies" if noun.endswith("y") else f"{number:,} {noun}s"
 
 
 def compaction_text(compaction: Compaction) -> str:
-    """`61K → 9.4K tokens · 14 decisions, 6 pins, 52 facts kept · 37 values in the archive only`."""
+    """Return `61K → 9.4K tokens · 4 decisions, 52 facts kept · 37 values in the archive only`."""
     parts = [f"{compact_number(compaction.before)} → {compact_number(compaction.after)} tokens"]
     counts = {"decision": compaction.decisions, "pin": compaction.pins, "fact": compaction.facts}
     if any(counts.values()):
@@ -222,7 +222,7 @@ def compaction_text(compaction: Compaction) -> str:
 
 
 def dollars_text(cost: float | None) -> str:
-    """`$0.0123`, `$12.35`, `less than $0.0001`, `free`, `price unknown`."""
+    """Return `$0.0123`, `$12.35`, `less than $0.0001`, `free` or `price unknown`."""
     if cost is None:
         return "price unknown"
     if cost == 0:

@@ -1,5 +1,5 @@
-"""The archive of a live conversation, for its model: its sealed ancestors, word for word, in the
-index of their folder. Sizes are tokens as `count` estimates them.
+"""The archive that the model of a live conversation reads: its sealed ancestors, word for word, in
+the index of their folder. Sizes are in tokens, as `count` estimates them.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ NOT_READY = "The archive is still being read. Try again in a moment."
 NO_ARCHIVE = "There is no archive: nothing was said before what is in your context."
 CANNOT = "The archive cannot be searched"
 CALL_SECONDS, RECALL_SECONDS = 5.0, 1.0
-"""The longest that a tool call and a query wait until many new files are indexed."""
+"""The longest that a tool call, and a query, wait while many new files are indexed."""
 MAX_HITS = 5
 ROOM = 1_500
 RECALL_ROOM = 400
 STRONG = 0.36  # weaker hits are not attached to a query
-_ALONE = 0.2  # but for the best, from here on, if it is three times as strong as any other
+_ALONE = 0.2  # except the best one, if it has this strength and three times that of any other
 _MAX_RECALLED = 3
 _SENTENCE_ROOM = 90
-_BESIDE = 0.3  # the share of room for a text in which nothing matches; one with a match gets 1
+_BESIDE = 0.3  # the share of room for a text without a match, relative to 1 for one with a match
 _CUT_ROOM = 30  # tokens for the note that a text was cut
 _FOUND = "Found in the archive of this conversation, best first, as it was said:"
 _RECALLED = (
@@ -58,8 +58,8 @@ _REQUEST = re.compile(
 
 
 class Archive:
-    """The ancestors of a live session, for any thread. What it does may take a while. A query does
-    not wait until what was said last in the session `late` is indexed.
+    """The ancestors of a live session, for any thread. Its methods may take a while. A query does
+    not wait until the latest exchanges of the session `late` are indexed.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Archive:
         self._semantic = semantic
 
     def search(self, text: str, without: Collection[str] = ()) -> list[Hit]:
-        """Return the hits by words, best first; none where the index cannot be used."""
+        """Return the hits by words, best first; none if the index cannot be used in time."""
         try:
             return self._ask(
                 lambda index: search_chain(
@@ -98,11 +98,11 @@ class Archive:
         room: int = RECALL_ROOM,
         known: str = "",
     ) -> tuple[str, tuple[str, ...]]:
-        """Return what to attach to a new query, as `recall_text` does."""
+        """Return the text to attach to a new query, and its references, as `recall_text` does."""
         return recall_text(self.search(text, without), self._count, room, known)
 
     def call(self, name: str, arguments: Mapping[str, str], without: Collection[str] = ()) -> str:
-        """Run one of TOOLS for a model, with arguments of its schema; errors are returned as
+        """Run one of TOOLS for a model, with arguments that fit its schema. Return errors as
         sentences.
         """
         text = arguments["queries" if name == READ else "query"]
@@ -111,7 +111,7 @@ class Archive:
             ancestors = self._ancestors(index)
             if not ancestors:
                 return NO_ARCHIVE
-            if name == READ:  # the session before, word for word from its transcript
+            if name == READ:  # the previous session, word for word from its transcript
                 parent, last = next(iter(ancestors.items()))
                 loaded = self._sessions.load(self._sessions.session_file(parent))
                 depth = max(self._depth - 1, len(ancestors))
@@ -133,9 +133,8 @@ class Archive:
             return f"{CANNOT}: {error}"
 
     def _ask(self, question: Callable[[Engine], T], seconds: float, late: str = "") -> T:
-        """Return the answer of the folder's index, up to date but for the session `late`. Raises
-        SessionError, and TimeoutError after so many seconds of indexing; the next call goes on from
-        there.
+        """Return the answer of the folder's index, up to date except for the session `late`. Raises
+        SessionError, and TimeoutError after `seconds` of indexing, which the next call continues.
         """
         until = time.monotonic() + seconds
 
@@ -143,13 +142,13 @@ class Archive:
             if time.monotonic() > until and done < of and done == int(done):
                 raise TimeoutError
 
-        # The ancestors are searched: the open session is read when it is one of them.
+        # Only ancestors are searched, so the open session is not indexed until it is one of them.
         folder = self._sessions.directory
         with closing(Library(folder, check, unread=(self._link.id, late))) as library:
             return library.ask(question)
 
     def _ancestors(self, index: Engine) -> dict[str, int]:
-        """Return the last query that counts of each ancestor, nearest first."""
+        """Return the ancestors, nearest first, each with the last of its queries that counts."""
         links = {**index.links(), self._link.id: self._link}
         ancestors = last_queries(self._link.id, links)
         del ancestors[self._link.id]
@@ -175,8 +174,8 @@ def search_text(hits: Sequence[Hit], room: int, count: Count) -> str:
 def recall_text(
     hits: Sequence[Hit], count: Count, room: int = RECALL_ROOM, known: str = ""
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the best sentences of strong hits to attach to a query, and their references; without
-    tool results, and what is in `known`, the restored block.
+    """Return the best sentences of strong hits to attach to a query, and their references. Omit
+    tool results, and sentences that are in `known`, the restored block.
     """
     strengths = sorted((hit.strength for hit in hits), reverse=True)
     best, second = (*strengths, 0.0, 0.0)[:2]
@@ -212,7 +211,9 @@ def recall_text(
 
 
 def read_text(exchanges: Sequence[Exchange], request: str, room: int, count: Count) -> str:
-    """Return queries of the previous session, as _FORMS says; `12-16:2` is the second part."""
+    """Return the requested exchanges of the previous session. A request has one of the forms in
+    _FORMS; `12-16:2` asks for the second page.
+    """
     if not exchanges:
         return "There is no previous session to read."
     numbers, depth = [exchange.query.number for exchange in exchanges], exchanges[0].depth
@@ -243,7 +244,7 @@ def read_text(exchanges: Sequence[Exchange], request: str, room: int, count: Cou
 
 
 def _pages(text: str, size: int) -> list[str]:
-    """Cut a text into pages of at most `size` characters, at blanks where there are some."""
+    """Cut a text into pages of at most `size` characters, at blanks if possible."""
     pages = []
     while len(text) > size:
         blank = text.rfind(" ", size // 2, size)
@@ -258,7 +259,7 @@ def _heading(exchange: Exchange) -> str:
 
 
 def _hit_text(hit: Hit, room: int, count: Count) -> str:
-    """Return the texts of a hit in about `room` tokens, long ones cut around what fits."""
+    """Return the texts of a hit in about `room` tokens, with long ones cut around their matches."""
     parts = []
     for part, (who, text) in enumerate(hit.texts):
         places = [place for place in hit.places if place.part == part]

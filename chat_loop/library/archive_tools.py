@@ -1,4 +1,4 @@
-"""The tools with which a model reads and searches the archive, as models see them."""
+"""The tools with which a model reads and searches the archive, as the model sees them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The interface of an index, whichever engine stores it, and the values that it takes and gives."""
+"""The interface of an index, which each engine implements, and the values that it exchanges."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from chat_loop.sessions.partial import Stamp
 from chat_loop.sessions.records import SessionRow
 
 Texts = tuple[tuple[str, str], ...]
-"""Who said what in an exchange: user, model, then tools and files."""
+"""Pairs of speaker and text in an exchange: user, model, then tools and files."""
 TEXTS = msgspec.json.Decoder(Texts)
-Position = tuple[int, int]  # a session and the position of an exchange in it
+Position = tuple[int, int]  # the key of a session, and the position of an exchange in it, from 1
 
 _SUMMARIES = "FROM message_summaries"
 FIGURES = {
     "sessions": "count(*) FROM sessions",
-    "conversations": "NULL",  # counted in their lineage
+    "conversations": "NULL",  # `Library.figures` counts them
     "queries": "CAST(coalesce(sum(queries), 0) AS bigint) FROM sessions",
     "tokens": "CAST(coalesce(sum(tokens), 0) AS bigint) FROM sessions",
     "bytes": "CAST(coalesce(sum(size), 0) AS bigint) FROM sessions",
@@ -41,11 +41,11 @@ FIGURES = {
         f"{_SUMMARIES}"
     ),
 }
-"""The totals of an index by name, in the SQL that all engines know."""
+"""The totals of an index by name, in SQL that all engines understand."""
 
 
 class IndexedExchange(Struct, frozen=True):
-    """An exchange without secrets. `number` is its query's, `lines` are those of `terms.lines`."""
+    """An exchange without secrets. `number` is that of its query; `terms.lines` makes `lines`."""
 
     number: int
     at: str
@@ -54,13 +54,13 @@ class IndexedExchange(Struct, frozen=True):
 
     @property
     def digest(self) -> bytes:
-        """The digest of query and reply, by which their vectors are known."""
+        """The digest of query and reply, under which the index stores their vectors."""
         talk = "\0".join(text for _, text in self.texts[:2])
         return blake2b(talk.encode(), digest_size=16).digest()
 
     @property
     def json(self) -> str:
-        """The texts as they are stored."""
+        """The texts as the index stores them."""
         return msgspec.json.encode(self.texts).decode()
 
 
@@ -68,23 +68,23 @@ class IndexedSession(Struct, frozen=True, kw_only=True):
     """A session as the index stores it."""
 
     row: SessionRow
-    size: int  # of the file when it was read
+    size: int  # bytes of the file when it was read
     changed: int
     exchanges: Sequence[IndexedExchange] = ()
     archived: int = -1  # the last query that its summary block covers
-    summary: tuple[float | None, ...] = ()  # the block's columns of `message_summaries`
-    items: str = ""  # the block's
+    summary: tuple[float | None, ...] = ()  # the block's values for `message_summaries`
+    items: str = ""  # the items of the block, separated by line breaks
 
     @property
     def link(self) -> Link:
-        """The links of the session to others."""
+        """The links of the session to other sessions."""
         row = self.row
         ties = row.parent, row.merged, row.until, row.queries, row.mode, row.answered
         return Link(row.id, *ties)
 
 
 def columns_of(session: IndexedSession) -> dict[str, Any]:
-    """Return the columns of the table `sessions` but the key."""
+    """Return the columns of the table `sessions` in order, except the key."""
     row = session.row
     agent, project, tags = row.agent.lower(), row.project.lower(), f" {' '.join(row.tags)} "
     searched = "\n".join((row.name, row.id, agent, project, tags, session.items)).lower()
@@ -114,15 +114,15 @@ class Condition(NamedTuple):
 
 
 class Phrase(NamedTuple):
-    """Words that stand beside each other; of the last one perhaps only the beginning."""
+    """Adjacent words. If `is_beginning`, the last one also matches words that begin with it."""
 
     words: tuple[str, ...]
     is_beginning: bool = False
 
 
 class Scope(Struct, frozen=True):
-    """The exchanges that a search looks at: those of the sessions for which all conditions hold, or
-    those of these sessions up to their last queries.
+    """The exchanges that a search covers: those of the sessions that meet all `conditions` or, if
+    `last_queries` is given, those of its sessions up to the last query of each.
     """
 
     conditions: tuple[Condition, ...] = ()
@@ -133,7 +133,7 @@ EVERYTHING = Scope()
 
 
 class Likely(NamedTuple):
-    """An exchange that holds words of a query: its date, its place, how well it fits."""
+    """An exchange that contains words of a query: its date, its position and its score."""
 
     at: str
     session: int
@@ -151,7 +151,7 @@ class StoredExchange(NamedTuple):
 
 
 class Engine(Protocol):
-    """An open index, for one thread at a time. Every method raises IndexUnavailable."""
+    """An open index, for one thread at a time. Every method may raise IndexUnavailable."""
 
     @property
     def directory(self) -> Path:
@@ -159,89 +159,93 @@ class Engine(Protocol):
 
     @property
     def name(self) -> str:
-        """The name of the index for a user, without a password."""
+        """The name of the index in messages, without a password."""
 
     def close(self) -> None:
         """Close the index."""
 
     def clear(self) -> None:
-        """Delete what is from this folder, but the vectors, in one transaction."""
+        """Delete the sessions of this folder, but not their vectors, in a transaction."""
 
     def ask(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """Run a statement and return the rows that it gives."""
+        """Run an SQL statement and return its rows."""
 
     def transaction(self, *, writes: bool = False) -> AbstractContextManager[None]:
-        """Run everything in this context on one snapshot of the index, or as one change of it."""
+        """Run the statements of a context on one snapshot or, if it `writes`, as one change."""
 
     def damage(self) -> IndexUnavailable:
         """Return the error for an index with impossible content."""
 
     def version(self) -> object:
-        """Return a value that is another after everything written, and in each open index; None:
-        nothing that the index gave may be used again.
+        """Return a value that changes with every write and differs between open indexes. If it is
+        None, do not reuse any earlier answer of the index.
         """
 
     def stale(self, files: Sequence[tuple[int, str, int]]) -> tuple[list[Stamp], set[str]]:
-        """Return those of a folder's files that are new or changed, and the ids that are gone."""
+        """Return new and changed `files`, last changed first, and ids whose files are gone."""
 
     def links(self) -> dict[str, Link]:
-        """Return the links of all sessions, last used first, undated last."""
+        """Return the links of all sessions, most recently used first, undated last."""
 
     def relatives(self, ids: Sequence[str]) -> dict[str, Link]:
-        """Return the links of these sessions and of all that they are linked with, perhaps of more,
-        last used first, undated last.
+        """Return the links of these sessions, of all their relatives, and perhaps of others, most
+        recently used first, undated last.
         """
 
     def newest_ids(self, conditions: Sequence[Condition], limit: int) -> list[str] | None:
-        """Return the sessions for which all conditions hold, last used first; None where there are
-        so few sessions that a list looks at all of them.
+        """Return the ids of at most `limit` sessions that meet all conditions, most recently used
+        first. Return None if there are so few sessions that a list can examine all of them.
         """
 
     def beginnings(self) -> int:
-        """Return how many listed sessions begin a conversation."""
+        """Return the number of listed sessions that begin a conversation."""
 
     def rows(self, ids: Sequence[str]) -> dict[str, SessionRow]:
-        """Return the indexed ones of these sessions."""
+        """Return the rows of the indexed sessions among `ids`."""
 
     def ids_where(
         self, conditions: Sequence[Condition] = (), among: Collection[str] | None = None
     ) -> set[str]:
-        """Return the ids of the sessions, perhaps only of some, for which all conditions hold."""
+        """Return the ids of the sessions that meet all conditions. If `among` is given, the ids of
+        other sessions may be missing.
+        """
 
     def figures(self) -> dict[str, int | float | None]:
-        """Return counts, tokens, bytes and US dollars by the names of FIGURES; None: unknown."""
+        """Return the totals in FIGURES: counts, tokens, bytes, US dollars. None means unknown."""
 
     def put(self, sessions: Sequence[IndexedSession]) -> None:
-        """Replace sessions."""
+        """Store sessions, replacing earlier versions of them."""
 
     def drop(self, ids: Iterable[str]) -> None:
-        """Delete sessions, and the vectors of texts that are nowhere else."""
+        """Delete sessions, and the vectors of texts that no other session contains."""
 
     def erase(self, ids: Sequence[str]) -> None:
-        """Delete sessions of this owner, in whichever folders they are."""
+        """Delete this owner's sessions, whichever folders they are in."""
 
     def keep_vectors(self, rows: Sequence[tuple[bytes, str, bytes]]) -> None:
-        """Store rows of (digest of an exchange's texts, space, concatenated vectors)."""
+        """Store rows of (digest of query and reply, space, concatenated vectors)."""
 
     def exchange_count(self) -> int:
         """Return the number of exchanges."""
 
     def count(self, phrases: Sequence[Phrase], most: int) -> int:
-        """Return how many exchanges hold one of these phrases, at most `most`."""
+        """Return the number of exchanges that contain one of these phrases, at most `most`."""
 
     def likely(
         self, terms: Sequence[tuple[Sequence[Phrase], float]], scope: Scope, limit: int
     ) -> list[Likely]:
-        """Return the exchanges that fit these terms with their weights, the best first."""
+        """Return the exchanges that match one of these terms, best first by the terms' weights or
+        by the engine's own.
+        """
 
     def newest(self, phrases: Sequence[Phrase], scope: Scope, limit: int) -> list[Likely]:
-        """Return the exchanges that hold one of these phrases, the newest first."""
+        """Return the exchanges that contain one of these phrases, newest first."""
 
     def words_at(self, positions: Iterable[Position]) -> dict[Position, str]:
-        """Return the lines of the exchanges at these places, as `terms.lines` cut them."""
+        """Return the lines that `terms.lines` made of the exchanges at these positions."""
 
     def exchanges_at(self, positions: Iterable[Position]) -> dict[Position, StoredExchange]:
-        """Return the exchanges at these places."""
+        """Return the exchanges at these positions."""
 
     def texts_of(self, identity: str) -> list[StoredExchange]:
         """Return the exchanges of a session."""
@@ -249,14 +253,14 @@ class Engine(Protocol):
     def vectors(
         self, space: str, scope: Scope, also: Collection[Position], embed: Callable[[], bytes]
     ) -> dict[Position, bytes]:
-        """Return the vectors of exchanges in a space: of all, or of those in `also` and the nearest
-        ones to the vector that `embed` gives.
+        """Return vectors in a space: of all exchanges in the scope, of those in `also` and the ones
+        nearest to the vector that `embed` returns, or of the newest.
         """
 
     def vectors_of(self, space: str, contents: Sequence[bytes]) -> list[tuple[bytes, str, bytes]]:
-        """Return the vectors of texts with these digests, as `keep_vectors` takes them."""
+        """Return the vectors stored under these digests, as rows for `keep_vectors`."""
 
     def unembedded(self, space: str, limit: int) -> list[tuple[bytes, str, str]]:
-        """Return digests, queries and replies of ended sessions without vectors, the newest
-        first.
+        """Return the digest, query and reply of exchanges without vectors in ended sessions, the
+        last changed session first.
         """

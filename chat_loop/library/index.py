@@ -1,6 +1,6 @@
-"""The index of a folder, in SQLite: rows of sessions and texts of exchanges without secrets.
+"""The index of a folder in SQLite: rows of sessions and texts of exchanges, without secrets.
 
-A rollback journal, not WAL: SQLite before 3.51.3 can corrupt a WAL that several processes write.
+It has a rollback journal, since SQLite before 3.51.3 can corrupt a WAL that several processes use.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from chat_loop.sessions.records import SessionRow
 FILE = ".index.sqlite"
 VERSION = 14
 """The version of `schema.sql`. An index of another version is rebuilt: there are no migrations."""
-BUSY_SECONDS, PATIENT_SECONDS = 0.5, 5.0  # how long to wait for another process that writes
+BUSY_SECONDS, PATIENT_SECONDS = 0.5, 5.0  # the wait for another process that is writing
 
 _PRAGMAS = (
     "journal_mode=TRUNCATE synchronous=NORMAL mmap_size=0 temp_store=MEMORY trusted_schema=OFF "
     "cell_size_check=ON"
 )
-# The names of SQLite's errors, without prefix and details; those of Python's module have none.
+# Names of SQLite's errors, without prefix and details. Errors of Python's module have no name.
 _DAMAGE = {"CORRUPT", "NOTADB", "FORMAT", "SCHEMA", "CONSTRAINT", "MISMATCH"}
 _DAMAGED_TABLES = (
     *("no such table", "no such column", "no such module", "vtable constructor failed"),
@@ -61,7 +61,7 @@ _SCHEMA = Path(__file__).with_name("schema.sql").read_text("utf-8")
 _SCHEMA += f"PRAGMA user_version={VERSION};\n"
 _open = partial(sqlite3.connect, isolation_level=None, check_same_thread=False)
 _LINKS = msgspec.json.Decoder(list[Link])
-_PLACE = "CAST(e.session AS INTEGER), CAST(e.position AS INTEGER)"  # numbers in any damaged index
+_PLACE = "CAST(e.session AS INTEGER), CAST(e.position AS INTEGER)"  # numbers even if it is damaged
 _AT_PLACES = (
     "JOIN json_each(?) AS place ON e.session = json_extract(place.value, '$[0]') "
     "AND e.position = json_extract(place.value, '$[1]')"
@@ -70,8 +70,8 @@ _TESTS = {"contains": "instr({}, ?)", ">=": "{} >= ?", "<": "{} < ?"}
 
 
 def stale_count(directory: Path, files: Sequence[Stamp]) -> int | None:
-    """Check the index down to its pages; return how many of these files it lacks, None when there
-    is no index. Raises IndexUnavailable.
+    """Check every page of the index. Return the number of `files` that are new or changed, or None
+    when there is no index. Raises IndexUnavailable.
     """
     if not os.path.lexists(directory / FILE):
         return None
@@ -82,8 +82,8 @@ def stale_count(directory: Path, files: Sequence[Stamp]) -> int | None:
 
 
 def discard(directory: Path, patience: float = 0.0) -> bool:
-    """Delete an index. Return False when it stays, since for `patience` seconds another process
-    reads or writes it.
+    """Delete an index. Return False when that fails, or when another process is still using it
+    after `patience` seconds.
     """
     path = directory / FILE
     try:
@@ -101,14 +101,14 @@ def discard(directory: Path, patience: float = 0.0) -> bool:
 
 
 class Index:
-    """An open index, for one thread at a time. Every method raises IndexUnavailable."""
+    """An open index, for one thread at a time. Every method may raise IndexUnavailable."""
 
     def __init__(self, directory: Path, *, patient: bool = False, in_memory: bool = False) -> None:
         self.directory = directory
         self.path = directory / FILE
         self.name = str(self.path)
-        self._opened = object()  # tells this index from one that is opened later
-        self._fresh: object = None  # the version that has everything of these files, and they
+        self._opened = object()  # distinguishes this index from one that is opened later
+        self._fresh: object = None  # the last version without stale files, and the files it had
         self._rows = msgspec.json.Decoder(SessionRow, dec_hook=lambda kind, value: directory)
         if in_memory:
             self._database = _open(":memory:")
@@ -120,27 +120,27 @@ class Index:
         self._database.close()
 
     def clear(self) -> None:
-        """Delete everything but the vectors, in one transaction."""
+        """Delete the sessions of this folder, but not their vectors, in a transaction."""
         with self.transaction(writes=True):
             for table in ("sentences", "exchanges", "message_summaries", "sessions"):
                 self.ask(f"DELETE FROM {table}")
 
     def version(self) -> object:
-        """Return a value that is another after everything written, and in each open index."""
+        """Return a value that changes with every write and differs between open indexes."""
         [(others,)] = self.ask("PRAGMA data_version")
         return self._opened, others, self._database.total_changes
 
     def ask(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """Run a statement and return the rows that it gives."""
+        """Run an SQL statement and return its rows."""
         with _translate_errors(self.path):
             return self._database.execute(statement, values).fetchall()
 
     @contextlib.contextmanager
     def transaction(self, *, writes: bool = False) -> Iterator[None]:
-        """Run everything in this context on one snapshot of the index, or as one change of it."""
+        """Run the statements of a context on one snapshot or, if it `writes`, as one change."""
         self.ask("BEGIN IMMEDIATE" if writes else "BEGIN")
         try:
-            if writes:  # a replaced file is noticed here: a virtual table reports another error
+            if writes:  # notices a replaced file, for which a virtual table reports another error
                 self.ask(f"PRAGMA user_version={VERSION}")
             yield
             self.ask("COMMIT")
@@ -153,9 +153,7 @@ class Index:
         return _damage_error(self.path, _IMPOSSIBLE)
 
     def stale(self, files: Sequence[tuple[int, str, int]]) -> tuple[list[Stamp], set[str]]:
-        """Return those of a folder's files that are new or changed, the last changed first, and the
-        ids that are gone.
-        """
+        """Return new and changed `files`, last changed first, and ids whose files are gone."""
         version = self.version()
         if (version, files) == self._fresh:
             return [], set()
@@ -168,7 +166,7 @@ class Index:
         return [*map(Stamp._make, stale)], gone.difference(identity for _, identity, _ in stale)
 
     def links(self) -> dict[str, Link]:
-        """Return the links of all sessions, last used first, undated last."""
+        """Return the links of all sessions, most recently used first, undated last."""
         rows = self.ask("SELECT CAST(link AS TEXT) FROM sessions ORDER BY used DESC, id DESC")
         with _translate_errors(self.path):
             decoded = _LINKS.decode(f"[{','.join(link or '' for (link,) in rows)}]")
@@ -177,7 +175,7 @@ class Index:
         return {link.id: link for link in decoded}
 
     def rows(self, ids: Sequence[str]) -> dict[str, SessionRow]:
-        """Return the indexed ones of these sessions."""
+        """Return the rows of the indexed sessions among `ids`."""
         found = self.ask(
             "SELECT sessions.id, CAST(row AS TEXT) FROM json_each(?) "
             "JOIN sessions ON sessions.id = value",
@@ -190,37 +188,35 @@ class Index:
         return {row.id: row for row in rows}
 
     def relatives(self, ids: Sequence[str]) -> dict[str, Link]:
-        """Return the links of all sessions: there are not too many."""
+        """Return the links of all sessions: a folder has few enough."""
         return self.links()
 
     def newest_ids(self, conditions: Sequence[Condition], limit: int) -> list[str] | None:
-        """Return None: a list looks at all sessions."""
+        """Return None: there are so few sessions that a list can examine all of them."""
         return None
 
     def beginnings(self) -> int:
-        """Return how many listed sessions begin a conversation."""
+        """Return the number of listed sessions that begin a conversation."""
         return sum(link.is_listed and not link.parent for link in self.links().values())
 
     def ids_where(
         self, conditions: Sequence[Condition] = (), among: Collection[str] | None = None
     ) -> set[str]:
-        """Return the ids of the sessions, perhaps of more than `among`, for which all conditions
-        hold.
-        """
+        """Return the ids of the sessions that meet all conditions, even outside `among`."""
         where, values = _where(conditions)
         return {identity for (identity,) in self.ask(f"SELECT id FROM sessions {where}", values)}
 
     def figures(self) -> dict[str, int | float | None]:
-        """Return counts, tokens, bytes and US dollars by the names of FIGURES; None: unknown."""
+        """Return the totals in FIGURES: counts, tokens, bytes, US dollars. None means unknown."""
         return {name: self.ask(f"SELECT {text}")[0][0] for name, text in FIGURES.items()}
 
     def keys(self, ids: Sequence[str]) -> dict[str, int]:
-        """Return the keys of the indexed ones of these sessions."""
+        """Return the keys of the indexed sessions among `ids`."""
         statement = "SELECT id, key FROM sessions WHERE id IN (SELECT value FROM json_each(?))"
         return dict(self.ask(statement, (json.dumps(ids),)))
 
     def put(self, sessions: Sequence[IndexedSession]) -> None:
-        """Replace sessions."""
+        """Store sessions, replacing earlier versions of them."""
         with self.transaction(writes=True):
             self._remove([session.row.id for session in sessions])
             for session in sessions:
@@ -234,17 +230,17 @@ class Index:
                     self._insert("sentences (rowid, words)", number, exchange.lines)
 
     def drop(self, ids: Iterable[str]) -> None:
-        """Delete sessions, and the vectors of texts that are nowhere else."""
+        """Delete sessions, and the vectors of texts that no other session contains."""
         with self.transaction(writes=True):
             self._remove([*ids])
             self.ask("DELETE FROM vectors WHERE content NOT IN (SELECT content FROM exchanges)")
 
     def erase(self, ids: Sequence[str]) -> None:
-        """Delete sessions: there is one folder."""
+        """Delete sessions: the index has one owner and one folder."""
         self.drop(ids)
 
     def keep_vectors(self, rows: Sequence[tuple[bytes, str, bytes]]) -> None:
-        """Store rows of (digest of an exchange's texts, space, concatenated vectors)."""
+        """Store rows of (digest of query and reply, space, concatenated vectors)."""
         statement = (
             "INSERT OR REPLACE INTO vectors (content, space, data) SELECT ?1, ?2, ?3 "
             "WHERE EXISTS (SELECT 1 FROM exchanges WHERE content = ?1)"
@@ -259,7 +255,7 @@ class Index:
         return int(total)
 
     def count(self, phrases: Sequence[Phrase], most: int) -> int:
-        """Return how many exchanges hold one of these phrases, at most `most`."""
+        """Return the number of exchanges that contain one of these phrases, at most `most`."""
         holds = f"SELECT 1 FROM sentences WHERE sentences MATCH ? LIMIT {most}"
         [(count,)] = self.ask(f"SELECT count(*) FROM ({holds})", (_match(phrases),))
         return int(count)
@@ -267,12 +263,12 @@ class Index:
     def likely(
         self, terms: Sequence[tuple[Sequence[Phrase], float]], scope: Scope, limit: int
     ) -> list[Likely]:
-        """Return the exchanges that fit these terms, the best first, by FTS5's own weights."""
+        """Return the exchanges that match one of these terms, best first by FTS5's own weights."""
         match = " OR ".join(f"({_match(phrases)})" for phrases, _ in terms)
         return self._matching(match, scope, f"rank LIMIT {limit}")
 
     def newest(self, phrases: Sequence[Phrase], scope: Scope, limit: int) -> list[Likely]:
-        """Return the exchanges that hold one of these phrases, the newest first."""
+        """Return the exchanges that contain one of these phrases, newest first."""
         return self._matching(_match(phrases), scope, f"e.at DESC LIMIT {limit}")
 
     def _matching(self, match: str, scope: Scope, order: str) -> list[Likely]:
@@ -286,7 +282,7 @@ class Index:
         return [*map(Likely._make, rows)]
 
     def words_at(self, positions: Iterable[Position]) -> dict[Position, str]:
-        """Return the lines of the exchanges at these places, as `terms.lines` cut them."""
+        """Return the lines that `terms.lines` made of the exchanges at these positions."""
         rows = self.ask(
             f"SELECT {_PLACE}, sentences.words FROM exchanges e {_AT_PLACES} "
             "JOIN sentences ON sentences.rowid = e.key",
@@ -295,7 +291,7 @@ class Index:
         return {(session, position): str(words) for session, position, words in rows}
 
     def exchanges_at(self, positions: Iterable[Position]) -> dict[Position, StoredExchange]:
-        """Return the exchanges at these places."""
+        """Return the exchanges at these positions."""
         rows = self.ask(
             f"SELECT {_PLACE}, s.id, CAST(e.number AS INTEGER), CAST(e.at AS TEXT), "
             f"CAST(e.texts AS TEXT) FROM exchanges e {_AT_PLACES} "
@@ -317,7 +313,7 @@ class Index:
     def vectors(
         self, space: str, scope: Scope, also: Collection[Position], embed: Callable[[], bytes]
     ) -> dict[Position, bytes]:
-        """Return the vectors of all exchanges in a space."""
+        """Return vectors in a space: of all exchanges in the scope."""
         where, values = self._in_scope(scope)
         rows = self.ask(
             f"SELECT {_PLACE}, v.data "
@@ -328,14 +324,14 @@ class Index:
         return {(session, position): data for session, position, data in rows}
 
     def vectors_of(self, space: str, contents: Sequence[bytes]) -> list[tuple[bytes, str, bytes]]:
-        """Return the vectors of texts with these digests, as `keep_vectors` takes them."""
+        """Return the vectors stored under these digests, as rows for `keep_vectors`."""
         marks = ", ".join("?" * len(contents))
         statement = "SELECT content, space, data FROM vectors WHERE space = ? AND content IN"
         return self.ask(f"{statement} ({marks})", (space, *contents))
 
     def unembedded(self, space: str, limit: int) -> list[tuple[bytes, str, str]]:
-        """Return digests, queries and replies of ended sessions without vectors, the newest
-        first.
+        """Return the digest, query and reply of exchanges without vectors in ended sessions, the
+        last changed session first.
         """
         return self.ask(
             "SELECT e.content, json_extract(e.texts, '$[0][1]'), json_extract(e.texts, '$[1][1]') "
@@ -347,7 +343,7 @@ class Index:
         )
 
     def _in_scope(self, scope: Scope) -> tuple[str, list[object]]:
-        """Return a condition over the exchange `e`, which begins with AND, and its values."""
+        """Return a condition on the exchange `e`, empty or beginning with AND, and its values."""
         if scope.last_queries is not None:
             keys = self.keys([*scope.last_queries])
             where = f"AND e.session IN ({', '.join(map(str, keys.values()))})"
@@ -366,7 +362,7 @@ class Index:
             return self._database.execute(f"INSERT INTO {table} VALUES ({marks})", values).lastrowid
 
     def _remove(self, ids: Sequence[str]) -> None:
-        """Delete sessions with their words."""
+        """Delete sessions with all their rows in other tables, except vectors."""
         keys = ", ".join(map(str, self.keys(ids).values()))
         exchanges = f"SELECT key FROM exchanges WHERE session IN ({keys})"
         self.ask(f"DELETE FROM sentences WHERE rowid IN ({exchanges})")
@@ -376,10 +372,10 @@ class Index:
 
 
 def _where(conditions: Sequence[Condition]) -> tuple[str, list[object]]:
-    """Return a WHERE clause over the table `sessions`, empty without conditions, and its values."""
+    """Return a WHERE clause for the table `sessions`, empty without conditions, and its values."""
     tests = [_TESTS[one.test].format(one.column) for one in conditions]
     values = [
-        # SQLite takes no lone surrogates
+        # SQLite does not accept lone surrogates
         value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
         for _, _, value in conditions
     ]
@@ -387,7 +383,7 @@ def _where(conditions: Sequence[Condition]) -> tuple[str, list[object]]:
 
 
 def _match(phrases: Sequence[Phrase]) -> str:
-    """Return the FTS5 expression for texts that hold one of these phrases."""
+    """Return the FTS5 expression for texts that contain one of these phrases."""
     return " OR ".join(
         f'"{" ".join(words).replace(chr(34), " ")}"{" *" * is_beginning}'
         for words, is_beginning in phrases
@@ -395,7 +391,7 @@ def _match(phrases: Sequence[Phrase]) -> str:
 
 
 def _connect(path: Path, busy: float) -> sqlite3.Connection:
-    """Open the index; create it anew if it is missing or of another version."""
+    """Open the index. Create a new one if it is missing or of another version."""
     try:
         with contextlib.suppress(FileExistsError):  # SQLite itself would not make it private
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
@@ -436,7 +432,7 @@ def _error_name(error: sqlite3.Error) -> str:
 
 @contextlib.contextmanager
 def _translate_errors(path: Path) -> Iterator[None]:
-    """Translate errors of SQLite, but those that come from bugs, into IndexUnavailable."""
+    """Translate SQLite's errors into IndexUnavailable, except those that bugs cause."""
     try:
         yield
     except sqlite3.Error as error:

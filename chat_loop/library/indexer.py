@@ -1,4 +1,4 @@
-"""The indexer: updates the index, and a team's library, in the background, in its own thread."""
+"""The indexer: a background thread that updates the index and a team's library."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from chat_loop.library.semantic import SPACE, start_process
 if TYPE_CHECKING:
     from chat_loop.library.engine import Engine
 
-PAUSE_SECONDS = 0.002  # between two transactions: others get the processor and the index
-AGAIN_SECONDS = 5.0  # until an index that could not be used is tried again
+PAUSE_SECONDS = 0.002  # between two transactions, so that others get the processor and the index
+AGAIN_SECONDS = 5.0  # before an index that could not be used is tried again
 CLOSE_SECONDS = 0.1
-VECTORS = 100  # exchanges whose vectors go to a team's library at a time
+VECTORS = 100  # exchanges whose vectors are sent to a team's library at a time
 
 
 class Indexer:
-    """The thread of one folder's index, and the process that embeds what has no vectors."""
+    """The thread that updates one folder's index, and the process that embeds its exchanges."""
 
     def __init__(
         self, directory: Path, *, embeds: bool = False, database: Database | None = None
@@ -45,17 +45,17 @@ class Indexer:
             self._thread.start()
 
     def wake(self) -> None:
-        """Check the files again, since a session has ended; return at once."""
+        """Make the thread check the files again, since a session has ended; return at once."""
         self.idle.clear()
         self._wake.set()
 
     def close(self) -> None:
-        """Stop; a transaction under way is still completed if that is quick."""
+        """Stop, after waiting up to CLOSE_SECONDS for the current transaction to complete."""
         self._closed = True
         self._wake.set()
         if self._thread.is_alive():
             self._thread.join(CLOSE_SECONDS)
-        if self._process is not None:  # one that starts meanwhile ends when it has no parent
+        if self._process is not None:  # one that is just starting ends with its parent
             self._process.kill()
             self._process.wait()
 
@@ -73,7 +73,7 @@ class Indexer:
                     IndexUnavailable,
                     OSError,
                     ImportError,
-                ):  # a failing disk loads no modules
+                ):  # modules cannot be loaded from a failing disk
                     self._wake.wait(AGAIN_SECONDS)
                     continue
                 if not self._wake.is_set():
@@ -82,13 +82,13 @@ class Indexer:
                     self._wake.wait()
 
     def _embed(self, index: Engine) -> None:
-        """Start a process if something has no vectors, unless one is running or has failed."""
+        """Start a process if an exchange has no vectors, unless one is running or has failed."""
         is_free = self._process is None or self._process.poll() == 0
         if self._embeds and is_free and not self._closed:
             self._process = start_process(index, os.getpid())
 
     def _share(self, database: Database) -> None:
-        """Bring the team's library up to date, also with the vectors that this machine made."""
+        """Update the team's library, and send it the vectors that this machine has made."""
         directory = self._library.directory
         shared = Library(directory, self._pause, thorough=True, database=database, tells=False)
         with closing(shared):
@@ -102,7 +102,7 @@ class Indexer:
                     break
 
     def _pause(self, done: float, of: int) -> None:
-        """Let others work; stop between two transactions when the indexer is closed."""
+        """Let others work. Raises _ClosedError when the indexer is closed, to stop the update."""
         self._wake.wait(PAUSE_SECONDS)
         if self._closed:
             raise _ClosedError

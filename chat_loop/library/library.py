@@ -1,4 +1,4 @@
-"""The library: the sessions of a folder as a whole, from their index, and filters of them."""
+"""The library: lists, filters and totals of all sessions of a folder, read from their index."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from chat_loop.values import Usage, plural
 if TYPE_CHECKING:
     from chat_loop.library.index import Index
 
-AGAIN_SECONDS = 20.0  # until a team's library that failed is tried again
+AGAIN_SECONDS = 20.0  # before a team's library that failed is tried again
 EXAMINED, MOST_EXAMINED = 200, 50_000
 LISTED, BROWSED = 1_000, 2_000
-"""In a library of very many sessions: those that a page is made of at first and at most, the
-conversations that have numbers, and those that can be chosen from on the whole screen.
+"""In a library of very many sessions: the number that a page examines at first, the number after
+which it stops, the conversations that have numbers, and those in the full-screen list.
 """
 SOON_FILES, SOON_BYTES = 100, 1 << 20
-"""The most that is indexed while a chat waits; of more, only the rows are read, into memory."""
-LONG = 4 << 20  # bytes; a part of a longer session is not counted
+"""The most that is indexed while a chat waits. Beyond that, only rows are read, into memory."""
+LONG = 4 << 20  # bytes; for part of a longer session, tokens are not counted
 TRIES = 12  # attempts at an index that other processes keep changing
 
 MAX_WORDS = 16
@@ -49,7 +49,7 @@ T = TypeVar("T")
 
 
 class SessionFilter(Struct, frozen=True, kw_only=True):
-    """Filters that must all match; a word `#work` is a tag, the dates refer to the last use."""
+    """Filters that must all match. A word like `#work` is a tag; dates refer to the last use."""
 
     words: str = ""
     agent: str = ""
@@ -61,8 +61,8 @@ class SessionFilter(Struct, frozen=True, kw_only=True):
         return self != SessionFilter()
 
     def conditions(self, *, of_any: bool = True, of_newest: bool = True) -> tuple[Condition, ...]:
-        """Return the conditions over the table `sessions`: the part `of_any` session of a
-        conversation, and `of_newest`, of its newest one.
+        """Return conditions on the table `sessions`: with `of_any`, those that any session of a
+        conversation may meet, and with `of_newest`, those that its newest session must meet.
         """
         words = self.words.lower().split()[:MAX_WORDS]
         tags = [word for word in words if word.strip("#") and word.startswith("#")]
@@ -81,8 +81,8 @@ class SessionFilter(Struct, frozen=True, kw_only=True):
 
 
 class Database:
-    """A team's library by its URL, for any thread. While it fails, that is said once, and the index
-    of the folder takes over.
+    """A team's library at a URL, for any thread. When it fails, the user is told once, and the
+    folder's index is used until it answers again.
     """
 
     def __init__(self, url: str) -> None:
@@ -98,8 +98,8 @@ class Database:
         return index
 
     def erase(self, directory: Path, ids: Sequence[str]) -> None:
-        """Take sessions of this owner out of the library: what is still in the folder comes back
-        as it is there now. Raises SessionError.
+        """Remove this owner's sessions from the library. Those that are still in the folder are
+        stored again later, as they are then. Raises SessionError.
         """
         try:
             with closing(self.open(directory)) as index:
@@ -109,7 +109,7 @@ class Database:
             raise SessionError(f"{error} It may still have the words.", hint) from error
 
     def fail(self, error: IndexUnavailable, *, tells: bool) -> str:
-        """Note a failure. If it `tells` the user, return a sentence, unless one was said."""
+        """Record a failure. Return a sentence if the caller `tells` the user and has not yet."""
         if time.monotonic() >= self._until:
             self._problem, self._until = str(error), time.monotonic() + AGAIN_SECONDS
         if self._is_said or not tells:
@@ -119,8 +119,8 @@ class Database:
 
 
 class _Page(NamedTuple):
-    """A page of a list: its newest sessions, all conversations and links that were looked at, and
-    how many more there are, of very many about.
+    """A page of a list: the newest session of each row, all conversations and links that were
+    examined, and the number of further rows, which is approximate in a very large library.
     """
 
     tips: list[str]
@@ -130,9 +130,9 @@ class _Page(NamedTuple):
 
 
 class Library:
-    """One folder's sessions, and those in the team's `database`, for one thread at a time. A
-    `thorough` library reads everything that changed into the index, however much that is, but for
-    the sessions `unread`. Unless it `tells`, others say that the database fails.
+    """The sessions of one folder and of the team's `database`, for one thread at a time. A
+    `thorough` library always indexes all changes before it answers, however many. Changes of the
+    sessions in `unread` are not indexed. Unless it `tells`, it never reports a failing database.
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class Library:
         self._index: Index | None = None
         self._in_memory: Index | None = None
         self.shared: Engine | None = None  # the team's library, while it answers
-        self._count = 0  # of the files that were read for the last answer
+        self._count = 0  # files that were read for the last answer
 
     def close(self) -> None:
         """Close the index."""
@@ -161,16 +161,16 @@ class Library:
         self._index = self._in_memory = self.shared = None
 
     def links(self) -> dict[str, Link]:
-        """Return the links between all sessions, last used first. Raises SessionError."""
+        """Return the links of all sessions, most recently used first. Raises SessionError."""
         return self.ask(lambda index: index.links(), texts=False)
 
     def relatives(self, identity: str) -> dict[str, Link]:
-        """Return the links of a session, its relatives, and perhaps others. Raises SessionError."""
+        """Return the links of a session, its relatives and perhaps others. Raises SessionError."""
         return self.ask(lambda index: index.relatives([identity]), texts=False)
 
     def session(self, identity: str) -> Session | None:
-        """Return what the team's library has of a session: queries and replies, without secrets;
-        None when it has nothing. Raises SessionError.
+        """Return a session from the team's library, with queries and replies only and without
+        secrets. Return None if no exchange of it is there. Raises SessionError.
         """
 
         def find(index: Engine) -> Session | None:
@@ -181,7 +181,7 @@ class Library:
         return self.ask(find) if self.database is not None else None
 
     def rows_of(self, ids: Iterable[str]) -> dict[str, SessionRow]:
-        """Return the sessions with these ids. Raises SessionError."""
+        """Return the rows of the indexed sessions among `ids`. Raises SessionError."""
         unique_ids = list(dict.fromkeys(ids))
         return self.ask(lambda index: index.rows(unique_ids), texts=False)
 
@@ -194,9 +194,10 @@ class Library:
         here: str = "",
         everything: bool = False,
     ) -> tuple[list[SessionRow], int]:
-        """Return the `limit` conversations used last, and how many more there are. A conversation's
-        row is that of its newest session with the numbers of its chain; without `fold` each session
-        has its own. Runs of `-p` and unanswered conversations, but `here`, need `everything`.
+        """Return the `limit` most recently used conversations, and the number of others. The row of
+        a conversation is that of its newest session, with the totals of its chain; without `fold`,
+        each session has its own row. Runs of `-p`, and unanswered conversations other than `here`,
+        are included only with `everything`.
         """
 
         def find(index: Engine) -> tuple[list[SessionRow], int]:
@@ -226,13 +227,13 @@ class Library:
         here: str = "",
         everything: bool = False,
     ) -> _Page:
-        """Return the newest sessions of the conversations that are wanted, and of some more."""
+        """Return the page of `rows`, from an up-to-date index. Raises IndexUnavailable."""
         conditions, of_last = wanted.conditions(of_newest=False), wanted.conditions(of_any=False)
         examined = 0 if limit is None else max(EXAMINED, 4 * limit)
         while True:
             newest = index.newest_ids(conditions or of_last, examined) if examined else None
             links = index.links() if newest is None else index.relatives(newest)
-            # of very many sessions, whoever was used before the last one examined comes later
+            # if not whole, unexamined sessions may come before those used before the last examined
             is_whole = newest is None or len(newest) < examined
             order = [*links]
             known = order if newest is None or is_whole else order[: order.index(newest[-1]) + 1]
@@ -253,7 +254,7 @@ class Library:
         return _Page(listed, every, links, more)
 
     def listed(self) -> list[str]:
-        """Return the ids of the conversations as lists number them. Raises SessionError."""
+        """Return the ids of the numbered conversations, in their order. Raises SessionError."""
         return self.ask(self.listed_in, texts=False)
 
     def listed_in(self, index: Engine) -> list[str]:
@@ -262,20 +263,22 @@ class Library:
         return self._page(index, limit, SessionFilter()).tips
 
     def figures(self) -> dict[str, int | float | None]:
-        """Return the totals of all sessions, by the names of FIGURES. Raises SessionError."""
+        """Return the totals in FIGURES over all sessions. Raises SessionError."""
         return self.ask(
             lambda index: index.figures() | {"conversations": len(conversations(index.links()))}
         )
 
     def update_index(self, *, rebuild: bool = False) -> int:
-        """Index the files that changed, or all (`rebuild`); return how many were read."""
+        """Index the changed files, or on `rebuild` all files. Return the number that were read."""
         self.ask(bool, rebuild=rebuild)
         return self._count
 
     def ask(
         self, question: Callable[[Engine], T], *, texts: bool = True, rebuild: bool = False
     ) -> T:
-        """Return the answer of an up-to-date index, without `texts` of one in memory if need be."""
+        """Return the answer of an up-to-date index. If it needs no `texts`, a temporary index in
+        memory may give it. Raises SessionError.
+        """
         self.trouble, self._count = "", 0
         try:
             files = partial.stamps(self.directory)
@@ -312,7 +315,7 @@ class Library:
         patient: bool,
         rebuild: bool,
     ) -> T:
-        """Return what the team's library answers, with this folder brought up to date. Raises
+        """Update the sessions of this folder in the team's library, and return its answer. Raises
         IndexUnavailable.
         """
         try:
@@ -335,13 +338,13 @@ class Library:
         patient: bool,
         rebuild: bool,
     ) -> list[T]:
-        """Return an index's answer; nothing when it was only brought up to date."""
+        """Return the index's answer in a list, which is empty if the index was only updated."""
         if rebuild and not self._count:
             index.clear()
         with index.transaction():
             stale, gone = index.stale(files)
             stale = [file for file in stale if file.id not in self._unread]
-            # A file that was just read may have changed again: its session is there.
+            # A file that was just read may have changed again; the index has its session.
             ids = {file.id for file in stale}
             if not (stale or gone) or (self._count and ids <= index.ids_where((), ids)):
                 return [question(index)]
@@ -353,7 +356,7 @@ class Library:
             self.trouble = f"The library does not have {count} of this folder yet."
             with index.transaction():
                 return [question(index)]
-        from chat_loop.library.refresh import refresh  # loads what reads and redacts texts
+        from chat_loop.library.refresh import refresh  # loads the code that reads and redacts texts
 
         progress = self._progress if much else lambda done, of: None
         refresh(index, stale, gone, progress=progress)
@@ -367,7 +370,7 @@ class Library:
         patient: bool,
         rebuild: bool,
     ) -> T:
-        """Return what the folder's index answers, brought up to date. Raises IndexUnavailable."""
+        """Update the index of the folder, and return its answer. Raises IndexUnavailable."""
         from chat_loop.library.index import Index, discard
 
         is_anew = False
@@ -402,7 +405,7 @@ def filter_of(values: Mapping[str, str], now: datetime, words: str = "") -> Sess
 
 
 def moment_of(text: str, now: datetime) -> datetime:
-    """Return the moment of a date or of an age such as 30d. Raises UsageError."""
+    """Return the moment that a date, or an age such as 30d, means. Raises UsageError."""
     try:
         if (age := _AGE.fullmatch(text)) is not None:
             return now - timedelta(days=int(age[1]) * _DAYS[age[2]])
@@ -416,7 +419,7 @@ def moment_of(text: str, now: datetime) -> datetime:
 
 
 def stored_session(row: SessionRow, stored: Sequence[StoredExchange]) -> Session:
-    """Return a session as far as the index has it. Raises ValueError."""
+    """Return a session with the queries and replies in the index. Raises ValueError."""
     entries: list[Query | Reply] = []
     for exchange in stored:
         at = datetime.fromisoformat(exchange.at)
@@ -444,10 +447,10 @@ def _conversation(
     links: Mapping[str, Link],
     uses: Mapping[str, int],
 ) -> SessionRow:
-    """Return the row of a newest session, with the numbers of the whole chain."""
+    """Return the row of a conversation's newest session, with the totals of its whole chain."""
     identity, *older = last_queries
     row = sessions[identity]
-    if not older and uses[identity] == 1:  # most are so
+    if not older and uses[identity] == 1:  # the usual case
         return replace(row, compactions=1) if row.compacted else row
     parts = [_part(sessions[session], number) for session, number in last_queries.items()]
     queries, tokens = [part.queries for part in parts], [part.tokens for part in parts]
@@ -476,7 +479,7 @@ def _conversation(
 
 
 def _part(row: SessionRow, number: int) -> SessionRow:
-    """Return the row of a session up to a query, as the sessions that fork there go on from it."""
+    """Return the row of a session up to query `number`, from which other sessions continue."""
     if row.queries is None or number >= row.queries:
         return row if number == ALL else replace(row, compacted=False)
     part = replace(row, queries=number, tokens=None, spent=None, compacted=False)

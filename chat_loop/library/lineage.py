@@ -1,4 +1,4 @@
-"""The lineage of sessions (pure): conversations, branches, trees, and what a cleaning removes."""
+"""The lineage of sessions (pure): conversations, branches, trees, and sessions to clean up."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Links = Mapping[str, Link]
 
 
 class Node(Struct, frozen=True):
-    """A session in a tree: `stem` is drawn before it, a pair of characters for each level."""
+    """A session in a tree. `stem` is drawn before it, with two characters per level."""
 
     id: str
     stem: str
@@ -24,8 +24,9 @@ class Node(Struct, frozen=True):
 
 
 def conversations(links: Links, here: str = "") -> dict[str, dict[str, int]]:
-    """Return each conversation's sessions with their last queries, nearest first, under its newest
-    session, which none continues; one without queries of its own counts when it is `here`.
+    """Return the sessions of each conversation with their last queries, nearest first, keyed by its
+    newest session, which no other one continues. A child without queries of its own does not count
+    as a conversation, unless it is `here`.
     """
     linked = [link for link in links.values() if link.parent or link.merged]
     unused = {
@@ -42,7 +43,7 @@ def conversations(links: Links, here: str = "") -> dict[str, dict[str, int]]:
     tips = {*links}.difference(unused, *map(continued, linked))
     reached = unused | _reachable((link.id for link in linked if link.id in tips), links, continued)
     for link in linked:
-        if link.id not in reached:  # it is in a circle, or only sessions in circles go on from it
+        if link.id not in reached:  # it is in a circle, or only sessions in circles continue it
             circle = _reachable([link.id], links, continued)
             tips -= circle
             tips.add(link.id)
@@ -55,8 +56,8 @@ def conversations(links: Links, here: str = "") -> dict[str, dict[str, int]]:
 
 
 def fork(identity: str, links: Links, uses: Mapping[str, int]) -> list[str]:
-    """Return a branch's own sessions, newest first, and the one that it leaves, or []; `uses` says
-    how many conversations contain each session.
+    """Return the sessions that only this branch has, newest first, and the one where it begins, or
+    [] for no branch. `uses` is the number of conversations that contain each session.
     """
     line = [identity]
     while (parent := links[line[-1]].parent) in uses and parent not in line:
@@ -68,7 +69,7 @@ def fork(identity: str, links: Links, uses: Mapping[str, int]) -> list[str]:
 
 
 def tree(identity: str, links: Links) -> tuple[Node, ...]:
-    """Return all relatives of a session, the oldest first; an only child is not indented."""
+    """Return all relatives of a session, parents before children; an only child is not indented."""
     if identity not in links:
         return (Node(identity, ""),)
     children: dict[str, list[str]] = {session: [] for session in links}
@@ -80,7 +81,7 @@ def tree(identity: str, links: Links) -> tuple[Node, ...]:
     roots = [session for session in members if links.keys().isdisjoint(links[session].parents)]
     nodes: list[Node] = []
     drawn: set[str] = set()
-    for root in [*roots, *members]:  # of a circle, whoever comes first is its root
+    for root in [*roots, *members]:  # the first session of a circle is its root
         stack = [] if root in drawn else [(root, "", "")]
         while stack:
             session, stem, below = stack.pop()
@@ -123,14 +124,14 @@ def _is_old(row: SessionRow, before: datetime) -> bool:
 
 
 def _children_first(rows: Sequence[SessionRow], links: Links) -> list[SessionRow]:
-    """Return the rows so that each comes after those that go on from it."""
+    """Sort the rows so that each session comes after those that continue it."""
     return sorted(rows, key=lambda row: len(ancestry([row.id], links)), reverse=True)
 
 
 def _reachable(
     ids: Iterable[str], links: Links, following: Callable[[Link], Iterable[str]]
 ) -> set[str]:
-    """Return the ids and all that are reached from them."""
+    """Return the ids and all others that `following` reaches from them."""
     reached: set[str] = set()
     stack = list(ids)
     while stack:

@@ -1,7 +1,7 @@
-"""The library of a team, in PostgreSQL: one index of the sessions of many owners and machines.
+"""A team's library in PostgreSQL: one index of the sessions of many owners and machines.
 
-`postgres.sql` has the tables and who may see a row: the database decides, nothing here does. A
-session is stored once; `copies` has the files that it was read from, by machine and folder.
+`postgres.sql` defines the tables and who may see a row; only the database enforces that. A session
+is stored once. `copies` lists the files that it was read from, by machine and folder.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ try:
     from psycopg import conninfo, errors
 
     IS_INSTALLED = True
-except ImportError:  # `PostgresIndex` says so
+except ImportError:  # `PostgresIndex` reports it
     IS_INSTALLED = False
 
 VERSION = 1
-"""The version of `postgres.sql`. The role that made an older one makes it anew."""
+"""The version of `postgres.sql`. The role that created an older version recreates the tables."""
 DEFAULTS = {
     "connect_timeout": "2",
     "application_name": "chat-loop",
@@ -48,13 +48,13 @@ DEFAULTS = {
     "target_session_attrs": "read-write",
 }
 STATEMENT_SECONDS = 20
-MANY = 2_000  # sessions; of more, lists look at the newest ones
+MANY = 2_000  # sessions; if there are more, lists examine only the newest ones
 _BYTES_OF_VECTOR = 384
 _NEAREST = 200  # passages that pgvector looks for
-_CAPPED = 20_000  # exchanges whose number, or whose vectors, are looked at
-_SCORED = 5_000  # exchanges that hold a word are counted, and the newest of them scored
-_MOST_SESSIONS = 50_000  # the newest that fit a filter are searched
-_INDEXED = 400_000  # characters of an exchange whose words can be found: a tsvector has 1 MB
+_CAPPED = 20_000  # the most exchanges that are counted exactly, or whose vectors are read
+_SCORED = 5_000  # the most exchanges with a word that are counted; the newest of them are scored
+_MOST_SESSIONS = 50_000  # the newest sessions that match a filter; only these are searched
+_INDEXED = 400_000  # searchable characters of an exchange: a tsvector is limited to 1 MB
 _SETTINGS = (
     f"SET statement_timeout = '{STATEMENT_SECONDS}s'; SET lock_timeout = '5s'; SET jit = off; "
     "SET search_path = chat_loop, pg_temp; SET standard_conforming_strings = on"
@@ -100,8 +100,8 @@ def name_of(url: str) -> str:
 
 
 class PostgresIndex:
-    """A connection to a team's library, for one thread at a time, for the sessions of a folder.
-    Every method raises IndexUnavailable.
+    """A connection to a team's library for the sessions of one folder, for one thread at a time.
+    Every method may raise IndexUnavailable.
     """
 
     def __init__(self, directory: Path, url: str) -> None:
@@ -116,7 +116,7 @@ class PostgresIndex:
         try:
             values = {**DEFAULTS, **conninfo.conninfo_to_dict(url)}
         except psycopg.ProgrammingError:
-            # without its cause, whose text has the password
+            # without its cause, whose text contains the password
             text = f"The library {self.name} has a URL that PostgreSQL does not understand."
             raise IndexUnavailable(text) from None
         self._password = str(values.get("password", ""))
@@ -135,14 +135,14 @@ class PostgresIndex:
         self._database.close()
 
     def ask(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """Run a statement and return the rows that it gives."""
+        """Run an SQL statement and return its rows."""
         with self._translated():
             cursor = self._database.execute(statement, values or None)
             return cursor.fetchall() if cursor.description else []
 
     @contextlib.contextmanager
     def transaction(self, *, writes: bool = False) -> Iterator[None]:
-        """Run everything in this context on one snapshot of the index, or as one change of it."""
+        """Run the statements of a context on one snapshot or, if it `writes`, as one change."""
         self.ask("BEGIN" if writes else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         try:
             yield
@@ -157,16 +157,16 @@ class PostgresIndex:
         return IndexUnavailable(f"The library {self.name} holds something that nobody wrote.")
 
     def clear(self) -> None:
-        """Delete this owner's sessions that are in this folder."""
+        """Delete this owner's sessions of this folder, but not their vectors, in a transaction."""
         here = "SELECT session FROM copies WHERE owner = current_user AND place = %s"
         self._remove(f"key IN ({here})", (self.place,))
 
     def version(self) -> None:
-        """Return None: others may write at any time."""
+        """Return None: others may write at any time, so do not reuse any earlier answer."""
 
     def stale(self, files: Sequence[tuple[int, str, int]]) -> tuple[list[Stamp], set[str]]:
-        """Return those of a folder's files that are new or changed, and the ids that are gone from
-        it. What another machine stored is not gone.
+        """Return new and changed `files`, last changed first, and ids whose files are gone. This
+        ignores sessions that were stored from other folders and machines.
         """
         rows = self.ask(
             "SELECT c.changed, s.id, c.size FROM copies c JOIN sessions s ON s.key = c.session "
@@ -179,16 +179,16 @@ class PostgresIndex:
         return [*map(Stamp._make, stale)], gone.difference(identity for _, identity, _ in stale)
 
     def links(self) -> dict[str, Link]:
-        """Return the links of all sessions, last used first, undated last."""
+        """Return the links of all sessions, most recently used first, undated last."""
         return self._decoded(self.ask(f"SELECT link FROM sessions {_NEWEST}"))
 
     def relatives(self, ids: Sequence[str]) -> dict[str, Link]:
-        """Return the links of these sessions and all that they are linked with, last used first."""
+        """Return the links of these sessions and all their relatives, most recently used first."""
         return self._decoded(self.ask(f"{_FAMILY} {_NEWEST}", ([*ids],)))
 
     def newest_ids(self, conditions: Sequence[Condition], limit: int) -> list[str] | None:
-        """Return the sessions for which all conditions hold, last used first; None where there
-        are so few that all can be looked at.
+        """Return the ids of at most `limit` sessions that meet all conditions, most recently used
+        first. Return None if there are so few sessions that a list can examine all of them.
         """
         holds = f"SELECT 1 FROM sessions LIMIT {MANY + 1}"
         [(count,)] = self.ask(f"SELECT count(*) FROM ({holds}) AS few")
@@ -199,12 +199,12 @@ class PostgresIndex:
         return list(dict.fromkeys(identity for (identity,) in rows))
 
     def beginnings(self) -> int:
-        """Return how many sessions begin a conversation."""
+        """Return the number of listed sessions that begin a conversation."""
         [(count,)] = self.ask("SELECT count(*) FROM sessions WHERE listed AND parent = ''")
         return int(count)
 
     def rows(self, ids: Sequence[str]) -> dict[str, SessionRow]:
-        """Return the indexed ones of these sessions; an own one before that of another owner."""
+        """Return the rows of the indexed sessions among `ids`, preferably this owner's rows."""
         found = self.ask(
             "SELECT DISTINCT ON (id) owner::text, row FROM sessions WHERE id = ANY (%s) "
             "ORDER BY id, owner <> current_user, changed DESC",
@@ -220,7 +220,7 @@ class PostgresIndex:
     def ids_where(
         self, conditions: Sequence[Condition] = (), among: Collection[str] | None = None
     ) -> set[str]:
-        """Return the ids of the sessions, perhaps only of some, for which all conditions hold."""
+        """Return the ids of the sessions that meet all conditions, only in `among` if given."""
         where, values = _where(conditions)
         if among is not None:
             where = f"{where or 'WHERE true'} AND id = ANY (%s)"
@@ -228,12 +228,12 @@ class PostgresIndex:
         return {identity for (identity,) in self.ask(f"SELECT id FROM sessions {where}", values)}
 
     def figures(self) -> dict[str, int | float | None]:
-        """Return counts, tokens, bytes and US dollars by the names of FIGURES; None: unknown."""
+        """Return the totals in FIGURES: counts, tokens, bytes, US dollars. None means unknown."""
         return {name: self.ask(f"SELECT {text}")[0][0] for name, text in FIGURES.items()}
 
     def put(self, sessions: Sequence[IndexedSession]) -> None:
-        """Replace this owner's sessions. One that another owner has stored in the same state is
-        only noted as here, too.
+        """Store this owner's sessions, replacing earlier versions of them. If another owner has
+        stored a session in the same state, only note that it is in this folder, too.
         """
         ids = [session.row.id for session in sessions]
         columns = {session.row.id: _columns(session) for session in sessions}
@@ -288,17 +288,17 @@ class PostgresIndex:
         self._many(_INSERT_EXCHANGE, rows)
 
     def _many(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
-        """Run a statement for each of these rows."""
+        """Run a statement once for each row."""
         with self._translated(), self._database.cursor() as cursor:
             cursor.executemany(statement, rows)
 
     def _remove(self, condition: str, values: Sequence[object]) -> None:
-        """Delete those of this owner's sessions for which a condition holds."""
+        """Delete this owner's sessions that meet a condition."""
         self.ask(f"DELETE FROM sessions WHERE owner = current_user AND {condition}", values)
 
     def drop(self, ids: Iterable[str]) -> None:
         """Delete sessions that are in no other folder of this owner, and the vectors of texts that
-        are nowhere else.
+        no other session contains.
         """
         gone = [*ids]
         with self.transaction(writes=True):
@@ -319,7 +319,7 @@ class PostgresIndex:
         self._remove("id = ANY (%s)", ([*ids],))
 
     def keep_vectors(self, rows: Sequence[tuple[bytes, str, bytes]]) -> None:
-        """Store rows of (digest of an exchange's texts, space, concatenated vectors)."""
+        """Store rows of (digest of query and reply, space, concatenated vectors)."""
         contents = [content for content, _, _ in rows]
         size = _BYTES_OF_VECTOR
         parts = [
@@ -347,7 +347,7 @@ class PostgresIndex:
                 )
 
     def exchange_count(self) -> int:
-        """Return the number of exchanges; of very many an estimate for all owners."""
+        """Return the number of exchanges. Above _CAPPED, it is an estimate for all owners."""
         holds = f"SELECT 1 FROM exchanges LIMIT {_CAPPED + 1}"
         [(count, estimate)] = self.ask(
             f"SELECT (SELECT count(*) FROM ({holds}) AS few), reltuples::bigint "
@@ -356,8 +356,10 @@ class PostgresIndex:
         return int(count if count <= _CAPPED else max(count, estimate))
 
     def count(self, phrases: Sequence[Phrase], most: int) -> int:
-        """Return how many exchanges hold one of these phrases, at most `most` and _SCORED."""
-        # with a small limit, the server would read all rows until it comes to a rare word
+        """Return the number of exchanges that contain one of these phrases, at most `most` and
+        _SCORED.
+        """
+        # with a small limit, the server would read all rows until it found a rare word
         statement = "SELECT holding(to_tsquery('chat_loop.words', %s), %s)"
         [(count,)] = self.ask(statement, (_query(phrases), _SCORED))
         return min(int(count), most)
@@ -365,11 +367,11 @@ class PostgresIndex:
     def likely(
         self, terms: Sequence[tuple[Sequence[Phrase], float]], scope: Scope, limit: int
     ) -> list[Likely]:
-        """Return the exchanges that fit these terms with their weights, the best first."""
+        """Return the exchanges that match one of these terms, best first by the terms' weights."""
         return self._matching(terms, scope, f"score DESC, m.exchange LIMIT {limit}")
 
     def newest(self, phrases: Sequence[Phrase], scope: Scope, limit: int) -> list[Likely]:
-        """Return the exchanges that hold one of these phrases, the newest first."""
+        """Return the exchanges that contain one of these phrases, newest first."""
         return self._matching([(phrases, 1.0)], scope, f"e.at DESC LIMIT {limit}")
 
     def _matching(
@@ -388,14 +390,14 @@ class PostgresIndex:
         return [*map(Likely._make, rows)]
 
     def words_at(self, positions: Iterable[Position]) -> dict[Position, str]:
-        """Return the lines of the exchanges at these places, as `terms.lines` cut them."""
+        """Return the lines that `terms.lines` made of the exchanges at these positions."""
         rows = self.ask(
             f"SELECT e.session, e.position, e.lines FROM {_AT_PLACES}", _places(positions)
         )
         return {(session, position): lines for session, position, lines in rows}
 
     def exchanges_at(self, positions: Iterable[Position]) -> dict[Position, StoredExchange]:
-        """Return the exchanges at these places."""
+        """Return the exchanges at these positions."""
         rows = self.ask(
             "SELECT e.session, e.position, s.id, e.number, e.at, e.texts "
             f"FROM {_AT_PLACES} JOIN sessions s ON s.key = e.session",
@@ -404,7 +406,7 @@ class PostgresIndex:
         return {(row[0], row[1]): StoredExchange(*row[2:]) for row in rows}
 
     def texts_of(self, identity: str) -> list[StoredExchange]:
-        """Return the exchanges of a session, from the same row as `rows` gives."""
+        """Return the exchanges of a session, from the same owner as the row that `rows` returns."""
         rows = self.ask(
             "SELECT s.id, e.number, e.at, e.texts FROM exchanges e JOIN sessions s "
             "ON s.key = e.session WHERE s.key = (SELECT key FROM sessions WHERE id = %s "
@@ -416,8 +418,8 @@ class PostgresIndex:
     def vectors(
         self, space: str, scope: Scope, also: Collection[Position], embed: Callable[[], bytes]
     ) -> dict[Position, bytes]:
-        """Return the vectors of exchanges in a space: of those in `also` and of the nearest ones
-        where pgvector finds them, else of the newest.
+        """Return vectors in a space: with pgvector, of those in `also` and the ones nearest to the
+        vector that `embed` returns, and without it, of the newest.
         """
         keys, until = self._in_scope(scope)
         here = f"(%s::bigint[] IS NULL OR e.session = ANY (%s)) AND {until}"
@@ -440,14 +442,14 @@ class PostgresIndex:
         return {(session, position): bytes(data) for session, position, data in rows}
 
     def vectors_of(self, space: str, contents: Sequence[bytes]) -> list[tuple[bytes, str, bytes]]:
-        """Return the vectors of texts with these digests, as `keep_vectors` takes them."""
+        """Return the vectors stored under these digests, as rows for `keep_vectors`."""
         statement = "SELECT content, space, data FROM vectors WHERE space = %s"
         rows = self.ask(f"{statement} AND content = ANY (%s)", (space, [*contents]))
         return [(bytes(content), space, bytes(data)) for content, space, data in rows]
 
     def unembedded(self, space: str, limit: int) -> list[tuple[bytes, str, str]]:
-        """Return digests, queries and replies of this owner's ended sessions without vectors, the
-        newest first.
+        """Return the digest, query and reply of exchanges without vectors in this owner's ended
+        sessions, the last changed session first.
         """
         rows = self.ask(
             "SELECT e.content, e.texts FROM exchanges e JOIN sessions s ON s.key = e.session "
@@ -463,12 +465,12 @@ class PostgresIndex:
         with self._translated():
             links = _LINKS.decode(f"[{','.join(link for (link,) in rows)}]")
         unique: dict[str, Link] = {}
-        for link in links:  # of a session that two owners have, the newest state comes first
+        for link in links:  # if two owners have a session, its newest state comes first
             unique.setdefault(link.id, link)
         return unique
 
     def _in_scope(self, scope: Scope) -> tuple[list[int] | None, str]:
-        """Return the keys of the sessions in a scope, None for all of them, and a condition over
+        """Return the keys of the sessions in a scope, or None for all sessions, and a condition on
         the exchange `e`.
         """
         if scope.last_queries is None:
@@ -487,8 +489,8 @@ class PostgresIndex:
         return [key for key, _ in limits], " AND ".join(until) or "true"
 
     def _prepare(self) -> None:
-        """Make the tables if there are none. Raises IndexUnavailable also where they are of another
-        version that this role may not change.
+        """Create the tables if they are missing or of an older version. Raises IndexUnavailable if
+        they are of a newer version, or of an older one that another role created.
         """
         [(self.owner, encoding, found, maker, vectors, passages)] = self.ask(
             "SELECT current_user::text, current_setting('server_encoding'), "
@@ -525,7 +527,7 @@ class PostgresIndex:
 
     @contextlib.contextmanager
     def _translated(self) -> Iterator[None]:
-        """Translate errors of the server, but those that come from bugs, into IndexUnavailable."""
+        """Translate the server's errors into IndexUnavailable, except those that bugs cause."""
         try:
             yield
         except psycopg.Error as error:
@@ -538,7 +540,7 @@ class PostgresIndex:
             raise self.damage() from error
 
     def _reason(self, error: psycopg.Error) -> str:
-        """Return what an error means, without a password."""
+        """Return the cause of an error, without the password."""
         match error:
             case errors.QueryCanceled():
                 return f"it took longer than {STATEMENT_SECONDS} s"
@@ -551,7 +553,7 @@ class PostgresIndex:
 
 
 def _columns(session: IndexedSession) -> dict[str, Any]:
-    """Return the columns of a session; PostgreSQL stores no character 0."""
+    """Return the columns of a session without NUL characters, which PostgreSQL cannot store."""
     link = session.link
     ties = {"parent": link.parent, "merged": link.merged, "listed": link.is_listed}
     columns = {**columns_of(session), **ties}
@@ -562,7 +564,7 @@ def _columns(session: IndexedSession) -> dict[str, Any]:
 
 
 def _where(conditions: Sequence[Condition]) -> tuple[str, list[object]]:
-    """Return a WHERE clause over the table `sessions`, empty without conditions, and its values."""
+    """Return a WHERE clause for the table `sessions`, empty without conditions, and its values."""
     tests = [_TESTS[one.test].format(one.column) for one in conditions]
     values = [
         value.replace("\0", " ").encode("utf-8", "replace").decode()
@@ -574,7 +576,7 @@ def _where(conditions: Sequence[Condition]) -> tuple[str, list[object]]:
 
 
 def _query(phrases: Sequence[Phrase]) -> str:
-    """Return the tsquery for texts that hold one of these phrases."""
+    """Return the tsquery for texts that contain one of these phrases."""
     several = []
     for words, is_beginning in phrases:
         quoted = ["'" + word.replace("\\", "").replace("'", "") + "'" for word in words]
@@ -583,11 +585,11 @@ def _query(phrases: Sequence[Phrase]) -> str:
 
 
 def _places(positions: Iterable[Position]) -> tuple[list[int], list[int]]:
-    """Return sessions, and positions in them, in the order of each other."""
+    """Return the keys of the sessions and the positions in them, as two parallel lists."""
     places = [*positions]
     return [session for session, _ in places], [position for _, position in places]
 
 
 def _vector(data: bytes) -> str:
-    """Return a vector of signed bytes as pgvector reads it."""
+    """Return a vector of signed bytes in pgvector's text format."""
     return str(memoryview(data).cast("b").tolist())

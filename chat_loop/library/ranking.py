@@ -1,7 +1,7 @@
-"""Ranking (pure): how well exchanges fit a query, by the sentences that hold its terms.
+"""Ranking (pure): how well exchanges fit a query, judged by the sentences that contain its terms.
 
-An exchange is as good as its best sentence. What that sentence lacks may stand elsewhere in the
-exchange, or in those around it, and counts less there: what a talk is about is often said once.
+An exchange is as good as its best sentence. Terms that this sentence lacks count less if they occur
+elsewhere in the exchange, or in those around it: the topic of a talk is often named only once.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from chat_loop.library.engine import Phrase, Position
 from chat_loop.library.terms import QUESTION_MARK, VALUE_MARK, Term, related
 
 AROUND = ((0, 0.8), (-1, 0.45), (1, 0.45), (-2, 0.2), (2, 0.2))
-"""The weight of a term so many exchanges away, chosen on five of LoCoMo's ten dialogues."""
+"""Distances in exchanges, and a term's weight there, tuned on five of LoCoMo's ten dialogues."""
 _ASKING, _TELLING = 0.85, 1.15
 HALF = log(2)  # the rarity of a word that half of all exchanges contain
-_STEPS = 25  # scores that differ by less than this part of the best one count as equal
+_STEPS = 25  # the best score has this many steps, to which all scores are rounded
 _LEAST_EXCHANGES = 6
-_RARE_WORDS, _LEAST_RARITY = 2.0, 2.0  # a strong sentence is worth two words that occur once
+_RARE_WORDS, _LEAST_RARITY = 2.0, 2.0  # a strong sentence weighs as much as two unique words
 
 
 class QueryTerm(Struct, frozen=True):
@@ -33,7 +33,7 @@ class QueryTerm(Struct, frozen=True):
 
 
 class Question(Struct, frozen=True):
-    """The terms of a query, among `total` exchanges. `weak`: it has only common words."""
+    """The terms of a query over `total` exchanges. A `weak` query has only common words."""
 
     terms: tuple[QueryTerm, ...]
     weak: bool
@@ -41,7 +41,7 @@ class Question(Struct, frozen=True):
 
 
 class MatchedSentence(Struct, frozen=True):
-    """A line of an exchange that holds terms: its number, its marks, how surely each is meant."""
+    """A line of an exchange with its number, its marks, and the certainty that it has each term."""
 
     number: int
     marks: str
@@ -52,13 +52,13 @@ Matches = Mapping[Position, Sequence[MatchedSentence]]
 
 
 class RankedExchange(Struct, frozen=True):
-    """An exchange and its score, with the sentences that hold a term, best first."""
+    """An exchange and its score, with the sentences that contain a term, best first."""
 
     position: Position
     exact: int
     score: float
-    coverage: float  # how much of the query is there or around it
-    strength: float  # how surely it is meant
+    coverage: float  # the share of the query that is in the exchange or around it
+    strength: float  # the likelihood that the query means it, 0 to 1
     sentences: tuple[MatchedSentence, ...]
 
 
@@ -71,7 +71,7 @@ def rarity(everything: int, count: int) -> float:
 def match(
     question: Question, lines: Mapping[Position, str]
 ) -> dict[Position, list[MatchedSentence]]:
-    """Return the lines that hold terms, of each exchange."""
+    """Return the lines of each exchange that contain terms."""
     spoken = {position: {*text.split()} for position, text in lines.items()}
     asked = [asked.term for asked in question.terms]
     certainties = _certainties(asked, set[str]().union(*spoken.values()))
@@ -88,7 +88,9 @@ def match(
 def rank(
     question: Question, matches: Matches, candidates: Iterable[Position]
 ) -> list[RankedExchange]:
-    """Return the candidates, best first, of equals the last; `matches` also has those around."""
+    """Return the candidates, best first; later ones come first among equals. `matches` also has the
+    exchanges around them.
+    """
     whole = {
         position: _highest([sentence.certainty for sentence in sentences])
         for position, sentences in matches.items()
@@ -104,7 +106,7 @@ def rank(
 
 
 def _matched(text: str, certainties: Mapping[str, Sequence[float]]) -> list[MatchedSentence]:
-    """Return the lines that hold one of these words or phrases."""
+    """Return the lines that contain one of these words or phrases."""
     matched = []
     for number, line in enumerate(text.split("\n")):
         padded = f"{line} "  # the marks end in a blank
@@ -116,10 +118,10 @@ def _matched(text: str, certainties: Mapping[str, Sequence[float]]) -> list[Matc
 
 
 def _certainties(asked: Sequence[Term], spoken: Iterable[str]) -> dict[str, list[float]]:
-    """Return how surely each phrase asked for, and each word, means each of the terms."""
+    """Return the certainties that each phrase of the query, and each spoken word, means a term."""
     nothing = [0.0] * len(asked)
     certainties: dict[str, list[float]] = {}
-    alike: dict[str, list[int]] = {}  # the terms that words with this beginning or end may mean
+    alike: dict[str, list[int]] = {}  # beginnings and ends of words -> the terms they may mean
     for at, term in enumerate(asked):
         if len(term.words) > 1:
             phrase = certainties.setdefault(" ".join(term.words), nothing[:])
@@ -139,11 +141,13 @@ def _certainties(asked: Sequence[Term], spoken: Iterable[str]) -> dict[str, list
 def fuse(
     ranked: Sequence[RankedExchange], nearness: Mapping[Position, float]
 ) -> list[RankedExchange]:
-    """Return one order of words and meaning; what has no vector yet counts as the nearest."""
+    """Return the exchanges in one order by words and meaning. Without a vector, one counts as near
+    as the nearest.
+    """
     nearest = max(nearness.values(), default=0.0)
 
     def worth(exchange: RankedExchange) -> float:
-        # Half of a query says less than half of what the whole says. The power was chosen on five
+        # Half of a query says less than half as much as the whole. The exponent was tuned on five
         # of LoCoMo's dialogues and on the tuning half of `benchmarks.recall`.
         near = nearness.get(exchange.position, nearest)
         return near + exchange.coverage * sqrt(exchange.coverage)
@@ -163,7 +167,7 @@ def _scored(
     sentences: Sequence[MatchedSentence],
     whole: Mapping[Position, Sequence[float]],
 ) -> RankedExchange:
-    """Return how well an exchange fits. `whole` has the terms of the exchanges around it."""
+    """Return an exchange with its scores. `whole` also has the terms of the exchanges around it."""
     session, at = position
     weights = [asked.weight for asked in question.terms]
     nothing = [0.0] * len(weights)
@@ -194,7 +198,7 @@ def _scored(
 
 
 def _strength(question: Question, best: MatchedSentence) -> float:
-    """Return how much of a query its best sentence holds, and how much more that is than chance."""
+    """Return the share of a query that its best sentence contains, less what chance may explain."""
     if question.weak:
         return 0.0
     rarest = rarity(question.total, 1)

@@ -1,4 +1,4 @@
-"""Bringing the index up to date with the files of its folder."""
+"""Updates of the index from the files of its folder."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ BATCH_FILES = 50
 BATCH_BYTES = 1 << 18
 """The most in one transaction, so that nothing waits long for the index or the processor."""
 TEXTS_OF_ROWS = ("agent", "project", "git_branch", "name", "words")
-MAX_FILE = 32 << 20  # bytes of a transcript that can be found
-MAX_TOTAL = 10**14  # number of queries or tokens of a session: sums of them fit into a table
-FILE_CHARACTERS = 50_000  # characters of an attached file that can be found, as of a tool's result
-MAX_TEXT = 1 << 20  # characters of a text that the index keeps; the rest is in the file only
+MAX_FILE = 32 << 20  # searchable bytes of a transcript
+MAX_TOTAL = 10**14  # queries or tokens of a session; the sum over many sessions still fits a table
+FILE_CHARACTERS = 50_000  # searchable characters of an attached file, the same as of a tool result
+MAX_TEXT = 1 << 20  # characters of a text that the index keeps; the rest is only in the file
 
 
 def refresh(
@@ -37,7 +37,7 @@ def refresh(
     rows_only: bool = False,
     progress: Callable[[float, int], None] = lambda done, of: None,
 ) -> None:
-    """Read what is stale, or its `rows_only`, and drop what is gone, in short transactions."""
+    """Index stale files, or only their rows, and drop sessions that are `gone`, in small steps."""
     if gone:
         index.drop(gone)
     batch: list[IndexedSession] = []
@@ -62,8 +62,8 @@ def refresh(
 
 
 def _read(path: Path, stamp: partial.Stamp, progress: Callable[[float], None]) -> IndexedSession:
-    """Read one file with its exchanges and summary block, or its row if it cannot be read. The
-    share of the exchanges that is read, below 1, goes to `progress`.
+    """Read one file with its exchanges and summary block, or only its row if it cannot be parsed.
+    Report the share of the exchanges that are read, below 1, to `progress`.
     """
     session, row, size, changed = None, None, stamp.size, stamp.changed
     with suppress(OSError):
@@ -103,7 +103,7 @@ def _read(path: Path, stamp: partial.Stamp, progress: Callable[[float], None]) -
 
 
 def texts(exchange: Exchange) -> Texts:
-    """Return who said what in an exchange: user, model, then tools and the query's files."""
+    """Return the speakers and texts of an exchange: user, model, then tools and attached files."""
     results = [
         ("User", exchange.query.text),
         ("Assistant", exchange.reply.text if exchange.reply is not None else ""),
@@ -129,7 +129,7 @@ def indexed_exchange(exchange: Exchange) -> IndexedExchange:
 
 
 def without_secrets(row: SessionRow) -> SessionRow:
-    """Return a row without secrets, in the ranges that the index stores."""
+    """Return a row without secrets, with numbers that the index can store."""
     return replace(
         row,
         **{name: _text(getattr(row, name)) for name in TEXTS_OF_ROWS},
@@ -140,5 +140,5 @@ def without_secrets(row: SessionRow) -> SessionRow:
 
 
 def _text(text: str) -> str:
-    """Return a text without secrets, in a form that the index stores."""
+    """Return a text without secrets, in a form that the index can store."""
     return redact_text(text[:MAX_TEXT].encode("utf-8", "replace").decode())

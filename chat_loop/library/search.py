@@ -1,4 +1,4 @@
-"""Search: FTS5 and the sentence model find likely exchanges, `ranking` makes one order of them."""
+"""Search: the index and the sentence model find likely exchanges, and `ranking` sorts them."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from chat_loop.sessions.records import Exchange, Query, Reply, SessionRow
 from chat_loop.text import sentences
 
 CANDIDATES = 150
-"""Of the facts of `benchmarks.archive` 100 hold 86 %, 150 hold 92 %, and 300 no more."""
-_LIKELY = 300  # exchanges of which those around them are looked at
+"""In `benchmarks.archive`, 100 candidates have 86 % of the facts, 150 have 92 %, 300 no more."""
+_LIKELY = 300  # exchanges that are scored together with those around them
 _CLOSE = 40
-"""Candidates that fit best by themselves: only they are judged with the exchanges around them."""
-_WITH_IDS = 50  # exchanges that are candidates for holding an id of the query, however frequent
-_COUNTED = 20_000  # a word that more exchanges hold tells nothing, however many there are
+"""The candidates that fit best alone; only these are ranked with the exchanges around them."""
+_WITH_IDS = 50  # exchanges that become candidates because they contain an id of the query
+_COUNTED = 20_000  # a word in more exchanges is not worth counting further, however many there are
 _PLACES = 5
 _EXCERPT_ROOM = 60  # tokens of an excerpt for a person
-LEAST = 40  # characters that an excerpt has at least
+LEAST = 40  # the least number of characters that an excerpt is cut to
 
 
 class Place(Struct, frozen=True):
-    """Characters `start` to `end` in the part-th of an exchange's `texts`."""
+    """Characters `start` to `end` of an exchange's `texts[part]`."""
 
     part: int
     start: int
@@ -38,18 +38,18 @@ class Place(Struct, frozen=True):
 
 
 class Hit(Struct, frozen=True):
-    """An exchange that fits a query, how surely, 0 to 1, and its sentences that fit, best first."""
+    """An exchange that fits a query, its strength from 0 to 1, and its best sentences first."""
 
     exchange: Exchange
     texts: Texts
     row: SessionRow
     strength: float
     places: tuple[Place, ...] = ()
-    listed: int | None = None  # the number that lists give its conversation
+    listed: int | None = None  # the number of its conversation in lists
 
     @property
     def related(self) -> bool:
-        """True where only the meaning is near: it holds no word of the query."""
+        """True if only its meaning fits: it contains no word of the query."""
         return not self.places
 
 
@@ -62,8 +62,8 @@ def search_all(
     *,
     standalone: bool = False,
 ) -> list[Hit]:
-    """Return at most `limit` exchanges of wanted sessions that fit, the best first.
-    A `standalone` search numbers the hits, and leaves a process that embeds. Raises SessionError.
+    """Return at most `limit` exchanges of the wanted sessions that fit, best first. A `standalone`
+    search numbers the hits, and leaves a process behind that embeds. Raises SessionError.
     """
 
     def ask(index: Engine) -> list[Hit]:
@@ -93,8 +93,8 @@ def search_chain(
     without: Collection[str] = (),
     semantic: SemanticIndex | None = None,
 ) -> list[Hit]:
-    """Return at most `limit` exchanges of these ancestors, nearest first, of a session at `depth`,
-    up to their last queries: best first, under their references, and not those of `without`.
+    """Return at most `limit` exchanges that fit, best first, except the references in `without`.
+    `last_queries` has the ancestors of a session at `depth`, nearest first, and their last queries.
     """
     depth = max(depth, len(last_queries) + 1)
     depths = {identity: depth - back for back, identity in enumerate(last_queries, 1)}
@@ -110,7 +110,7 @@ def search(
     semantic: SemanticIndex | None = None,
     scope: Scope = EVERYTHING,
 ) -> list[RankedExchange]:
-    """Return what was found, the best first, by words, and by meaning where there is a model."""
+    """Return the exchanges found by words and, if there is a model, by meaning, best first."""
     question = _question(index, text)
     candidates = _candidates(index, question, scope)
     nearness = {}
@@ -129,14 +129,14 @@ def search(
 
 
 def _has_words(text: str) -> bool:
-    """Return False for a query of ids alone, which says nothing by meaning."""
+    """Return False for a query of ids only, which has no meaning to search by."""
     everything = terms.terms(text)
     asked = terms.drop_common(everything) or everything
     return any(not (term.exact or term.of) for term in asked)
 
 
 def places_of(scored: RankedExchange, texts: Texts) -> tuple[Place, ...]:
-    """Return the best sentences of an exchange that fit."""
+    """Return the places of the sentences of an exchange that fit best, at most _PLACES."""
     places = [
         Place(part, sentence.start, sentence.end)
         for part, (_, text) in enumerate(texts)
@@ -147,7 +147,7 @@ def places_of(scored: RankedExchange, texts: Texts) -> tuple[Place, ...]:
 
 
 def excerpt(text: str, places: Sequence[Place], room: int, count: Callable[[str], int]) -> str:
-    """Cut a text to about `room` tokens around its first place, or to its beginning."""
+    """Cut a text to about `room` tokens around its first place, or without one to its beginning."""
     tokens = count(text)
     if tokens <= room:
         return text.strip()
@@ -169,7 +169,7 @@ def excerpt(text: str, places: Sequence[Place], room: int, count: Callable[[str]
 
 
 def excerpts_of(hit: Hit, count: Callable[[str], int]) -> list[tuple[str, str]]:
-    """Return who said what of a hit: the sentences that fit, or the beginnings where none does."""
+    """Return speakers and excerpts of a hit: around its places or, without any, the beginnings."""
     excerpts = []
     for part, (who, text) in enumerate(hit.texts):
         places = [place for place in hit.places if place.part == part]
@@ -181,7 +181,7 @@ def excerpts_of(hit: Hit, count: Callable[[str], int]) -> list[tuple[str, str]]:
 def _hits(
     index: Engine, ranked: Sequence[RankedExchange], depths: Mapping[str, int] | None = None
 ) -> list[Hit]:
-    """Return the exchanges as the index keeps them, at these depths. Raises IndexUnavailable."""
+    """Return the ranked exchanges as hits, at `depths` if given. Raises IndexUnavailable."""
     stored = index.exchanges_at(exchange.position for exchange in ranked)
     rows = index.rows([*{exchange.id for exchange in stored.values()}])
     hits = []
@@ -203,7 +203,7 @@ def _hits(
 
 
 def _question(index: Engine, text: str) -> Question:
-    """Look up what a query asks for."""
+    """Return the terms of a query, weighted by their rarity in the index."""
     everything = terms.terms(text)
     telling = terms.drop_common(everything)
     total = index.exchange_count()
@@ -211,7 +211,7 @@ def _question(index: Engine, text: str) -> Question:
     present = {term.text for term in exact if index.count([Phrase(term.words)], 1)}
     asked = []
     for term in telling or everything:
-        if term.of in present:  # `key`, where there is `s3.key`
+        if term.of in present:  # `key`, if the index contains `s3.key`
             continue
         forms, match = _expressions(term, is_present=term.text in present)
         weight = ranking.rarity(total, index.count(forms, _COUNTED))
@@ -224,8 +224,8 @@ def _question(index: Engine, text: str) -> Question:
 def _expressions(
     term: terms.Term, *, is_present: bool
 ) -> tuple[tuple[Phrase, ...], tuple[Phrase, ...]]:
-    """Return the phrases for a term in its forms, and for compounds and their parts, too; an id
-    that is not `is_present` may be the beginning of a longer one.
+    """Return the phrases for a term in its forms, and these with compounds and their parts. An id
+    that is not `is_present` also matches longer ids that begin with it.
     """
     word, is_beginning = term.text, term.exact and not is_present and len(term.text) >= 3
     forms: tuple[Phrase, ...] = (Phrase(term.words, is_beginning),)
@@ -238,10 +238,10 @@ def _expressions(
 
 
 def _candidates(index: Engine, question: Question, scope: Scope) -> list[Position]:
-    """Return the likeliest exchanges, the oldest first; the newest that hold an id among them."""
+    """Return the likeliest exchanges, and the newest with an id of the query, oldest first."""
     if not question.terms:
         return []
-    # Where there are many, a word in every second one tells nothing, but costs a score for each.
+    # Among many, a word in every second exchange tells nothing, but costs a score for each.
     few = question.total <= _LIKELY
     telling = [asked for asked in question.terms if few or asked.weight > ranking.HALF]
     match = [(asked.match, asked.weight) for asked in telling or question.terms]

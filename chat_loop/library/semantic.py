@@ -1,8 +1,8 @@
-"""Search by meaning: the vectors of an index's exchanges, known by a digest of their texts, and the
-process that makes them: `python -m chat_loop.library.semantic FOLDER PARENT`.
+"""Search by meaning: the vectors of exchanges, stored under digests of their texts, and the process
+that computes them, `python -m chat_loop.library.semantic FOLDER PARENT`.
 
 Nothing heavy is loaded before something is embedded or searched. The model takes 200 MB and a core
-for as long as it embeds; a process gives both back.
+while it embeds; a separate process releases both when it ends.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 SPACE = "minilm-l6-v2-int8/128/2"
 """The model and the version of `vectors.passages`: vectors of another space are recomputed."""
 MAX_KEPT = 48 << 20  # bytes of vectors that stay in memory between searches
-BATCH = 8  # exchanges that are embedded between two looks at whether to go on
+BATCH = 8  # exchanges that are embedded before checking again whether to continue
 LOCK = ".embedding"
 NICE = 10
 NO_PARENT = 0
-ALONE_SECONDS = 60.0  # of a process without a parent: a search on the command line leaves one
+ALONE_SECONDS = 60.0  # the lifetime of a process that a search on the command line leaves behind
 
 
 def available() -> bool:
@@ -43,20 +43,20 @@ def available() -> bool:
 
 
 class SemanticIndex:
-    """The sentence model and the vectors of one index, for any thread. `once`: for one search, as
-    `vectors.Embedder` says. Raises IndexUnavailable.
+    """The sentence model and the vectors of one index, for any thread. With `once`, the model is
+    loaded for one search (see `vectors.Embedder`). Methods may raise IndexUnavailable.
     """
 
     def __init__(self, *, once: bool = False) -> None:
-        self.problem = ""  # why it cannot be used, as a sentence; then it finds nothing
+        self.problem = ""  # a sentence that says why the model cannot be used, so nothing is found
         self._once = once
         self._lock = threading.Lock()
         self._embedder: vectors.Embedder | None = None
         self._vectors: vectors.Vectors[Position] | None = None
-        self._version: object = None  # of the index that `_vectors` are of
+        self._version: object = None  # the version of the index that `_vectors` come from
 
     def embed_batch(self, index: Engine) -> bool:
-        """Embed a few exchanges that have no vectors. Return False when there are none."""
+        """Embed a few exchanges without vectors. Return False when none are left, or no model."""
         with self._lock:
             batch = index.unembedded(SPACE, BATCH)
             embedder = self._loaded() if batch else None
@@ -67,7 +67,7 @@ class SemanticIndex:
             return True
 
     def prepare(self, question: str) -> None:
-        """Load the model and embed a question in a thread, before `near` asks for it."""
+        """Load the model and embed a question in a thread, before `near` needs it."""
 
         def embed() -> None:
             with self._lock:
@@ -83,7 +83,7 @@ class SemanticIndex:
         also: Collection[Position],
         scope: Scope = EVERYTHING,
     ) -> dict[Position, float]:
-        """Return how near exchanges are to a question: those in `also`, the nearest unless far."""
+        """Return how near exchanges are to a question: those in `also`, and others if near."""
         with self._lock:
             exchanges = self._vectors_of(index, question, also, scope)
             embedder = self._loaded() if exchanges is not None else None
@@ -94,8 +94,8 @@ class SemanticIndex:
     def _vectors_of(
         self, index: Engine, question: str, also: Collection[Position], scope: Scope
     ) -> vectors.Vectors[Position] | None:
-        """Return the vectors; None where there are none. Those of a whole index are kept while
-        nothing changes it, unless they take much memory.
+        """Return the vectors, or None if there are none. Keep those of a whole index until it
+        changes, unless they take more than MAX_KEPT.
         """
         version = index.version() if scope == EVERYTHING else None
         if version is not None and version == self._version:
@@ -130,7 +130,7 @@ class SemanticIndex:
 
 
 def start_process(index: Engine, parent: int) -> subprocess.Popen[bytes] | None:
-    """Start a process if something has no vectors; it ends with its parent, if it has one."""
+    """Start a process if an exchange has no vectors. It ends with its parent, if it has one."""
     if not (available() and index.unembedded(SPACE, 1)):
         return None
     command = sys.executable, "-P", "-m", "chat_loop.library.semantic"
@@ -143,12 +143,12 @@ def start_process(index: Engine, parent: int) -> subprocess.Popen[bytes] | None:
     except OSError:
         return None
     if parent == NO_PARENT:
-        process.returncode = 0  # it is not waited for
+        process.returncode = 0  # nothing waits for it
     return process
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Embed until everything has vectors or is no longer needed; return the exit code."""
+    """Embed until all exchanges have vectors or the process must end. Return the exit code."""
     from chat_loop.library.index import Index
 
     directory, parent = Path(arguments[0]), int(arguments[1])

@@ -1,4 +1,4 @@
-"""Words for searching (pure): text cut into words, what a query asks for, related words."""
+"""Words for searching (pure): the words of a text, the terms of a query, and related words."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from chat_loop.text import sentences
 
 MAX_TERMS = 32
 QUESTION_MARK, VALUE_MARK = "?", "#"
-"""They open the line of a sentence that is a question, and of one that holds a value."""
-SAME = 0.9  # how surely two forms of one word mean the same
+"""Marks at the beginning of the line of a sentence that is a question, or that contains a value."""
+SAME = 0.9  # the certainty that two forms of one word mean the same
 _FORM, ALIKE, _PART = 0.8, 0.65, 0.45
-"""Shares of the longer word that are equal in forms of one word, in words alike, in compounds."""
+"""The least share of the longer word that two forms, two similar words, or a compound share."""
 _ENDINGS = {
     *("", "s", "es", "e", "d", "ed", "ing", "ning", "ting", "y", "ies", "ied"),
     *("n", "en", "er", "ly"),
 }
-"""Endings that forms of one word differ by, beside what they share."""
-COMPOUND, MAX_WORD = 8, 40  # letters of a word that is also found by its end
-_LONGER_ID = 0.6  # how surely an id means what it begins with
-_ENDS = 4_000  # characters that are read at a query's beginning and at its end
+"""Endings by which the forms of one word differ after their common beginning."""
+COMPOUND, MAX_WORD = 8, 40  # the least and most letters of a word that is also found by its end
+_LONGER_ID = 0.6  # the certainty that an id means a shorter one with which it begins
+_ENDS = 4_000  # characters that are read at the beginning and at the end of a long query
 
 _UNSPACED = (
     "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
     "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+)"
 )
-"""Scripts without blanks: every character is a word there, and every two neighbors are a term. The
-large sets take milliseconds to compile, so `re` does it where a text first needs them.
+"""Scripts without blanks: every character is a word, and every two neighbors are a term. The large
+sets take milliseconds to compile, so `re` compiles them when a text first needs them.
 """
 _WORD = re.compile(r"[^\W_]+")
 _TOKEN = re.compile(r"[^\s\"'`´’“”„«»‹›(){}<>|\[\]]{1,200}")
@@ -39,17 +39,17 @@ _EDGES = re.compile(r"\A[\W_]+|[\W_]+\Z")
 _JOINED = re.compile(r"\w[/_@\\.:]{1,3}\w")
 _HYPHENATED = re.compile(r"[^\W_]+(?:-[^\W_]+){1,3}")
 _GRAMMAR = "[\u3040-\u309f的了吗呢吧我你他她它们是在有和就都也很不这那哪什么怎为个]+"
-"""Hiragana and the commonest Chinese particles: they part the words that are searched for."""
+"""Hiragana and the most common Chinese particles, which separate the words of a query."""
 _MARKS = re.compile("[\u0300-\u036f]+")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _JOINT = re.compile(r"\w[^\w\s]\w|_")
 WIDE = {mark: mark - 0x20 + 0xFF00 for mark in range(0x21, 0x7F) if not chr(mark).isalnum()}
-"""Marks out of ASCII, where FTS5's tokenizer does not cut: what they join is one word."""
+"""ASCII marks as wide ones, at which FTS5's tokenizer does not split: an id stays one word."""
 _VALUE = re.compile(r"[\d`/@_]")
 
 
 class Term(Struct, frozen=True):
-    """One thing that a query asks for. `exact`: an id, number or path; `of`: the id it is from."""
+    """A term of a query. `exact` means an id, number or path. `of` is the id that it is part of."""
 
     text: str
     words: tuple[str, ...]
@@ -58,20 +58,20 @@ class Term(Struct, frozen=True):
 
     @property
     def plain(self) -> bool:
-        """True for one word, which may have other forms."""
+        """True for a single word, which may have other forms."""
         return not self.exact and self.text == self.words[0]
 
 
 def fold(text: str) -> str:
-    """Return text in lower case without accents; what cannot be stored becomes a blank."""
+    """Return text in lower case without accents. Characters that cannot be stored become blanks."""
     if text.isascii():
         return text.lower().replace("\x00", " ")
     return _UNSTORABLE.sub(" ", _MARKS.sub("", unicodedata.normalize("NFKD", text.casefold())))
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text, and behind them hyphenated words joined, ids of several words as
-    one, and long words from their end: by it `Verwaltung` finds `Hausverwaltung`.
+    """Return the words of a text, then long words reversed, ids of several words as one word, and
+    hyphenated words joined. Reversed, `Verwaltung` is the beginning of `Hausverwaltung`.
     """
     folded = fold(text)
     result = _cut(folded)
@@ -85,7 +85,7 @@ def words(text: str) -> list[str]:
 
 
 def lines(*texts: str) -> str:
-    """Return the words of texts for the index, a line for each sentence with its marks."""
+    """Return the words of texts for the index, one line per sentence, with its marks in front."""
     return "\n".join(
         f"{QUESTION_MARK * is_question(line.text)}{VALUE_MARK * bool(_VALUE.search(line.text))} "
         f"{' '.join(words(line.text))}"
@@ -102,7 +102,7 @@ def is_question(sentence: str) -> bool:
 
 
 def terms(text: str) -> tuple[Term, ...]:
-    """Return what a query asks for, each once: at most MAX_TERMS, half of them from its end."""
+    """Return the terms of a query, each once. Of more than MAX_TERMS, return half from each end."""
     if len(text) > 2 * _ENDS:
         text = f"{text[:_ENDS]} {text[-_ENDS:]}"
     every = [term for token in _tokens(fold(text)) for term in _terms_of(token)]
@@ -127,7 +127,7 @@ def drop_common(asked: tuple[Term, ...]) -> tuple[Term, ...]:
 
 
 def related(term: Term, word: str) -> float:
-    """Return how surely a word means a term, 0 to 1: as another form, a part, or a longer id."""
+    """Return the certainty, 0 to 1, that a word means a term: another form, a part, a longer id."""
     asked = term.words[0]
     if asked == word:
         return 1.0
@@ -151,7 +151,7 @@ def related(term: Term, word: str) -> float:
 
 @cache
 def _word_list(name: str) -> frozenset[str]:
-    """Return the folded words of a list: function words, or those that requests begin with."""
+    """Return the folded words of a list: function words, or the first words of requests."""
     path = Path(__file__).parent / "data" / f"{name}.txt"
     return frozenset(words(path.read_text("utf-8")))
 
@@ -161,7 +161,7 @@ def _is_unspaced(text: str) -> bool:
 
 
 def _by_script(text: str) -> list[str]:
-    """Return the parts of a text; every second one is in scripts without blanks."""
+    """Split a text by script. Every second part is in scripts without blanks."""
     return [text] if text.isascii() else re.split(_UNSPACED, text)
 
 

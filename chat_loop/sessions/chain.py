@@ -64,9 +64,9 @@ def link_of(session: Session) -> Link:
 
 
 def last_queries(identity: str, links: Mapping[str, Link]) -> dict[str, int]:
-    """Return a session and its ancestors, nearest first, with their last query that counts.
+    """Return a session and its ancestors, nearest first, each with its last query that counts.
 
-    Of two merged sessions the second one's line comes nearer.
+    If two sessions were merged, the line of the second one comes nearer.
     """
     last = {identity: ALL}
     if not links[identity].parents:  # most have none
@@ -90,7 +90,7 @@ def last_queries(identity: str, links: Mapping[str, Link]) -> dict[str, int]:
 
 
 def read_chain(sessions: SessionManager, session: Session) -> Chain:
-    """Read the ancestors in the folder as far as possible, without what was said after a fork."""
+    """Read the ancestors that the folder has, without the exchanges after a fork."""
     links = {session.header.id: link_of(session)}
     loaded: dict[str, LoadedSession] = {}
     problem = ""
@@ -125,7 +125,7 @@ def read_chain(sessions: SessionManager, session: Session) -> Chain:
 
 
 def exchange_of(session: Session, number: int) -> Exchange:
-    """Return the exchange of a query, the last one for 0. Raises UsageError when there is none."""
+    """Return the exchange of a query, or the last one for 0. Raises UsageError if there is none."""
     if not session.exchanges:
         hint = "/tree shows the sessions before it; /fork and /uncompact go back to them."
         raise UsageError("No messages in this session yet.", hint * bool(session.header.parent))

@@ -1,5 +1,5 @@
-"""Remove from sessions for good (pure): a text, or all that a session got from a purged parent. A
-visible mark stays, and nothing of the content.
+"""Remove content from sessions for good (pure): a text, or everything that a session got from a
+purged parent. A visible mark replaces it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from chat_loop.sessions.records import (
     Untag,
 )
 
-MIN_TEXT = 4  # characters: a shorter text stands in too many words
+MIN_TEXT = 4  # characters: a shorter text occurs in too many words
 _CUT = "…"  # ends an excerpt that was shortened
 _HEADER = [*set(marker.HEADER.values()) - {"parent"}]
 
@@ -39,8 +39,8 @@ Value = TypeVar("Value", bound=Struct)
 
 
 class Eraser:
-    """Replaces a text by a mark: in any case, with any white space between its words, also as it is
-    escaped in transcripts and JSON, and its beginning or end where an excerpt was cut.
+    """Replaces a text with a mark, in any case, with any white space between its words, and as
+    escaped in transcripts and JSON. Where an excerpt was cut, it replaces the part that is left.
     """
 
     def __init__(self, text: str) -> None:
@@ -50,14 +50,14 @@ class Eraser:
             raise UsageError(f"The text has fewer than {MIN_TEXT} characters: give more of it.")
         pattern = r"(?:\s|\\[nrt])+".join("".join(map(_character, word)) for word in words)
         self._pattern = re.compile(pattern, re.IGNORECASE)
-        self.count = 0  # of the places that were replaced
+        self.count = 0  # the number of replacements
 
     def __call__(self, text: str) -> str:
         return REMOVED.join(map(self._replace, text.split(REMOVED)))
 
     def _replace(self, text: str) -> str:
         text, count = self._pattern.subn(REMOVED, text)
-        parts = text.split(_CUT)  # where an excerpt was cut, half of the text may be left
+        parts = text.split(_CUT)  # where an excerpt was cut, a part of the text may be left
         for size in range(len(self._text) - 1, MIN_TEXT - 1, -1) if len(parts) > 1 else ():
             for at in range(len(parts) - 1):
                 if parts[at][-size:].lower() == self._text[:size]:
@@ -94,13 +94,13 @@ def without_text(session: Session, erase: Eraser) -> Session:
         if isinstance(changed, Attachment) and changed.text != getattr(entry, "text", ""):
             data = changed.text.encode("utf-8", "replace")
             changed = replace(changed, size=len(data), sha256=sha256(data).hexdigest())
-        if changed == entry or not isinstance(entry, Tag | Untag):  # a mark is no tag
+        if changed == entry or not isinstance(entry, Tag | Untag):  # a mark is not a valid tag
             entries.append(changed)
     return replace(session, header=header, entries=tuple(entries), seal=seal)
 
 
 def _without(value: Value, erase: Eraser, names: Iterable[str]) -> Value:
-    """Return a value without a text in these attributes, which are texts or tuples of texts."""
+    """Return a value with a text erased from the attributes `names`, texts or tuples of texts."""
     texts = {}
     for name in names:
         content = getattr(value, name)
@@ -109,8 +109,8 @@ def _without(value: Value, erase: Eraser, names: Iterable[str]) -> Value:
 
 
 def without_parent(session: Session, archive_tools: Collection[str]) -> Session:
-    """Return a session without what came from a purged ancestor: the restored block and the answer
-    to it, passages of the archive, the summary and the title. Its own words stay.
+    """Return a session without the content from a purged ancestor: the restored block and the
+    answer to it, passages of the archive, the summary and the title. Its own words stay.
     """
     calls = [entry for entry in session.entries if isinstance(entry, Call)]
     asked = {(call.number, call.id) for call in calls if call.name in archive_tools}

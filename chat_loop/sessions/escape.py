@@ -8,7 +8,7 @@ UNSAFE_RANGES = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e007f"
 )
-"""The characters that a terminal or an editor would obey, hide or lose."""
+"""The characters that a terminal or an editor would act on, hide or lose."""
 _UNSAFE = re.compile(f"[{UNSAFE_RANGES}]|⟦(?=U\\+)")
 _TOKEN = re.compile(r"⟦U\+([0-9A-F]{4,6})⟧")
 _DECODABLE = re.compile(f"[{UNSAFE_RANGES}⟦]")
@@ -31,7 +31,7 @@ def visible(text: str) -> str:
 
 
 def encode(text: str) -> str:
-    """Return `text` as it stands in a transcript's body."""
+    """Return `text` as it is written in a transcript's body."""
     return _MARKER_LINE.sub(r"\1\\", visible(text))
 
 
@@ -51,14 +51,14 @@ def decode_line(text: str) -> str:
 
 
 class StreamEncoder:
-    """`encode` for text in pieces: only what could still become a marker or token is held back."""
+    """`encode` for text in pieces. It holds back an end that may still become a marker or token."""
 
     def __init__(self) -> None:
         self._held = ""
         self._inside_line = False
 
     def feed(self, text: str, *, last: bool = False) -> str:
-        """Take the next piece; return what can be written now, all of it after the `last` one."""
+        """Add the next piece. Return the text that can be written now, all of it if `last`."""
         text = self._held + text
         cut = len(text)
         start = text.rfind("\n") + 1

@@ -1,4 +1,4 @@
-"""The file system primitives for saving, and the lock that allows a session one writer."""
+"""File system primitives for saving, and the lock that limits a session to one writer."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class Files:
         return os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | _FLAGS, 0o600)
 
     def append_to(self, path: Path) -> int:
-        """Open an existing regular file for appending; a pipe is not waited for."""
+        """Open an existing file for appending, without waiting if it is a pipe."""
         return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK | _FLAGS)
 
     def write(self, descriptor: int, data: bytes) -> int:
-        """Write once; return how many bytes were written."""
+        """Write once; return the number of bytes that were written."""
         return os.write(descriptor, data)
 
     def sync(self, descriptor: int) -> None:
@@ -70,7 +70,7 @@ class Files:
         path.unlink(missing_ok=True)
 
     def write_new(self, path: Path, data: bytes) -> None:
-        """Write a new file, completely or, also on Ctrl-C, not at all. Raises FileExistsError."""
+        """Write a new file completely or not at all, even on Ctrl-C. Raises FileExistsError."""
         descriptor = self.create(path)
         with contextlib.ExitStack() as undo:
             undo.callback(self.remove, path)
@@ -114,7 +114,7 @@ def read_part(path: Path, max_bytes: int | None = None) -> tuple[bytes, os.stat_
 
 
 def read_text(path: Path, max_bytes: int) -> str:
-    """Return the text of a regular file. Raises ChatLoopError; its message ends a sentence."""
+    """Return the text of a regular file. Raises ChatLoopError, whose message ends a sentence."""
     try:
         data, _ = read_part(path, max_bytes + 1)
         text = data.decode()
@@ -130,7 +130,7 @@ def read_text(path: Path, max_bytes: int) -> str:
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Replace a small file of the user's, and make its folder. Raises ChatLoopError."""
+    """Write or replace a small private file, and create its folder. Raises ChatLoopError."""
     try:
         Files().make_directory(path.parent)
         Files().replace(path, data)
@@ -139,7 +139,7 @@ def write_private(path: Path, data: bytes) -> None:
 
 
 def walk_files(folder: Path, skips: Callable[[Path], bool] = lambda path: False) -> Iterator[Path]:
-    """Yield the files below a folder, sorted, without links, SKIPPED_FOLDERS and what `skips`."""
+    """Yield the files under a folder, sorted, except links, SKIPPED_FOLDERS and paths to skip."""
     for directory, folders, names in os.walk(folder):
         parent = Path(directory)
         kept = (name for name in folders if name not in SKIPPED_FOLDERS)
@@ -156,7 +156,7 @@ class Lock:
         self.descriptor = descriptor
 
     def close(self) -> None:
-        """Release the lock; the system does it at the latest when the process ends."""
+        """Release the lock, which the system also does when the process ends."""
         if self.descriptor >= 0:
             with contextlib.suppress(OSError):
                 os.close(self.descriptor)
@@ -166,10 +166,10 @@ class Lock:
 
 
 def take_lock(directory: Path, identity: str, *, seconds: float = 0) -> Lock:
-    """Take the lock of session `identity`, or of something else with a name, after at most
+    """Take the lock of session `identity`, or of something else with a name, waiting at most
     `seconds`. Raises SessionLocked and OSError.
 
-    The lock file is never removed: else two processes could hold two locks.
+    The lock file is never removed: otherwise two processes could hold the same lock.
     """
     folder = directory / LOCK_FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)

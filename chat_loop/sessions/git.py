@@ -8,14 +8,14 @@ from pathlib import Path
 
 from chat_loop.sessions.files import read_part
 
-MAX_BYTES = 4 << 20  # bytes that are read of a file; only `packed-refs` has many
+MAX_BYTES = 4 << 20  # the most bytes that are read of a file; only `packed-refs` is large
 _BRANCH = re.compile(r"ref: refs/heads/(?!.*\.\.)([^\x00-\x20\x7f~^:?*\[\\]{1,200})")
 _COMMIT = "[0-9a-f]{40}(?:[0-9a-f]{24})?"
 
 
 def git_head(folder: Path) -> tuple[str, str]:
-    """Return the branch and the commit that are checked out in a folder, or around it. Either is
-    empty where git has none: a detached head, a branch without a commit, no repository.
+    """Return the branch and the commit that are checked out in the repository around a folder.
+    Either is empty if there is none: a detached head, a branch without a commit, no repository.
     """
     for place in (folder, *folder.parents):
         git = place / ".git"
@@ -31,7 +31,7 @@ def git_head(folder: Path) -> tuple[str, str]:
 
 
 def _target(file: Path) -> Path:
-    """Return the folder that a file names, never one of another machine. Raises ValueError."""
+    """Return the folder that a file names. Raises ValueError for one on another machine."""
     name = _read(file).strip().removeprefix("gitdir: ")
     if not name or name.startswith(("//", "\\\\")):
         raise ValueError(name)
@@ -39,7 +39,7 @@ def _target(file: Path) -> Path:
 
 
 def _commit_of(git: Path, ref: str) -> str:
-    """Return the commit of a reference, empty when it has none."""
+    """Return the commit of a reference, or an empty string when it has none."""
     packed = rf"^({_COMMIT}) {re.escape(ref)}$"
     for file, pattern in (ref, rf"\A({_COMMIT})\s*\Z"), ("packed-refs", packed):
         with suppress(OSError, ValueError):

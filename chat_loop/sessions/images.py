@@ -12,8 +12,8 @@ from chat_loop.sessions.files import Files, read_part, take_lock
 from chat_loop.sessions.records import IMAGE_FOLDER, IMAGES
 
 MAX_IMAGE = (5 << 20) * 3 // 4
-"""Bytes of an image: in base64 they are the 5 MiB that Anthropic's wire takes for one, the least of
-the services (https://docs.anthropic.com/en/docs/build-with-claude/vision).
+"""The most bytes of an image. In base64 they are 5 MiB, the limit of Anthropic's service, which is
+the lowest of all services (https://docs.anthropic.com/en/docs/build-with-claude/vision).
 """
 IMAGE_PATH = re.compile(rf"{IMAGE_FOLDER}/([0-9a-f]{{64}})\.(?:{'|'.join(IMAGES.values())})")
 
@@ -29,7 +29,7 @@ def is_image(file: str, data: bytes) -> bool:
 
 
 class ImageStore:
-    """The images of a folder. Without `files`, and while the disk refuses, they stay in memory."""
+    """The images of a folder. Without `files`, or while writing fails, they stay in memory."""
 
     def __init__(self, directory: Path, files: Files | None, *, locks: bool = False) -> None:
         self._folder = directory / IMAGE_FOLDER
@@ -37,7 +37,7 @@ class ImageStore:
         self._unsaved: dict[str, bytes] = {}
 
     def keep(self, file: str, data: bytes) -> None:
-        """Store an image as `Attachment.file`, unless it is there. Raises OSError."""
+        """Store an image under its `Attachment.file`, unless it exists. Raises OSError."""
         path = self._folder / PurePosixPath(file).name
         with suppress(OSError):  # it is not there
             if read_part(path, MAX_IMAGE + 1)[0] == data:
@@ -46,7 +46,7 @@ class ImageStore:
         if self._files is not None:
             self._files.make_directory(path.parent)
             with ExitStack() as locks:
-                if self._locks:  # else a clean-up takes the new file for what a kill left
+                if self._locks:  # otherwise a clean-up takes the new file for a leftover
                     lock = take_lock(path.parent.parent, IMAGE_FOLDER, seconds=1)
                     locks.enter_context(closing(lock))
                 self._files.replace(path, data)

@@ -1,7 +1,7 @@
 """Read the transcripts that basic-agent-chat-loop writes (0.3 to 1.10, as in tests/golden/plain).
 
-They escape nothing: a heading of a query counts behind a rule, before the label of the user, and
-with a greater number than the one before, up to the header's count. They are never rewritten.
+They escape nothing. So the heading of a query counts only between a rule and the user's label, and
+with a number above the last one, up to the header's total. The files are never rewritten.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from chat_loop.sessions.marker import SUMMARY_END, SUMMARY_START
 from chat_loop.sessions.records import EPOCH, Entry, Query, Reply, Session
 from chat_loop.values import Usage, plural
 
-HEAD = 4096  # bytes of a file's beginning that tell if it is in this format
+HEAD = 4096  # bytes at a file's beginning that show whether it is in this format
 _BLANK = r"(?:[ \t]*\n)*"
 _RULE = r"^---[ \t]*(?:\n|\Z)"
 _NUMBER = r"([0-9][0-9,]{0,17})"
@@ -31,7 +31,7 @@ _END = re.compile(
     rf"{_RULE}|{_RULE}\s*(?={SUMMARY_START}|\Z))",
     re.MULTILINE,
 )
-"""The end of an exchange: the time and a rule, or a rule that nothing or a summary follows."""
+"""The end of an exchange: the time and a rule, or a rule before a summary or the file's end."""
 
 
 def is_legacy(head: bytes) -> bool:
@@ -46,12 +46,12 @@ def is_legacy(head: bytes) -> bool:
 
 
 def read(data: bytes, path: Path) -> tuple[Session | None, tuple[str, ...]]:
-    """Return the session and a sentence per fault; None for a file in another format."""
+    """Return the session and a sentence per fault. Return no session for another format."""
     return parse(data, path.stem) if is_legacy(data[:HEAD]) else (None, ())
 
 
 def parse(data: bytes, identity: str) -> tuple[Session, tuple[str, ...]]:
-    """Return what can be read of a file, in linear time, and a sentence per fault."""
+    """Return a session with the readable part of a file, in linear time, and the faults."""
     text = _text(data)
     matches = list(_HEADING.finditer(text))
     values = _header(text[: matches[0].start()] if matches else text)
@@ -75,7 +75,7 @@ def parse(data: bytes, identity: str) -> tuple[Session, tuple[str, ...]]:
         exchange, has_end, rest = _exchange(part, queries, _at(heading[3], created), agent)
         if heading[2]:
             entries += exchange
-        else:  # the acknowledgment is not needed; the parent stands above it
+        else:  # the acknowledgment is not needed; the parent is named above it
             values = _header(re.split(r"\n[ \t]*\n", part, maxsplit=1)[0]) | values
     stop = rest.rfind(SUMMARY_END)
     start = rest.rfind(SUMMARY_START, 0, max(stop, 0))
@@ -110,7 +110,7 @@ def _text(data: bytes) -> str:
 
 
 def _date(text: str) -> datetime:
-    """Return a date without a zone as a local time: that of the last save, which rewrites it."""
+    """Return a date without a zone as local time. The last save wrote it."""
     try:
         return datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError, OSError):
@@ -118,7 +118,7 @@ def _date(text: str) -> datetime:
 
 
 def _at(clock: str | None, created: datetime) -> datetime:
-    """Return when a reply was complete, by the clock in its query's heading."""
+    """Return the time at which a reply was complete, by the clock in its query's heading."""
     try:
         return datetime.combine(created, time.fromisoformat(clock or ""), created.tzinfo)
     except ValueError:
@@ -126,7 +126,7 @@ def _at(clock: str | None, created: datetime) -> datetime:
 
 
 def _header(text: str) -> dict[str, str]:
-    """Return the labelled values above the first rule."""
+    """Return the labeled values above the first rule."""
     lines = re.split(_RULE, text, maxsplit=1, flags=re.MULTILINE)[0].split("\n")
     title = next((line for line in lines if line.startswith("# ")), "# ")
     title = title[2:].rstrip().removesuffix("Conversation").rstrip()
@@ -139,9 +139,9 @@ def _header(text: str) -> dict[str, str]:
 
 
 def _exchange(text: str, number: int, at: datetime, agent: str) -> tuple[list[Entry], bool, str]:
-    """Return a query and its reply, whether they have an end, and the text behind it.
+    """Return a query and its reply, True if they have an end, and the text after it.
 
-    The first label, preferably the agent's, parts them; the last end behind it counts.
+    The first label, preferably the agent's, separates them; the last end after it counts.
     """
     label = re.search(rf"\n[ \t]*\n\*\*{re.escape(agent)}:\*\*", text) if agent else None
     label = label or re.search(r"\n[ \t]*\n\*\*[^\n]{1,97}?:\*\*", text)

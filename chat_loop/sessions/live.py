@@ -1,6 +1,6 @@
-"""LiveSession, the only writer of an open session: a query is on disk before the request is sent, a
-reply before the next prompt. What the disk refuses is written with the next record; a file that
-others changed is compared with the memory.
+"""LiveSession, the only writer of an open session. A query is on disk before the request is sent,
+and a reply before the next prompt. Text that cannot be written is written with the next record. A
+file that others changed is compared with the session in memory.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from chat_loop.sessions.files import Files, Lock, read_part, take_lock
 from chat_loop.sessions.naming import title
 from chat_loop.sessions.parser import BOM, Parsed, parse
 
-SYNC_SECONDS = 2.0  # while a reply streams it is synced to disk at most this far apart
+SYNC_SECONDS = 2.0  # while a reply streams, it is synced to disk this often
 TRIED_AGAIN = ": it is tried again with every message. The conversation is in memory."
-"""The end of a hint, while a chat goes on."""
+"""The end of a hint during a chat."""
 TORN_FENCE = f"\n{marker.write('torn')}\n".encode()
 
 
 class LiveSession:
-    """An open session: its value and, with `saves`, its file, as far as the disk allows."""
+    """An open session: its value and, if it `saves`, its file, unless the disk refuses that."""
 
     def __init__(
         self,
@@ -49,14 +49,14 @@ class LiveSession:
         self._descriptor: int | None = None
         self._lock = Lock(-1)
         self._has_header = False
-        self._written = 0  # the number of entries that the file holds
-        self._stamp: tuple[int, ...] | None = None  # the file after the last write
+        self._written = 0  # the number of entries in the file
+        self._stamp: tuple[int, ...] | None = None  # the file's state after the last write
         self._torn = False  # the file ends inside a record
         self._opening = ""  # the first piece of a reply that is not in the file yet
         self._streaming = False  # all pieces of a reply so far are in the file
         self._encoder = StreamEncoder()
         self._pieces: list[str] = []
-        self._lossy = False  # the system may have lost what was written
+        self._lossy = False  # the system may have lost data that was written
         self._ended = self._unsynced = False
         self._synced_at = 0.0
         self._abandoned: list[tuple[Path, str]] = []  # files that were abandoned, with their faults
@@ -75,7 +75,7 @@ class LiveSession:
 
     @property
     def is_empty(self) -> bool:
-        """True when nothing was added or written: there is no file."""
+        """True when nothing was added or written, so that there is no file."""
         return len(self.session.entries) == self._held and not self._has_header
 
     @property
@@ -88,7 +88,7 @@ class LiveSession:
         self.session = replace(self.session, header=replace(self.header, **values))
 
     def defer(self, entry: records.Entry) -> None:
-        """Queue an entry that is written with the first one that is added."""
+        """Queue an entry, to be written together with the first one that is added."""
         self.session = self.session.with_entry(entry)
         self._held = len(self.session.entries)
 
@@ -119,7 +119,7 @@ class LiveSession:
         return "".join(self._pieces)
 
     def feed(self, piece: str) -> None:
-        """Take the next piece of the reply and write what can be written."""
+        """Add the next piece of the reply, and write as much as possible."""
         self._pieces.append(piece)
         if encoded := self._encoder.feed(piece):
             self._write_piece(encoded)
@@ -132,7 +132,7 @@ class LiveSession:
         self.session = self.session.with_entry(reply)
         with self._noting_problem():
             if self._streaming:
-                self._open()  # which may leave the file with the pieces
+                self._open()  # may abandon the file with the pieces
             if self._streaming:
                 self._write(writer.reply_end(reply))
                 self._written += 1
@@ -151,7 +151,7 @@ class LiveSession:
                 self._flush()
                 text = opening + writer.labelled(writer.label(self.header.agent), encoded)
                 self._write(text, begins=True)
-                self._torn = True  # until its end is there
+                self._torn = True  # until its end is written
             else:
                 self._write(encoded)
             if self._monotonic() - self._synced_at >= SYNC_SECONDS:
@@ -160,7 +160,7 @@ class LiveSession:
             self._streaming = True
 
     def take_notices(self) -> list[str]:
-        """Return once why the session moved to another file, a sentence for each move."""
+        """Return the reason for each move of the session to another file, once, as a sentence."""
         if self.problem is not None:
             return []
         abandoned, self._abandoned = self._abandoned, []
@@ -170,7 +170,7 @@ class LiveSession:
         ]
 
     def seal(self, seal: records.Seal) -> None:
-        """Write the totals and the summary block; the session ends. Raises SaveError."""
+        """End the session by writing its totals and summary block. Raises SaveError."""
         if not self._saves or (self.is_empty and not self.header.parent):
             return
         try:
@@ -183,7 +183,7 @@ class LiveSession:
             raise OSError(errno.EBUSY, "Another program changes it all the time")
         except OSError as error:
             self.problem = error
-            with suppress(OSError):  # it may be sealed already, and is written again
+            with suppress(OSError):  # it may be sealed already; then it is written again
                 self._lossy = self._lossy or not self._is_current()
             raise save_error(self.path, error) from error
 
@@ -227,7 +227,7 @@ class LiveSession:
         self.problem = None
 
     def _write(self, text: str, *, begins: bool = False) -> None:
-        """Append text; what `begins` a record gets a fence if the file ends inside another one."""
+        """Append text, behind a fence if it `begins` a record and the file ends inside another."""
         assert self._descriptor is not None
         rest = data = (TORN_FENCE if begins and self._torn else b"") + text.encode()
         self._unsynced = True
@@ -240,7 +240,7 @@ class LiveSession:
             raise
         finally:
             stamp = _stamp(os.fstat(self._descriptor))
-            # somebody else wrote, too, unless it is longer by what was written here
+            # somebody else wrote, too, unless the file grew by the bytes written here
             size = self._stamp[2] + len(data) - len(rest) if self._stamp else -1
             self._stamp = stamp if stamp[2] == size else None
 
@@ -255,16 +255,16 @@ class LiveSession:
             raise
 
     def _rewrite(self) -> None:
-        """Replace a file whose content is in doubt by a new one, synced."""
+        """Replace a file whose content is in doubt with a new, synced one."""
         if not self._is_current() and self._compare() is None:
-            return  # it is not ours any more
+            return  # it is no longer ours
         self._files.replace(self.path, writer.render(self.session))
         self._has_header, self._written = True, len(self.session.entries)
         self._lossy = False
         self._reopen()
 
     def _open(self) -> None:
-        """Have a descriptor on a file that holds everything that was written."""
+        """Ensure that the descriptor is that of a file with all entries counted as written."""
         if self._descriptor is not None and not self._is_current():
             self._compare()
         if self._descriptor is None and self._has_header:
@@ -276,18 +276,18 @@ class LiveSession:
             try:
                 self._files.sync_directory(self._directory)
             except OSError:
-                self._lossy = True  # its name may be lost: a new file is put in its place
+                self._lossy = True  # its name may be lost: a new file will replace it
                 raise
 
     def _is_current(self) -> bool:
-        """Return whether the file is as the last write left it, as far as its status tells."""
+        """Return True when the file's status is the same as after the last write."""
         try:
             return _stamp(self.path.lstat()) == self._stamp
         except FileNotFoundError:
             return False
 
     def _compare(self) -> tuple[bytes, Parsed] | None:
-        """Read the file. Return None when it lacks anything: it is left, a new one gets it all."""
+        """Read the file. Return None if it lacks entries: a new file then gets all of them."""
         session, fault = None, "was changed"
         try:
             data, status = read_part(self.path)
@@ -297,12 +297,12 @@ class LiveSession:
                 session = parse(data + TORN_FENCE).session
         except OSError as error:
             fault = "was deleted" if isinstance(error, FileNotFoundError) else fault
-        rest = iter(session.entries if session else ())  # it may hold more, in between as well
+        rest = iter(session.entries if session else ())  # it may have more, also in between
         is_ours = session is not None and session.header.parent == self.header.parent
         if not (is_ours and all(entry in rest for entry in self.session.entries[: self._written])):
             self._abandoned.append((self.path, fault))
             self._close_file()
-            self._lock.close()  # its file may be gone, too, and another process take the lock
+            self._lock.close()  # its file may be gone, too, and another process may take the lock
             self._has_header, self._written = False, 0
             self._lossy = False
             return None
@@ -320,13 +320,13 @@ class LiveSession:
         self._torn = self._streaming = False
 
     def _reopen(self) -> None:
-        """Have a descriptor on the file that stands at `path` now."""
+        """Open the file that is at `path` now."""
         self._close_file()
         self._descriptor, self._unsynced = self._files.append_to(self.path), True
         self._stamp = _stamp(os.fstat(self._descriptor))
 
     def _create(self) -> int:
-        """Create the file, under the next free id when this one is taken."""
+        """Create the file, under the next free id if this one is taken."""
         ids = records.free_ids(self.header.id)
         while True:
             self.change_header(id=next(ids))
@@ -339,7 +339,7 @@ class LiveSession:
 
 
 def append_seal(data: bytes, parsed: Parsed, seal: records.Seal) -> bytes:
-    """Return a transcript with its totals and this seal, all else byte for byte."""
+    """Return a transcript with its title, totals and this seal, otherwise unchanged."""
     session = parsed.session
     assert session is not None
     header = replace(session.present_header, title=title(session, seal))
@@ -351,7 +351,7 @@ def append_seal(data: bytes, parsed: Parsed, seal: records.Seal) -> bytes:
 def change_metadata(
     data: bytes, parsed: Parsed, at: datetime, name: str | None, tags: Sequence[str] | None
 ) -> bytes:
-    """Return a transcript with another name or other tags, all else byte for byte."""
+    """Return a transcript with another name or other tags, otherwise unchanged."""
     session = parsed.session
     assert session is not None
     if session.seal is not None:
@@ -368,8 +368,8 @@ def change_content(
     change: Callable[[records.Session], records.Session],
     erase: Callable[[str], str] = str,
 ) -> bytes | None:
-    """Return a transcript with its content changed, and the lines that others added to its header
-    erased; None when the program cannot write it: it is damaged, or another program's.
+    """Return a transcript after applying `change` to its session, and `erase` to the lines that
+    others added to its header. Return None if it is damaged, or is another program's file.
     """
     parsed = parse(data)
     if parsed.session is None or len(parsed.damage) > parsed.torn_records:
@@ -382,7 +382,7 @@ def change_content(
 
 
 def _replace_header(data: bytes, header: records.Header, totals: records.Totals) -> bytes:
-    """Return a transcript with another header; one whose header is broken stays as it is."""
+    """Return a transcript with another header, or unchanged if its header is broken."""
     data = data.removeprefix(BOM)
     head, end, body = data.partition(b"\n" + marker.PREFIX + b"end")
     if not (end and data.startswith(marker.PREFIX + b"session")):
@@ -391,7 +391,7 @@ def _replace_header(data: bytes, header: records.Header, totals: records.Totals)
 
 
 def _added_lines(data: bytes) -> list[str]:
-    """Return the lines of a transcript's header that are somebody else's."""
+    """Return the lines that others added to a transcript's header."""
     head = data.partition(b"\n" + marker.PREFIX + b"end")[0]
     return [
         line
@@ -401,7 +401,7 @@ def _added_lines(data: bytes) -> list[str]:
 
 
 def save_error(path: Path, error: OSError) -> SaveError:
-    """Return the error that says what the disk said, and what helps."""
+    """Return the error with the system's reason and a remedy."""
     is_misplaced = error.errno in (errno.ENOENT, errno.ENOTDIR, errno.EEXIST, errno.EISDIR)
     remedy = "Check that folder" if is_misplaced else "Free some space or fix the permissions"
     return SaveError(
@@ -411,5 +411,5 @@ def save_error(path: Path, error: OSError) -> SaveError:
 
 
 def _stamp(status: os.stat_result) -> tuple[int, ...]:
-    """Return which file it is (device, inode), its size in bytes, and when it was changed."""
+    """Return a file's device, inode, size in bytes, and time of change in nanoseconds."""
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

@@ -43,13 +43,13 @@ class LoadedSession(Struct, frozen=True):
     path: Path
     damage: tuple[str, ...] = ()  # a sentence for each fault
     is_foreign: bool = False  # it is another program's file
-    torn_records: int = 0  # the number of faults that are records which a crash broke off
+    torn_records: int = 0  # the number of faults that are records cut off by a crash
     is_open: bool = False  # only its writer adds to it: this chat, or another machine
     is_partial: bool = False  # only its beginning and its end were read
 
     @property
     def is_sealable(self) -> bool:
-        """True when the file may be written to: it is ours, not open, and only torn."""
+        """True when the file may be written to: it is ours, not open, and at most torn."""
         return not (self.is_foreign or self.is_open) and len(self.damage) <= self.torn_records
 
     def check_sealable(self) -> None:
@@ -66,8 +66,8 @@ def slug(name: str) -> str:
 
 class SessionManager:
     """The sessions in one folder. `project` and `mode` go into the headers of new sessions. Without
-    `saves` nothing is written: no session, lock, image or note. Several machines share the sessions
-    if `is_theirs` is given: it says of an id that another machine writes that session.
+    `saves` nothing is written: no session, lock, image or note. If several machines share the
+    sessions, `is_theirs` returns True for the id of one that another machine writes.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class SessionManager:
         parent_path: str = "",
         after: records.Session | None = None,
     ) -> LiveSession:
-        """Begin a session, named and tagged as `after`. Its file comes with its first entry."""
+        """Begin a session, named and tagged like `after`. Its first entry creates its file."""
         created = self.now()
         # another machine may begin one in the same second
         end = f"-{os.urandom(2).hex()}" if self._is_theirs else ""
@@ -126,7 +126,7 @@ class SessionManager:
             git_branch=branch,
             git_commit=commit,
             settings=after.present_header.settings if after else "",
-            # A chat that goes on with -p stays a chat, and one that began with -p becomes one.
+            # A chat continued with -p stays a chat, and a -p run continued in a chat becomes one.
             mode=self.mode if after is None or after.header.mode else "",
         )
         return LiveSession(
@@ -138,7 +138,7 @@ class SessionManager:
         return self.directory / f"{identity}.md"
 
     def load(self, path: Path) -> LoadedSession:
-        """Read a session whole. Raises SessionError when nothing in the file can be used."""
+        """Read a whole session. Raises SessionError when nothing in the file can be used."""
         try:
             data, _ = read_part(path)
         except FileNotFoundError as error:
@@ -160,9 +160,9 @@ class SessionManager:
         return LoadedSession(session, path, damage, is_foreign=True)
 
     def load_ends(self, path: Path, last: int = 1) -> LoadedSession | None:
-        """Read what a child needs of a sealed session: its beginning, its `last` exchanges and all
-        that the summary block does not cover, its end and its totals. Return None when the whole
-        file is needed.
+        """Read the parts of a sealed session that a child needs: its beginning, end and totals, its
+        `last` exchanges, and all others that the summary block does not cover. Return None when
+        the whole file is needed.
         """
         with suppress(OSError):  # `load` reports why
             if session := partial.read_ends(path, last):
@@ -170,7 +170,7 @@ class SessionManager:
         return None
 
     def seal_stored(self, loaded: LoadedSession, seal: records.Seal) -> None:
-        """Give an ended session another seal. Raises SessionError, also if it got one meanwhile."""
+        """Replace the seal of an ended session. Raises SessionError, also if the seal changed."""
 
         def change(data: bytes, parsed: Parsed) -> bytes:
             if parsed.session is not None and parsed.session.seal != loaded.session.seal:
@@ -180,7 +180,7 @@ class SessionManager:
         self._change(loaded, change)
 
     def lock_summary(self, identity: str) -> Lock:
-        """Lock the making of an ended session's summary. Raises SessionLocked and OSError."""
+        """Take the lock for summarizing an ended session. Raises SessionLocked and OSError."""
         take_lock(self.directory, identity).close()
         try:
             return take_lock(self.directory, f"{identity}.summary")
@@ -215,8 +215,8 @@ class SessionManager:
             raise save_error(path, error) from error
 
     def insert(self, session: records.Session, changed: float) -> bool | None:
-        """Write a whole session from elsewhere as a new file that was last changed then. Return
-        False when it is there already, and None when another session has its id. Raises OSError.
+        """Write a whole session from elsewhere as a new file with the time `changed`. Return False
+        when it is there already, and None when another session has its id. Raises OSError.
         """
         path = self.session_file(session.header.id)
         self._files.make_directory(self.directory)
@@ -229,7 +229,7 @@ class SessionManager:
         return True
 
     def erase(self, changes: Mapping[Path, bytes | None]) -> None:
-        """Replace files, or delete them (None), one after the other. Raises SaveError."""
+        """Replace files, or delete those with None, one after the other. Raises SaveError."""
         for path, data in changes.items():
             try:
                 if data is None:
@@ -255,7 +255,7 @@ class SessionManager:
         return f"{path.stem} is in the trash; {restore}."
 
     def _free_in_trash(self, identity: str) -> Path:
-        """Return a path in the trash that is free, and make that folder. Raises OSError."""
+        """Return a free path in the trash, and create that folder. Raises OSError."""
         folder = self.directory / TRASH
         self._files.make_directory(folder)
         targets = (folder / f"{name}.md" for name in records.free_ids(identity))
@@ -277,7 +277,7 @@ class SessionManager:
         return target
 
     def trash(self) -> list[records.SessionRow]:
-        """Return the sessions in the trash, last used first. Raises SessionError."""
+        """Return the sessions in the trash, most recently used first. Raises SessionError."""
         folder = self.directory / TRASH
         try:
             return partial.rows(folder)
@@ -300,12 +300,12 @@ class SessionManager:
                     self._files.remove(path)
 
     def take_in_copies(self) -> list[str]:
-        """Rename the copies that sync tools left, so that they are branches; return a sentence for
-        each. A copy that has nothing new stays as it is.
+        """Rename the copies that sync tools left, so that they become branches. Return a sentence
+        for each. A copy without anything new stays as it is.
         """
         sentences = []
         for name in partial.misnamed_files(self.directory) if self.saves else ():
-            with suppress(OSError):  # it stays, and lists name it
+            with suppress(OSError):  # it stays, and lists mention it
                 if identity := self._take_in(self.directory / name):
                     text = f"Took in a copy that a sync tool left: {encode_line(name)[:100]}"
                     sentences.append(f"{text} is session {identity} now.")
@@ -335,8 +335,9 @@ class SessionManager:
     def receive(
         self, identity: str, before: bytes | None, data: bytes, *, keeps: bool = False
     ) -> os.stat_result:
-        """Write a session as another machine has it over `before` (None: no file), which the trash
-        `keeps`. Raises SessionLocked, also when the file is not as `before`, and OSError.
+        """Replace `before` (None: no file) with a session from another machine. With `keeps`, save
+        `before` in the trash first. Raises SessionLocked, also when the file is not as `before`,
+        and OSError.
         """
         path = self.session_file(identity)
         self._files.make_directory(self.directory)
@@ -349,8 +350,8 @@ class SessionManager:
             return path.lstat()
 
     def branch_off(self, identity: str, children: Sequence[str]) -> str:
-        """Copy a session under a free id, and have these children go on from the copy; return the
-        id. Raises SessionLocked and OSError.
+        """Copy a session to a free id, make the copy the parent of `children`, and return the id.
+        Raises SessionLocked and OSError.
         """
 
         def go_on_from_branch(child: records.Session) -> records.Session:
@@ -364,7 +365,7 @@ class SessionManager:
                 path = self.session_file(branch)
                 if not os.path.lexists(path):
                     self._files.replace(path, data)
-                elif read_part(path)[0] != data:  # else this was interrupted
+                elif read_part(path)[0] != data:  # if equal, an earlier call was interrupted
                     continue
                 break
             for file in map(self.session_file, children):
@@ -373,11 +374,11 @@ class SessionManager:
             return branch
 
     def set_current(self, identity: str) -> None:
-        """Note the current session, and the last resumable one: the current may stay empty."""
+        """Record the current session, and the last resumable one in case it stays empty."""
         ids = dict.fromkeys(filter(None, (identity, self.last_resumable()[0])))
         if self.saves:
             note = "".join(f"{identity}\n" for identity in ids)
-            name = CURRENT.strip(".")  # under its lock nobody takes the new file for a leftover
+            name = CURRENT.strip(".")  # under its lock, nobody takes the new file for a leftover
             with (
                 suppress(OSError, SessionLocked),  # only a convenience
                 closing(take_lock(self.directory, name, seconds=1)),
@@ -389,14 +390,14 @@ class SessionManager:
         return next((row.id for row in self._recent_rows()), "")
 
     def last_resumable(self) -> tuple[str, records.SessionRow | None]:
-        """Return the last session that a start may offer: no run of `-p`, and with a reply."""
+        """Return the id and row of the last session that can be resumed and is not a `-p` run."""
         for row in self._recent_rows():
             if row.state in ("sealed", "unsealed") and not row.mode:
                 return row.id, row
         return "", None
 
     def _recent_rows(self) -> Iterator[records.SessionRow]:
-        """Return the rows of the noted sessions that a resume can go on with."""
+        """Yield the rows of the recorded sessions that can be resumed."""
         with suppress(OSError):
             data, _ = read_part(self.directory / CURRENT, 200)
             for identity in data.decode("ascii", "replace").split():
@@ -407,8 +408,8 @@ class SessionManager:
 
 
 def holds_all(whole: bytes, part: bytes) -> bool:
-    """Return True when one state of a file has all records of another one, and an end if that has
-    one; names and tags in the header do not count.
+    """Return True when `whole` has all records of `part`, and a seal if `part` has one. Names and
+    tags in the header do not count.
     """
     first, second = parse(whole), parse(part)
     if first.session is None or second.session is None:
@@ -431,5 +432,5 @@ def _body(data: bytes) -> bytes:
 
 
 def _with_file_id(session: records.Session, path: Path) -> records.Session:
-    """Return a session with its file's name as its id."""
+    """Return a session with the name of its file as its id."""
     return replace(session, header=replace(session.header, id=path.stem))

@@ -25,8 +25,8 @@ Value = str | int | float | datetime | None  # a value as `write` takes it; True
 
 
 class Kind(NamedTuple):
-    """A kind of record that is an entry: its attributes in the marker besides `at` and in its end,
-    and where its text stands, which is behind a label or in a fold, after `skip` lines.
+    """A kind of record that is an entry: its attributes in the marker, besides `at`, and in the end
+    marker, and the place of its text, which follows a label or is in a fold, after `skip` lines.
     """
 
     entry: type[records.Entry]
@@ -82,7 +82,7 @@ AUDIT = (
     *("first", "last", "before", "after", "why", "model", "decisions", "pins", "facts"),
     *("archived", "superseded", "cost"),
 )
-"""The attributes of a usage and of a compaction that markers hold."""
+"""The attributes of a usage and of a compaction that markers contain."""
 _KEYS = {
     "number": "n",
     "parent_created": "of",
@@ -123,12 +123,12 @@ class Marker(Struct, frozen=True):
         return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
 
     def word(self, key: str, pattern: re.Pattern[str] | None = None) -> str:
-        """Return a value (of this pattern), or an empty string."""
+        """Return a value, or an empty string if it is missing or does not match `pattern`."""
         text = self.values.get(key, "")
         return text if pattern is None or pattern.fullmatch(text) else ""
 
     def attributes(self, kind: type[Struct], names: Iterable[str]) -> dict[str, Any]:
-        """Return the attributes of a value of this type from the marker."""
+        """Return the attributes `names` of a value of type `kind` from the marker."""
         values: dict[str, Any] = {}
         for name in names:
             key, field = _KEYS.get(name, name), _fields(kind)[name]
@@ -155,7 +155,7 @@ class Marker(Struct, frozen=True):
 
 
 def values_of(value: Struct | None, names: Iterable[str]) -> dict[str, Value]:
-    """Return attributes as values of a marker, without those that have their default."""
+    """Return attributes as values of a marker, except those that have their default."""
     values: dict[str, Value] = {}
     if value is None:
         return values

@@ -1,4 +1,4 @@
-"""The name of a session (pure): the user's, else the summary's title, else its first words."""
+"""The name of a session (pure): the user's name, or the summary's title, or its first words."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def title(session: Session, seal: Seal) -> str:
 
 
 def first_words(session: Session) -> str:
-    """Return the first line of the first query with text, preferably one that is no quote."""
+    """Return the first line of the first query with text, preferably one that is not a quote."""
     for exchange in session.exchanges:
         if text := exchange.query.text.strip():
             lines = text.split("\n")

@@ -1,6 +1,6 @@
-"""The file format, reading side: bytes -> values and a report of damage, in linear time; it never
-raises. A record without its end is kept; when it was fenced off (`<!-- chat:torn -->`) and written
-again, the second one counts.
+"""Reads the file format: bytes -> values and a report of damage, in linear time. It never raises.
+A record without its end is kept. If it was fenced off (`<!-- chat:torn -->`) and written again, the
+second one counts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Parsed(Struct, frozen=True):
     session: records.Session | None
     damage: tuple[str, ...] = ()  # a sentence per fault
     torn: bool = False  # it ends inside a record or a line, which must be fenced off
-    torn_records: int = 0  # the number of faults that are records which a crash broke off: harmless
+    torn_records: int = 0  # the number of faults that are harmless: records cut off by a crash
     tail: int | None = None  # the byte at which the summary block, the audit and the seal begin
 
 
@@ -40,7 +40,7 @@ def parse(data: bytes) -> Parsed:
     if reader.header is not None:
         entries = tuple(reader.entries)
         session = records.Session(header=reader.header, entries=entries, seal=reader.seal)
-    if session is not None and reader.tail:  # it begins at the rule before its first marker
+    if session is not None and reader.tail:  # the tail begins at the rule before its first marker
         end = reader.tail - 1
         last = lines[end - 1].removesuffix(b"\r") if end else b""
         end -= 1 if last[:1] == b"*" == last[-1:] else 0
@@ -69,7 +69,7 @@ class Reader:
         self._block: str | None = None
         self._compaction: Compaction | None = None
         self._torn_entry: records.Entry | None = None  # the next entry may repeat it
-        self._is_whole = False  # `_torn_entry` has its end: the fence stands behind it
+        self._is_whole = False  # `_torn_entry` has its end: the fence comes after it
         self._is_header_torn = False
 
     def take(self, line: bytes) -> None:
@@ -80,7 +80,7 @@ class Reader:
         mark = marker.read(line) if line.startswith(b"<!-- ") else None
         if line == _START:
             mark = Marker("summary", {})
-        elif self.open is not None and self.open.kind == "summary":  # it has an end of its own
+        elif self.open is not None and self.open.kind == "summary":  # it has its own end
             if line == _END:
                 mark = Marker("end", {})
             elif mark is not None and mark.kind == "end":
@@ -96,7 +96,7 @@ class Reader:
             self._strays.append(self._number)
 
     def finish(self, *, ends_with_newline: bool) -> None:
-        """Take the end of the file: an open record is interrupted."""
+        """Handle the end of the file, where an open record counts as interrupted."""
         self.torn = self.open is not None or not ends_with_newline
         if self._lines[-1:] == [b""]:
             self._lines.pop()
@@ -141,7 +141,7 @@ class Reader:
             self.open, self._opened_at, self._lines = mark, self._number, []
 
     def _break_off(self, *, torn_off: bool) -> None:
-        """Break off the open record, before another one or (`torn_off`) a fence or the end."""
+        """Close the open record early, before another one or, if `torn_off`, a fence or the end."""
         if self.open is None:
             return
         kind, lines = self.open.kind, self._lines
@@ -150,8 +150,8 @@ class Reader:
         if kind == "summary" and torn_off:
             self.open = None
         else:
-            # The beginnings of an end marker, and of a fence behind it; a hand edit may have taken
-            # the end of a summary away, which leaves the decoration behind it.
+            # Drop the beginnings of an end marker, and of a fence after it. If a hand edit removed
+            # the end of a summary, drop the decoration that followed it.
             while lines and (
                 lines[-1][:4] in (b"<", b"<!", b"<!-", b"<!--")
                 or (kind == "summary" and _is_decoration(lines[-1]))
@@ -188,7 +188,7 @@ class Reader:
             self.entries.append(entry)
 
     def _is_rewritten(self, torn: records.Entry | None, entry: records.Entry) -> bool:
-        """Return True when `entry` is the torn record once more."""
+        """Return True when `entry` repeats the torn record."""
         if type(torn) is not type(entry):
             return False
         if isinstance(torn, records.Query | records.Reply):
@@ -221,7 +221,7 @@ class Reader:
 
 
 def _is_decoration(line: bytes) -> bool:
-    """Return True for what the writer puts between records: rules, lines in italics, fences."""
+    """Return True for a line that the writer puts between records: a rule, italics, a fence."""
     is_italic = line[:1] == b"*" == line[-1:]
     return line == b"---" or is_italic or not line.strip(b"`") or not line.strip(b"~")
 

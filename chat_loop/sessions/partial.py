@@ -23,7 +23,7 @@ SHORT = 1 << 19  # a file up to this many bytes is read whole rather than at its
 _HEAD = 8192
 _LONG_HEAD = 1 << 18
 _TAIL = 1 << 16
-_WHOLE = 4 << 20  # an unsealed file up to this many bytes is read whole for its numbers
+_WHOLE = 4 << 20  # an unsealed file up to this many bytes is read whole for its totals
 _LARGEST_TIME = (1 << 63) - 1
 _FILE = re.compile(rf"{ID_PATTERN.pattern}\.md")
 _QUERY = b"\n" + marker.PREFIX + b"query "
@@ -32,7 +32,7 @@ _SAID = set(marker.KINDS) - {"name", "tag", "untag"}  # the records that count a
 
 
 class Stamp(NamedTuple):
-    """A file that could be a session: its time in nanoseconds, its id, its size in bytes."""
+    """A file that could be a session: its time of change in nanoseconds, id, and size in bytes."""
 
     changed: int
     id: str
@@ -45,14 +45,14 @@ def newest_first(directory: Path) -> list[Stamp]:
 
 
 def stamps(directory: Path) -> list[tuple[int, str, int]]:
-    """Return the same in any order, as plain tuples: faster for ten thousand files."""
+    """Return the same files unsorted, as plain tuples, which is faster for ten thousand files."""
     found = []
     with suppress(FileNotFoundError), os.scandir(directory) as entries:
         for entry in entries:
             if _FILE.fullmatch(entry.name):
                 try:
                     status = entry.stat(follow_symlinks=False)
-                except FileNotFoundError:  # it was deleted or renamed meanwhile
+                except FileNotFoundError:  # it was just deleted or renamed
                     continue
                 changed = status.st_mtime_ns
                 if not -_LARGEST_TIME <= changed <= _LARGEST_TIME:
@@ -62,7 +62,7 @@ def stamps(directory: Path) -> list[tuple[int, str, int]]:
 
 
 def misnamed_files(directory: Path) -> list[str]:
-    """Return the names of markdown files that are no session ids, such as conflict copies."""
+    """Return the names of markdown files that are not session ids, such as conflict copies."""
     names: list[str] = []
     with suppress(OSError):
         names = os.listdir(directory)  # noqa: PTH208 - a Path for each of many is slow
@@ -70,18 +70,18 @@ def misnamed_files(directory: Path) -> list[str]:
 
 
 def clamp_time(nanoseconds: int) -> int:
-    """Return a file's time in 64 bits, which a file system may exceed."""
+    """Limit a file's time to 64 bits, which a file system may exceed."""
     return min(max(nanoseconds, -_LARGEST_TIME), _LARGEST_TIME)
 
 
 def rows(directory: Path) -> list[SessionRow]:
-    """Return the sessions of a folder, last used first, undated last. Raises OSError."""
+    """Return the sessions of a folder, most recently used first, undated last. Raises OSError."""
     files = [row(directory / f"{stamp.id}.md") for stamp in newest_first(directory)]
     return sorted(files, key=lambda row: (row.updated or EPOCH, row.id), reverse=True)
 
 
 def row(path: Path, *, quick: bool = False) -> SessionRow:
-    """Return the row of a file, readable or not; when `quick`, an open session's lacks numbers."""
+    """Return the row of a file, readable or not. If `quick`, an open session's row lacks totals."""
     state: records.State = "foreign"
     with suppress(OSError), open_regular(path) as (file, status):
         head, size = file.read(_HEAD), status.st_size
@@ -91,7 +91,7 @@ def row(path: Path, *, quick: bool = False) -> SessionRow:
             state = "damaged"
             tail = _read_at(file, max(0, size - _TAIL), _TAIL)
             is_counted = _seal_in(tail) is None and size <= _WHOLE and not quick
-            # a long header, restoration or query may stand before what is needed
+            # a long header, restoration or query may precede the part that is needed
             for length in (_WHOLE,) if is_counted else (_HEAD, _LONG_HEAD):
                 head = _read_at(file, 0, length)
                 session = parse(head).session
@@ -118,13 +118,13 @@ def _read_at(file: BinaryIO, start: int, length: int = -1) -> bytes:
 
 
 def _seal_in(tail: bytes) -> marker.Marker | None:
-    """Return the seal's marker when it is the last line of a file that ends so."""
+    """Return the seal's marker when it is the last line of a file that ends with `tail`."""
     last = marker.read(tail.rstrip(b"\r\n").rpartition(b"\n")[2])
     return last if last and last.kind == "sealed" else None
 
 
 def row_of(session: Session, path: Path, tail: bytes = b"", *, whole: bool = True) -> SessionRow:
-    """Return the row of a session that was read `whole`, or of its beginning and its `tail`."""
+    """Return the row of a session that was read `whole`, or from its beginning and its `tail`."""
     seal = _seal_in(tail)
     header, totals, restoration = session.header, session.totals, session.restoration
     sealed = seal is not None or session.seal is not None
@@ -133,7 +133,7 @@ def row_of(session: Session, path: Path, tail: bytes = b"", *, whole: bool = Tru
     used = last_use(tail) or next((date for date in reversed(dates) if date != EPOCH), None)
     try:
         used = used.astimezone() if used is not None else None
-    except (OverflowError, OSError, ValueError):  # no date of a session
+    except (OverflowError, OSError, ValueError):  # not a possible date of a session
         used = None
     return SessionRow(
         id=path.stem,
@@ -161,7 +161,7 @@ def row_of(session: Session, path: Path, tail: bytes = b"", *, whole: bool = Tru
 
 
 def last_use(tail: bytes) -> datetime | None:
-    """Return the date of the last record in the end of a transcript, None when that has none."""
+    """Return the date of the last use in a transcript's end, or that of the seal, or None."""
     sealed, end = None, len(tail)
     while (end := tail.rfind(_MARKER, 0, end)) >= 0:
         stop = tail.find(b"\n", end + 1)

@@ -21,19 +21,19 @@ IMAGES = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/we
 """The kinds of images that models take, and the suffixes of their files."""
 IMAGE_FOLDER = "attachments"
 MINOR = 1  # the minor version of the file format that this program writes
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # the time of what has none
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # the time of records without one
 ID_PATTERN = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}")
 REF_PATTERN = re.compile(r"[0-9]{1,6}\.[0-9]{1,9}")  # `2.14`: query 14 of a chain's second session
 TAG_PATTERN = re.compile(r"[\w][\w./+-]{0,39}")
 
 REMOVED = "[removed by the user]"
-"""Stands where the user took a text out for good (`sessions redact`)."""
+"""Replaces a text that the user removed for good (`sessions redact`)."""
 PURGED_PARENT = "**Background Context:** [The session before this one was removed by the user.]"
-"""The restored block of a session whose parent the user took out for good (`sessions purge`)."""
+"""The restored block of a session whose parent the user removed for good (`sessions purge`)."""
 
 SealReason = Literal["exit", "compact", "resume", "clear"]
 SummarySource = Literal["model", "extracted", "none"]
-"""The maker of the summary block: a model; code, from the words themselves; nobody yet."""
+"""The author of the summary block: a model, code that extracts it from the text, or nobody yet."""
 State = Literal["sealed", "unsealed", "plain", "damaged", "empty", "foreign"]
 """Ended properly; open or crashed; of another program; damaged; without bytes; no transcript."""
 
@@ -75,7 +75,7 @@ class Reply(QueryEntry, frozen=True, kw_only=True):
 
 
 class Undo(QueryEntry, frozen=True, kw_only=True):
-    """The query and what was answered count as not said; the words stay in the file."""
+    """A query that no longer counts, with its replies. The words stay in the file."""
 
 
 class Call(QueryEntry, frozen=True, kw_only=True):
@@ -110,7 +110,7 @@ class ArchiveContext(QueryEntry, frozen=True, kw_only=True, tag="recall"):
 
 
 class Attachment(QueryEntry, frozen=True, kw_only=True):
-    """A file that the user gave with the query: its text, or an image in a file of its own."""
+    """A file that the user sent with the query: its text, or an image in its own file."""
 
     name: str
     media: str
@@ -143,11 +143,11 @@ class Pin(Note, frozen=True):
 
 
 class Unpin(Note, frozen=True):
-    """A pin, its parent's or its own, that the session no longer carries."""
+    """A pin, of its parent or its own, that the session no longer carries."""
 
 
 class Name(Note, frozen=True):
-    """A name for the session; an empty text takes it away."""
+    """A name for the session; an empty text removes it."""
 
 
 class Tag(Note, frozen=True):
@@ -155,11 +155,11 @@ class Tag(Note, frozen=True):
 
 
 class Untag(Note, frozen=True):
-    """A tag that was taken off."""
+    """A tag that was removed."""
 
 
 class Setting(Note, frozen=True):
-    """A setting that the session and its children keep, `NAME: VALUE`; no value takes it away."""
+    """A setting that the session and its children keep, `NAME: VALUE`. No VALUE removes it."""
 
 
 class ModelChange(Note, frozen=True, tag="switch"):
@@ -168,7 +168,7 @@ class ModelChange(Note, frozen=True, tag="switch"):
 
 class Restoration(Entry, frozen=True, kw_only=True):
     """The context that the session got from its parent: a summary block's inner text, and the words
-    from `verbatim_from` up to `until`; no block covers those from `unsummarized_from` on yet.
+    from `verbatim_from` to `until`. No block covers the words from `unsummarized_from` on yet.
     """
 
     parent_created: datetime
@@ -184,7 +184,7 @@ class Restoration(Entry, frozen=True, kw_only=True):
 
 
 class Summary(Struct, frozen=True, kw_only=True):
-    """The summary block: the model's narrative, and from `pinned` on what code keeps as it is."""
+    """The summary block: the model's narrative and, from `pinned` on, lists that code maintains."""
 
     background: str = "Initial session."
     topics: tuple[str, ...] = ()
@@ -197,7 +197,7 @@ class Summary(Struct, frozen=True, kw_only=True):
 
 
 class Header(Struct, frozen=True, kw_only=True):
-    """The facts of a session. The user made its `name`, the program its `title`."""
+    """The facts of a session. The user chooses its `name`, the program its `title`."""
 
     id: str
     created: datetime
@@ -210,10 +210,10 @@ class Header(Struct, frozen=True, kw_only=True):
     title: str = ""
     tags: tuple[str, ...] = ()
     project: str = ""  # the working directory in which it began
-    git_branch: str = ""  # what was checked out there then
+    git_branch: str = ""  # the branch that was checked out there
     git_commit: str = ""
     settings: str = ""  # a JSON object of texts
-    mode: str = ""  # `print`: the conversation was only held with `-p` so far; empty: in a chat
+    mode: str = ""  # `print`: so far, the conversation only consists of `-p` runs; empty: a chat
     minor: int = MINOR
 
 
@@ -275,10 +275,10 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
     header: Header
     entries: tuple[Entry, ...] = ()
     seal: Seal | None = None
-    partial_totals: Totals | None = None  # the totals, where only a part of the entries was read
+    partial_totals: Totals | None = None  # the totals, if only a part of the entries was read
 
     def with_entry(self, entry: Entry) -> Session:
-        """Return the session with another entry, without computing its facts and exchanges anew."""
+        """Return the session with another entry, without recomputing its facts and exchanges."""
         facts = replace(self._facts)
         facts.notes, facts.usage_of_models = facts.notes[:], facts.usage_of_models.copy()
         facts.undone, facts.failed = facts.undone.copy(), facts.failed.copy()
@@ -299,7 +299,7 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def exchanges(self) -> tuple[Exchange, ...]:
-        """The queries that were not undone, each with what belongs to it."""
+        """The queries that were not undone, each with the records that belong to it."""
         facts, depth = self._facts, self.depth
         records: dict[int, list[QueryEntry]] = {}
         queries = []
@@ -313,7 +313,7 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def sent_entries(self) -> tuple[Entry, ...]:
-        """The entries without those of undone and failed queries: what the model is sent again."""
+        """The entries that are sent to the model again: without undone and failed queries."""
         left_out = self._facts.undone | self._facts.failed
         if not left_out:
             return self.entries
@@ -343,20 +343,20 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def name(self) -> str:
-        """The user's name for it: in the header of a sealed session, in a live one's entries."""
+        """The user's name for it, from a sealed session's header or a live one's entries."""
         notes = self._facts.notes if self.seal is None else []
         names = [note.text for note in notes if isinstance(note, Name)]
         return names[-1] if names else self.header.name
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """Its tags, each once, in the order in which they came."""
+        """Its tags, each once, in the order in which they were added."""
         notes = self._facts.notes if self.seal is None else []
         return remaining(self.header.tags, notes, Tag, Untag)
 
     @property
     def settings(self) -> dict[str, str]:
-        """The settings that it keeps, by their names."""
+        """The settings that it keeps, by name."""
         values: dict[str, str] = {}
         with suppress(ValueError, RecursionError, ValidationError):
             values = convert(json.loads(self.header.settings), dict[str, str])
@@ -368,7 +368,7 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
     def metadata_notes(
         self, at: datetime, name: str | None = None, tags: Sequence[str] | None = None
     ) -> list[Note]:
-        """Return the entries that give it this name and exactly these tags; None: no change."""
+        """Return the entries that give it this name and exactly these tags; None keeps them."""
         name, tags = self.name if name is None else name, self.tags if tags is None else tags
         notes: list[Note] = [Name(at=at, text=name)] if name != self.name else []
         notes += [Tag(at=at, text=tag) for tag in tags if tag not in self.tags]
@@ -386,7 +386,7 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def depth(self) -> int:
-        """The place of the session in its chain as the restoration tells it; 1 without one."""
+        """The place of the session in its chain, from its restoration; 1 without one."""
         return self.restoration.depth if self.restoration is not None else 1
 
     @property
@@ -411,7 +411,7 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
 
 
 class _Facts(Struct):
-    """The sums and states that the entries of a session add up to."""
+    """The sums and states that result from the entries of a session."""
 
     model: str
     notes: list[Note] = []
@@ -464,7 +464,7 @@ class _Facts(Struct):
 def remaining(
     before: tuple[str, ...], entries: Iterable[Entry], add: type[Note], remove: type[Note]
 ) -> tuple[str, ...]:
-    """Return the texts that notes of two kinds leave, each once, those of `before` first."""
+    """Return the texts of `before`, then those that notes add, each once, without removed ones."""
     texts = dict.fromkeys(before)
     for entry in entries:
         if isinstance(entry, add):
@@ -495,14 +495,14 @@ def _exchange(query: Query, records: Sequence[QueryEntry], depth: int) -> Exchan
 
 
 class Branch(Struct, frozen=True):
-    """A branch begins behind the reference `at` (empty: unknown) with the words `words`."""
+    """A branch that begins after the reference `at` (empty: unknown) with the words `words`."""
 
     at: str
     words: str
 
 
 class SessionRow(Struct, frozen=True, kw_only=True):
-    """A line of a listing: a session or a whole conversation. None: only the file could tell."""
+    """A line of a listing: a session or a whole conversation. None is known only to the file."""
 
     id: str
     folder: Path
@@ -516,7 +516,7 @@ class SessionRow(Struct, frozen=True, kw_only=True):
     merged: str = ""
     queries: int | None = None
     tokens: int | None = None
-    name: str = ""  # the user's name for it, else the title, else the first query's first line
+    name: str = ""  # the user's name for it, or the title, or the first line of the first query
     tags: tuple[str, ...] = ()
     depth: int = 1
     compacted: bool = False
@@ -527,10 +527,10 @@ class SessionRow(Struct, frozen=True, kw_only=True):
     spent: tuple[tuple[str, Usage], ...] | None = None
     compaction: str = ""  # the sizes of the compaction that ended it: `compacted 61K → 9.4K`
     compactions: int = 0
-    folded: int = 0  # the number of older sessions of its chain behind it
+    folded: int = 0  # the number of older sessions in its chain
     branch: Branch | None = None  # the place where its chain leaves that of another conversation
     current: bool = False
-    owner: str = ""  # in a team's library, of somebody else's session
+    owner: str = ""  # the owner of someone else's session, in a team's library
 
     @property
     def path(self) -> Path:

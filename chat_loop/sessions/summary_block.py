@@ -1,5 +1,5 @@
-"""The summary block's inner text: the seed's headings in the seed's order, then what code keeps.
-`parse(render(summary)) == summary` for every Summary: further lines of an item are indented.
+"""The summary block's inner text: the headings of basic-agent-chat-loop in their order, then the
+lists that code maintains. `parse(render(summary)) == summary` for every Summary.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ LISTS = {
     "tools": "**Tools Used:**",
 }
 _PLACE = re.compile(r" \[[0-9]{1,6} (?:user|reply)\]\Z")
-"""In which session of the chain an item was said, and by whom: ` [2 user]`, ` [2 reply]`."""
+"""An item's session in the chain, counted from 1, and its speaker: ` [2 user]`, ` [2 reply]`."""
 
 
 def render(summary: Summary, *, grouped: bool = True, spaced: bool = False) -> str:
-    """Return the block's inner text; `spaced` sets an empty line between two headings. `grouped`:
-    of neighbors with one place, such as `[2 user]`, only the last names it, and all but the first
-    have the bullet `+`.
+    """Return the block's inner text. `spaced` adds an empty line between two adjacent headings. If
+    `grouped`, only the last of adjacent items with the same place, such as `[2 user]`, names it,
+    and all except the first have the bullet `+`. Further lines of an item are indented.
     """
     background = encode(summary.background).replace("\n", "\n  ")
     parts = [_BACKGROUND + background, "", _CURRENT, *([""] if spaced else [])]
@@ -49,8 +49,8 @@ def render(summary: Summary, *, grouped: bool = True, spaced: bool = False) -> s
 
 
 def parse(text: str) -> Summary:
-    """Read a block's inner text. Lines that are no heading, bullet or continuation are taken as
-    continuations. Raises nothing: of a block with other headings, what is recognized counts.
+    """Read a block's inner text. Lines other than headings and bullets continue the text above.
+    Never raises: from a block with other headings, it takes the parts that it recognizes.
     """
     names = {heading: name for name, heading in LISTS.items()}
     lists: dict[str, list[tuple[str, list[str]]]] = {name: [] for name in LISTS}
@@ -78,7 +78,7 @@ def parse(text: str) -> Summary:
 
 
 def _with_places(items: Sequence[tuple[str, list[str]]]) -> tuple[str, ...]:
-    """Return items, given with their bullets, with the place of their group for each."""
+    """Return the items, given with their bullets, each with the place of its group."""
     result: list[str] = []
     place, after = "", "-"
     for bullet, lines in reversed(items):

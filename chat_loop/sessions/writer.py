@@ -1,6 +1,6 @@
-"""The file format, writing side: values -> markdown, in the minor version that the header names.
-`parse(render(session)) == session` where markers can hold its ids and names (`marker.safe_value`);
-`render` raises ValueError for any other.
+"""Writes the file format: values -> markdown, in the minor version that the header names.
+`parse(render(session)) == session` if markers can contain its ids and names (`marker.safe_value`);
+otherwise, `render` raises ValueError.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LABELS = {
     *("Session ID", "Date", "Tags", *marker.HEADER),
     *("Total Queries", "Restoration Tokens", "Session Tokens", "Combined Total"),
 }
-"""The labels of a header's lines; other lines are somebody else's and stay."""
+"""The labels of a header's lines. Other lines were added by someone else, and stay."""
 SOURCES = {
     "model": "Summary",
     "extracted": "Summary extracted without a model",
@@ -28,7 +28,7 @@ SOURCES = {
 
 
 def render(session: records.Session, others: Sequence[str] = ()) -> bytes:
-    """Return the whole transcript, with `others`' lines in its header."""
+    """Return the whole transcript, with the lines `others` added to its header."""
     header, seal, totals = session.header, session.seal, session.totals
     parts = [head(header, totals if seal else None, others)]
     parts += [entry_text(entry, header) for entry in session.entries]
@@ -39,7 +39,7 @@ def render(session: records.Session, others: Sequence[str] = ()) -> bytes:
 def head(
     header: records.Header, totals: records.Totals | None = None, others: Sequence[str] = ()
 ) -> str:
-    """Return the header record, with the `totals` of a sealed session and `others`' lines."""
+    """Return the header record, with the `totals` of a sealed session, and the lines `others`."""
     values = {
         "v": "1",
         "minor": header.minor or None,
@@ -108,7 +108,7 @@ def entry_text(entry: records.Entry, header: records.Header) -> str:
 
 
 def _restored(entry: records.Restoration, header: records.Header) -> str:
-    """Return the body of a restoration: as many lines in each minor version, for readers."""
+    """Return the body of a restoration, with the same number of lines in each minor version."""
 
     def link(identity: str) -> str:
         return f"[{identity}]({identity}.md)" if identity and header.minor else identity
@@ -122,7 +122,7 @@ def _restored(entry: records.Restoration, header: records.Header) -> str:
 
 
 def restored_text(entry: records.Restoration, parent: str, merged: str) -> str:
-    """Return where a session comes from: `ID (5 queries, 2.3K tokens; forked at 1.4)`."""
+    """Return the origin of a session: `ID (5 queries, 2.3K tokens; forked at 1.4)`."""
     parts = [counts_text(entry.queries, entry.tokens)]
     parts += [f"the words from {entry.verbatim_from} on"] if entry.verbatim_from else []
     parts += [f"forked at {entry.until}"] if entry.until else []
@@ -135,7 +135,7 @@ def label(agent: str) -> str:
 
 
 def labelled(label_text: str, encoded: str) -> str:
-    """Return the label on the first line of a plain paragraph, else on a line of its own."""
+    """Return the text after its label, on the same line if it begins with a letter."""
     return label_text + (" " if encoded[:1].isalpha() else "\n\n") + encoded
 
 
@@ -146,7 +146,7 @@ def reply_opening(number: int, at: datetime) -> str:
 
 
 def reply_end(entry: records.Reply) -> str:
-    """Return the end marker, a fence that the text left open, and the line of time and tokens."""
+    """Return the end marker, the fence that closes open code, and the line of time and tokens."""
     values = {
         "n": entry.number or None,
         **marker.values_of(entry, ("stop", "seconds")),
@@ -162,7 +162,7 @@ def reply_end(entry: records.Reply) -> str:
 
 
 def open_fence(text: str) -> str:
-    """Return the fence that closes the code block that `text` leaves open, else an empty string."""
+    """Return the fence that closes the code block left open by `text`, or an empty string."""
     fence = ""
     for run, sign, rest in _FENCE.findall(text):
         if not fence:
@@ -173,7 +173,7 @@ def open_fence(text: str) -> str:
 
 
 def tail(seal: records.Seal, totals: records.Totals, minor: int) -> str:
-    """Return the summary block and the seal's line, which tells the totals to a listing."""
+    """Return the summary block, the audit, and the seal, from which listings read the totals."""
     lines = ["", "---", ""]
     if seal.summary is not None:
         block = summary_block.render(seal.summary, grouped=False, spaced=minor > 0)
@@ -200,7 +200,7 @@ def tail(seal: records.Seal, totals: records.Totals, minor: int) -> str:
 
 
 def _fold(title: str, text: str) -> str:
-    """Return text that a person sees on a click."""
+    """Return text that is folded until a person clicks on its title."""
     return f"<details><summary>{title}</summary>\n\n{encode(text)}\n\n</details>"
 
 

@@ -1,4 +1,4 @@
-"""An object store: the objects below a prefix, written only if they are as expected."""
+"""An object store: the objects under a prefix, written only if they are in the expected state."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ try:
     from obstore import exceptions, store
 
     IS_INSTALLED = True
-except ImportError:  # `ObjectStore` says so
+except ImportError:  # `ObjectStore` reports it
     IS_INSTALLED = False
 
-MAX_OBJECT = 256 << 20  # bytes; a larger object is no session
+MAX_OBJECT = 256 << 20  # bytes; a larger object is not a session
 CREDENTIALS = {
     "s3": "Check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION.",
     "gs": "Check GOOGLE_APPLICATION_CREDENTIALS.",
@@ -31,7 +31,7 @@ LOCAL = "Sessions are saved here"
 
 
 class ObjectChanged(Exception):
-    """The object is not in the expected state: it was not written."""
+    """The object was not written, since it is not in the expected state."""
 
 
 class ListedObject(NamedTuple):
@@ -43,8 +43,8 @@ class ListedObject(NamedTuple):
 
 
 class ObjectStore:
-    """The objects below a URL such as s3://bucket/prefix, with the environment's credentials. All
-    methods raise StoreUnavailable.
+    """The objects under a URL such as s3://bucket/prefix, with the environment's credentials. All
+    methods may raise StoreUnavailable.
     """
 
     def __init__(self, url: str) -> None:
@@ -52,7 +52,7 @@ class ObjectStore:
         if not IS_INSTALLED:
             text = f"The package obstore is missing, which reaches {url}."
             raise StoreUnavailable(text, install_hint("s3"))
-        options = {"connect_timeout": "5s", "timeout": "300s"}  # of a whole upload on a slow line
+        options = {"connect_timeout": "5s", "timeout": "300s"}  # a whole upload on a slow line
         endpoint = os.environ.get("AWS_ENDPOINT_URL", "")
         more: dict[str, Any] = {
             "client_options": {**options, "allow_http": endpoint.startswith("http://")},
@@ -64,8 +64,8 @@ class ObjectStore:
             self._store: Any = store.from_url(url, **more)
 
     def list(self) -> Iterator[ListedObject]:
-        """Yield all objects but those whose names sort before `0`: they are no sessions, and one
-        such as `../a` would end the listing.
+        """Yield all objects except those whose names sort before `0`: they are not sessions, and
+        one such as `../a` would end the listing.
         """
         with self._translated():
             for page in obstore.list(self._store, offset="0"):
@@ -73,7 +73,7 @@ class ObjectStore:
                     yield ListedObject(item["path"], _tag(item), item["size"])
 
     def get(self, key: str) -> tuple[bytes, Tag] | None:
-        """Return an object, None when it does not exist or is larger than MAX_OBJECT."""
+        """Return an object, or None when it does not exist or is larger than MAX_OBJECT."""
         with self._translated():
             try:
                 result = obstore.get(self._store, key)
@@ -84,7 +84,7 @@ class ObjectStore:
                 return None
 
     def put(self, key: str, data: bytes, expected: Tag | None) -> Tag:
-        """Write an object that is as `expected` (None: it does not exist yet). Raises
+        """Write an object if its state is `expected` (None: if it does not exist yet). Raises
         ObjectChanged.
         """
         values = {"e_tag": expected.e_tag, "version": expected.version} if expected else {}
@@ -109,7 +109,7 @@ class ObjectStore:
 
     @contextmanager
     def _translated(self, refusal: str = "refused the credentials") -> Iterator[None]:
-        """Raise the store's errors as StoreUnavailable, without their text: it may hold keys."""
+        """Raise the store's errors as StoreUnavailable, without their text, which may have keys."""
         scheme = self._url.partition(":")[0]
         try:
             yield
@@ -132,7 +132,7 @@ class ObjectStore:
 
 
 def _tag(meta: Any) -> Tag:
-    """Return the state of an object. Azure's listings lack the quotes of the ETag."""
+    """Return the state of an object. Azure's listings lack the quotes around the ETag."""
     e_tag = meta.get("e_tag") or ""
     e_tag = e_tag if '"' in e_tag or not e_tag else f'"{e_tag}"'
     return Tag(e_tag, meta.get("version") or "")

@@ -1,4 +1,4 @@
-"""The state of a folder's files in its store: how each was when both last had the same."""
+"""The files of a folder and its store as they were when both were last the same."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Tag(NamedTuple):
 
 
 class SyncEntry(NamedTuple):
-    """An object as it was last seen: the SHA-256 of its content, the size in bytes and the time in
-    nanoseconds of the file that holds the same. `theirs`: another machine wrote it; `removed`: the
-    user purged it, and it must go from the store; `attempt`: the SHA-256 of an upload without an
-    answer so far.
+    """An object as it was last seen: the SHA-256 of its content, and the size in bytes and time in
+    nanoseconds of the file with that content. `theirs` means that another machine wrote it, and
+    `removed` that the user purged it, so that it must be deleted from the store. `attempt` is the
+    SHA-256 of an upload that is not confirmed yet.
     """
 
     tag: Tag = Tag("")
@@ -40,8 +40,8 @@ class SyncEntry(NamedTuple):
 
 
 class SyncState:
-    """The state of a folder with one store. Without its file, everything is compared again. All
-    methods raise StoreUnavailable.
+    """The state of a folder and one store. If its file is deleted, everything is compared again.
+    All methods except `is_theirs` may raise StoreUnavailable.
     """
 
     def __init__(self, directory: Path, store: str) -> None:
@@ -52,7 +52,7 @@ class SyncState:
         try:
             self._path.touch(mode=0o600)
             with closing(sqlite3.connect(self._path, timeout=5)) as table, table:
-                # what a power failure takes is compared again
+                # entries that a power failure destroys are compared again
                 table.execute("PRAGMA synchronous = OFF")
                 table.execute(_TABLE)
                 yield table
@@ -69,7 +69,7 @@ class SyncState:
             return {key: SyncEntry(Tag(*row[:2]), *row[2:]) for key, *row in rows}
 
     def note(self, key: str, known: SyncEntry) -> None:
-        """Note how an object is now."""
+        """Record the present state of an object."""
         (e_tag, version), *rest = known
         values = [self._store, key, e_tag, version, *rest]
         with self._table() as table:

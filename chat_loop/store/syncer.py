@@ -1,4 +1,4 @@
-"""The syncer: uploads the sessions behind the chat, in a thread of its own."""
+"""The syncer: a background thread that uploads the sessions during a chat."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from chat_loop.errors import SessionError, SessionLocked, os_reason
 from chat_loop.store.synchronizer import Synchronizer
 
 PAUSE_SECONDS = 3.0  # between two uploads of a session that grows
-RETRY_SECONDS = 20.0  # until a store that could not be used is tried again
+RETRY_SECONDS = 20.0  # before a store that could not be used is tried again
 CLOSE_SECONDS = 0.3
 
 
 class Syncer:
-    """The thread that keeps the store up to date. Sentences for the user go to `tell`, from that
-    thread; the same problem is told once.
+    """The thread that keeps the store up to date. It calls `tell` with sentences for the user, and
+    only once with the same problem.
     """
 
     def __init__(
@@ -38,11 +38,11 @@ class Syncer:
             self._thread.start()
 
     def wake(self) -> None:
-        """Upload soon, since something was said; return at once."""
+        """Upload soon, since a session has changed; return at once."""
         self._wake.set()
 
     def close(self) -> None:
-        """Stop; an upload under way is still completed if that is quick."""
+        """Stop, after waiting up to CLOSE_SECONDS for the current upload to complete."""
         self._closed.set()
         self._wake.set()
         if self._thread.is_alive():

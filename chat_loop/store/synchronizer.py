@@ -1,7 +1,7 @@
-"""Bring a folder of sessions and its object store to the same state; no word of either is lost.
+"""Synchronize a folder of sessions with its object store, without losing a word of either.
 
-Clocks decide nothing: a state of a session is newer when it has all records of the other one. When
-each has records of its own, the session of this folder becomes a branch, under another id.
+Clocks are ignored: a state of a session is newer when it has all records of the other one. When
+each has records that the other lacks, the session here becomes a branch, under another id.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ TRIES = 5  # at an object that others keep changing
 
 
 class Outcome(Struct):
-    """The result of a synchronization: what came and went, sentences for the user, and the ids that
-    are not uploaded although the store can be reached.
+    """The result of a synchronization: the numbers of uploads and downloads, sentences for the
+    user, and the ids that are not uploaded yet although the store can be reached.
     """
 
     sent: int = 0
@@ -41,7 +41,7 @@ class Outcome(Struct):
 
 
 class Synchronizer:
-    """One folder and its store, which is opened at the first use."""
+    """One folder and its store, which is opened on first use."""
 
     def __init__(self, sessions: SessionManager, url: str) -> None:
         self._sessions, self._folder, self._url = sessions, sessions.directory, url
@@ -50,9 +50,9 @@ class Synchronizer:
         self._outcome = Outcome()
 
     def run(self, *, both_ways: bool = True, seconds: float = 0) -> Outcome:
-        """Upload what changed here and, `both_ways`, download what changed there. Raises
-        SessionLocked when another process does it for more than `seconds`, StoreUnavailable and
-        OSError.
+        """Upload the changes made here and, if `both_ways`, download those in the store. Raises
+        SessionLocked when another process is synchronizing for more than `seconds`,
+        StoreUnavailable and OSError.
         """
         self._outcome = Outcome()
         try:
@@ -60,24 +60,22 @@ class Synchronizer:
         except SessionLocked as error:
             text = "Another process synchronizes these sessions."
             raise SessionLocked(text, "Try again in a moment.") from error
-        with closing(lock), ExitStack() as steps:  # each is tried: a store may allow reading only
+        with closing(lock), ExitStack() as steps:  # tries each step: a store may be read-only
             self._known = self._state.known()
             if both_ways:
                 steps.callback(self._download)
             steps.callback(self._upload)
-            steps.callback(self._remove)  # the first one
+            steps.callback(self._remove)  # runs first
         return self._outcome
 
     def mark_removed(self, files: Iterable[Path]) -> None:
-        """Note that files must go from the store. Raises StoreUnavailable."""
+        """Mark files for deletion from the store. Raises StoreUnavailable."""
         for file in files:
             if file.parent in (self._folder, self._folder / IMAGE_FOLDER):
                 self._state.note(str(file.relative_to(self._folder)), SyncEntry(removed=True))
 
     def finish_removal(self) -> None:
-        """Delete what was removed from the store, and upload what was changed. Raises
-        StoreUnavailable.
-        """
+        """Delete the marked files from the store, and upload changes. Raises StoreUnavailable."""
         try:
             self.run(both_ways=False, seconds=10)
         except (StoreUnavailable, SessionLocked) as error:
@@ -89,15 +87,15 @@ class Synchronizer:
         return ObjectStore(self._url)
 
     def _remove(self) -> None:
-        """Delete what was purged here."""
+        """Delete from the store the files that were purged here."""
         for key in [key for key, known in self._known.items() if known.removed]:
             self._store.delete(key)
             self._state.forget(key)
             del self._known[key]
 
     def _upload(self) -> None:
-        """Upload the files that changed since they were the same, a parent before its children: of
-        a session that has to wait, they wait, too.
+        """Upload the files that changed since the last synchronization, parents before children.
+        If a session has to wait, its children wait, too.
         """
         changed = {
             identity
@@ -108,7 +106,7 @@ class Synchronizer:
         parents = {identity: {self._parent(identity)} & changed for identity in sorted(changed)}
         try:
             order = [*TopologicalSorter(parents).static_order()]
-        except CycleError:  # sessions that go on from each other
+        except CycleError:  # sessions that continue each other
             order = [*parents]
         for identity in order:
             if parents[identity] & self._outcome.waiting or not self._send(identity):
@@ -125,7 +123,7 @@ class Synchronizer:
             try:
                 data, status = read_part(path)
             except OSError:
-                return True  # it was moved meanwhile, or nobody can read it
+                return True  # it was just moved, or is unreadable
             if len(data) > MAX_OBJECT:
                 return False
             known, digest = self._known.get(key, SyncEntry()), sha256(data).hexdigest()
@@ -156,10 +154,10 @@ class Synchronizer:
         """Upload the images that a session names, unless they are in the store."""
         names = {match[0] for match in IMAGE_PATH.finditer(data.decode("utf-8", "replace"))}
         for key in names - self._known.keys():
-            with suppress(OSError):  # it is not here
+            with suppress(OSError):  # the image is not here
                 image, _ = read_part(self._folder / key, MAX_IMAGE + 1)
                 if is_image(key, image):
-                    with suppress(ObjectChanged):  # it is there
+                    with suppress(ObjectChanged):  # it is in the store already
                         self._store.put(key, image, None)
                     self._note(key, SyncEntry())
 
@@ -168,14 +166,14 @@ class Synchronizer:
         self._state.note(key, known)
 
     def _reconcile(self, identity: str, local: bytes, remote: bytes, tag: Tag) -> bool:
-        """Bring two states of a session together: into one, or into two sessions. Return False when
-        that has to wait, such as while the session is open.
+        """Merge two states of a session into one, or make two sessions of them. Return False when
+        that has to wait, for example while the session is open.
         """
         key, digest = f"{identity}.md", sha256(remote).hexdigest()
         known = self._known.get(key, SyncEntry())
         has_theirs, has_ours = holds_all(local, remote), holds_all(remote, local)
         is_older = has_theirs and not has_ours
-        if local == remote or is_older or digest == known.attempt:  # an upload without an answer
+        if local == remote or is_older or digest == known.attempt:  # an upload not confirmed
             self._note(key, known._replace(tag=tag, digest=digest, size=-1))
             return True
         try:
@@ -194,7 +192,7 @@ class Synchronizer:
         return True
 
     def _unsent_children(self, identity: str) -> list[str]:
-        """Return the sessions that go on from a session and were never in the store."""
+        """Return the children of a session that were never in the store."""
         sent = {key for key, entry in self._known.items() if entry.tag.e_tag}
         ids = (stamp.id for stamp in partial.newest_first(self._folder))
         return [each for each in ids if f"{each}.md" not in sent and self._parent(each) == identity]
@@ -202,8 +200,8 @@ class Synchronizer:
     def _receive(
         self, identity: str, local: bytes | None, remote: bytes, tag: Tag, *, keeps: bool = False
     ) -> None:
-        """Write a session as the store has it over `local`, which the trash `keeps`. Raises
-        SessionLocked and OSError.
+        """Replace `local` with the session from the store. With `keeps`, save `local` in the trash
+        first. Raises SessionLocked and OSError.
         """
         key = f"{identity}.md"
         known = self._known.get(key, SyncEntry(theirs=local is None))
@@ -228,7 +226,7 @@ class Synchronizer:
                 elif identity != key and ID_PATTERN.fullmatch(identity) and size <= MAX_OBJECT:
                     self._fetch(identity)
             except SessionLocked:
-                pass  # it is open here, and compared when it has ended
+                pass  # it is open here; it is compared when it has ended
             except OSError as error:
                 text = f"{key} was not downloaded: {os_reason(error)}."
                 self._outcome.sentences.append(text)
@@ -255,5 +253,5 @@ class Synchronizer:
 
 
 def _stamp(status: os.stat_result) -> tuple[int, int]:
-    """Return the size of a file in bytes and its time in nanoseconds, as `partial.Stamp` has it."""
+    """Return the size of a file in bytes and its time in nanoseconds, as in `partial.Stamp`."""
     return status.st_size, partial.clamp_time(status.st_mtime_ns)
