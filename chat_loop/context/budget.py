@@ -156,10 +156,12 @@ def entry_size(entry: Entry, count: Count) -> int:
 
 
 def exchange_size(exchange: Exchange, count: Count, *, tools: bool = True) -> int:
-    """Return the tokens of an exchange as it is sent, with or without the results of its tools."""
-    results = (use.result for use in exchange.uses if tools)
+    """Return the tokens of an exchange as it is sent, with or without its tool calls."""
+    uses = exchange.uses if tools else ()
+    calls = sum(size(f"{use.call.name} {use.call.arguments}", count) for use in uses)
+    results = (use.result for use in uses)
     texts = [entry for entry in (exchange.query, exchange.reply, *results) if entry and entry.text]
-    return sum(entry_size(entry, count) for entry in (*exchange.attached, *texts))
+    return calls + sum(entry_size(entry, count) for entry in (*exchange.attached, *texts))
 
 
 def tools_size(specs: Iterable[ToolSpec], count: Count) -> int:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from chat_loop.context.budget import (
     Limits,
@@ -22,7 +23,7 @@ from chat_loop.context.budget import (
     room,
     trigger,
 )
-from chat_loop.sessions.records import Exchange, Query, Reply
+from chat_loop.sessions.records import Call, Exchange, Query, Reply, Use
 from tests.support.scripted_chat import START, words
 
 COUNT = words
@@ -205,6 +206,26 @@ def test_without_compaction_the_limits_cut_off_the_oldest() -> None:
     assert newest_within(whole, Limits(max_tokens=45), COUNT) == whole[-5:]
     assert newest_within(whole, Limits(max_tokens=1), COUNT) == whole[-1:]
     assert newest_within(whole, Limits(), COUNT) == whole
+
+
+def test_large_arguments_of_tools_leave_with_their_exchanges() -> None:
+    """They are sent, so what is left when their exchanges are compacted is small again."""
+    at, text = START, " ".join(["line"] * 2_000)
+    whole = tuple(
+        replace(
+            each,
+            uses=(
+                Use(
+                    Call(number=each.query.number, at=at, id="1", name="write_file", arguments=text)
+                ),
+            ),
+        )
+        for each in talk(40)
+    )
+    assert newest_within(whole, Limits(max_tokens=7_000), COUNT) == whole[-3:]
+    found = plan(whole, 50_000, Limits(preserve_recent=10), COUNT, used=41_000)
+    assert found.compact
+    assert len(found.keep) >= 5, "the arguments of old calls would stay"
 
 
 SIZES = st.lists(st.tuples(st.integers(2, 5_000), st.booleans()), max_size=60)
