@@ -48,7 +48,7 @@ sessions and models. Exit codes: 0 done, 1 failed or nothing found, 2 wrong
 usage, 3 incomplete reply with -p, 130 interrupted."""
 
 DOCTOR = """\
-Nothing is changed, no service is called, no key is shown. Exit codes: 0 no
+Nothing is changed, no model is asked, no key is shown. Exit codes: 0 no
 problem, 1 at least one (✗), 2 wrong usage."""
 COMPLETION = """\
 To turn it on in every new shell, add the line of your shell:

@@ -42,14 +42,19 @@ def tools(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ..
 def files(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ...]:
     """Return `before` and the files that tools changed or the user attached, only the newest."""
     entries = dict.fromkeys(before)
+
+    def add(entry: str) -> None:
+        entries.pop(entry, None)  # what was used again is the newest
+        entries[entry] = None
+
     for exchange in exchanges:
         for file in exchange.attached:
             form = f"image, {file.width}×{file.height}" if file.is_image else "attached"
-            entries[f"{redact_text(one_line(file.name, 200))} ({form})"] = None
+            add(f"{redact_text(one_line(file.name, 200))} ({form})")
         for use in exchange.uses:
             if _CHANGES.search(use.call.name) and use.result is not None and not use.result.failed:
                 arguments = arguments_of(use.call.arguments) or {}
                 for path in map(arguments.get, ("path", "file_path", "file", "filename")):
                     if isinstance(path, str) and path.strip():
-                        entries[one_line(path, 200)] = None
+                        add(one_line(path, 200))
     return tuple(entries)[-MAX_FILES:]

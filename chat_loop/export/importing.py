@@ -11,6 +11,7 @@ import contextlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -152,12 +153,12 @@ class Importer:
         stored: list[StoredImport] = []
         renamed: dict[str, str] = {}
         free_ids: dict[str, Iterator[str]] = {}
-        for original in sorted(
-            self.sessions, key=lambda session: session.header.created.isoformat()
-        ):
+        for original in sorted(self.sessions, key=lambda each: _seconds(each.header.created, 0.0)):
             session = _with_links(original, renamed)
             original_id = identity = session.header.id
-            changed = max(0.0, min(now, _last_used(session, now)))
+            entries, seal = session.entries, session.seal
+            last = seal.at if seal else entries[-1].at if entries else session.header.created
+            changed = max(0.0, min(now, _seconds(last, now)))
             try:
                 if identity in self._once and manager.session_file(identity).exists():
                     stored.append(StoredImport(original_id, identity, is_new=False))
@@ -217,10 +218,9 @@ def _with_links(session: Session, renamed: Mapping[str, str]) -> Session:
     return replace(session, header=linked(session.header, "parent"), entries=entries)
 
 
-def _last_used(session: Session, default: float) -> float:
-    """Return the time of the session's last event in seconds; `default` for an impossible time."""
-    last = session.entries[-1].at if session.entries else session.header.created
+def _seconds(moment: datetime, default: float) -> float:
+    """Return a time in seconds since 1970, or `default` if it is impossible."""
     try:
-        return (session.seal.at if session.seal is not None else last).timestamp()
+        return moment.timestamp()
     except (ValueError, OverflowError, OSError):
         return default

@@ -48,7 +48,9 @@ def styled(text: str, style: str) -> str:
 
 
 def columns(stream: TextIO | None = None, unknown: int = 80) -> int:
-    """Return the width of the terminal behind a stream or standard output, else `unknown`."""
+    """Return the width of the terminal of a stream or of standard output, `unknown` if it is not a
+    terminal, and 80 if the terminal does not say.
+    """
     try:
         return os.get_terminal_size((stream or sys.stdout).fileno()).columns or 80
     except (OSError, ValueError):

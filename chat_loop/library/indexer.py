@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 PAUSE_SECONDS = 0.002  # between two transactions, so that others get the processor and the index
 AGAIN_SECONDS = 5.0  # before an index that could not be used is tried again
 CLOSE_SECONDS = 0.1
+MOST_LACKING = 1_000  # exchanges
+"""The most exchanges without vectors on this machine that are passed over in search of others."""
 VECTORS = 100  # exchanges whose vectors are sent to a team's library at a time
 
 
@@ -94,12 +96,15 @@ class Indexer:
         with closing(shared):
             shared.ask(bool, texts=False)
             index = shared.shared
-            while index is not None and not self._closed:
-                bare = [content for content, *_ in index.unembedded(SPACE, VECTORS)]
+            lacking: set[bytes] = set()  # the exchanges that have no vectors here either
+            while index is not None and not self._closed and len(lacking) < MOST_LACKING:
+                unembedded = index.unembedded(SPACE, VECTORS + len(lacking))
+                bare = [content for content, *_ in unembedded if content not in lacking]
+                if not bare:
+                    break
                 found = self._library.ask(partial(_vectors_of, contents=bare))
                 index.keep_vectors(found)
-                if len(found) < VECTORS:
-                    break
+                lacking |= {*bare} - {content for content, *_ in found}
 
     def _pause(self, done: float, of: int) -> None:
         """Let others work. Raises _ClosedError when the indexer is closed, to stop the update."""

@@ -176,7 +176,10 @@ class Library:
         def find(index: Engine) -> Session | None:
             row = index.rows([identity]).get(identity)
             exchanges = index.texts_of(identity)
-            return stored_session(row, exchanges) if row is not None and exchanges else None
+            try:
+                return stored_session(row, exchanges) if row is not None and exchanges else None
+            except ValueError:
+                raise index.damage() from None
 
         return self.ask(find) if self.database is not None else None
 
@@ -244,9 +247,9 @@ class Library:
                 matching = {*newest} if newest is not None else index.ids_where(conditions)
                 last = index.ids_where(of_last, tips)
                 tips = [tip for tip in tips if tip in last and matching & every[tip].keys()]
-            if is_whole or limit is None or len(tips) >= limit or examined > MOST_EXAMINED:
+            if is_whole or limit is None or len(tips) >= limit or examined >= MOST_EXAMINED:
                 break
-            examined *= 8
+            examined = min(8 * examined, MOST_EXAMINED)
         listed = tips[:limit]
         more = len(tips) - len(listed)
         if not is_whole and not wanted:

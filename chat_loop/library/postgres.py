@@ -195,11 +195,18 @@ class PostgresIndex:
         if count <= MANY:
             return None
         where, values = _where(conditions)
-        rows = self.ask(f"SELECT id FROM sessions {where} {_NEWEST} LIMIT {limit}", values)
-        return list(dict.fromkeys(identity for (identity,) in rows))
+        most = limit
+        while True:
+            rows = self.ask(f"SELECT id FROM sessions {where} {_NEWEST} LIMIT {most}", values)
+            ids = list(dict.fromkeys(identity for (identity,) in rows))
+            if len(ids) >= limit or len(rows) < most:
+                return ids[:limit]
+            most *= 2  # several owners have the same sessions
 
     def beginnings(self) -> int:
-        """Return the number of listed sessions that begin a conversation."""
+        """Return the number of listed sessions that begin a conversation; one that several owners
+        changed counts for each of them.
+        """
         [(count,)] = self.ask("SELECT count(*) FROM sessions WHERE listed AND parent = ''")
         return int(count)
 

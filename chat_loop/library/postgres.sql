@@ -93,7 +93,7 @@ $$ SELECT array(SELECT rolname FROM pg_roles WHERE pg_has_role($1, oid, 'member'
 
 -- An operator of full text cannot use its index below row security. So these functions, which see
 -- all words, count the exchanges that the caller may see, or give their keys; row security decides
--- again when they are read. A word that a twentieth of the newest exchanges hold is not counted.
+-- again when they are read. A word in more than a twentieth of the newest exchanges is not counted.
 CREATE FUNCTION chat_loop.frequent(query tsquery) RETURNS boolean LANGUAGE sql STABLE
     SECURITY DEFINER SET search_path = pg_catalog, chat_loop, pg_temp SET enable_indexscan = on AS
 $$

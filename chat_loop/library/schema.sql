@@ -2,11 +2,11 @@
 CREATE TABLE IF NOT EXISTS sessions (
     key INTEGER PRIMARY KEY,
     id TEXT NOT NULL,           -- the file's name without .md
-    size INTEGER NOT NULL,      -- bytes; with `changed` it tells whether the file has changed
+    size INTEGER NOT NULL,      -- bytes; with `changed` it shows that the file has changed
     changed INTEGER NOT NULL,   -- the file's modification time in nanoseconds
     used REAL,                  -- the date of its last record in seconds; NULL: unknown
     state TEXT NOT NULL,
-    agent TEXT NOT NULL,        -- in lower case, as the next three
+    agent TEXT NOT NULL,        -- in lower case, like the next three
     project TEXT NOT NULL,
     tags TEXT NOT NULL,         -- each between blanks
     searched TEXT NOT NULL,     -- name, id, agent, project, tags, the items of the summary block
@@ -39,7 +39,7 @@ CREATE TABLE IF NOT EXISTS message_summaries (
 );
 -- The words of an exchange under its key, a line for each sentence: `terms.lines`.
 CREATE VIRTUAL TABLE IF NOT EXISTS sentences USING fts5 (words, tokenize='porter ascii');
--- They stay when everything is read anew: they are expensive, and the digest says of what they are.
+-- Kept when the index is rebuilt: they are expensive, and the digest identifies their texts.
 CREATE TABLE IF NOT EXISTS vectors (
     content BLOB PRIMARY KEY,   -- as in `exchanges`
     space TEXT NOT NULL,

@@ -293,9 +293,15 @@ class SessionActions:
         loaded = self.load(options.reference)
         tags = dict.fromkeys(loaded.session.tags)
         for tag in map(naming.validate_tag, options.tags):
-            tags[tag] = None
-            if options.remove:
+            if not options.remove:
+                tags[tag] = None
+            elif tag in tags:
                 del tags[tag]
+            else:
+                text = f"{loaded.session.header.id} has no tag #{tag}."
+                raise UsageError(
+                    text, f"chat-loop sessions show {options.reference} shows its tags."
+                )
         self.sessions.describe(loaded, tags=tuple(tags))
         out(f"{loaded.session.header.id}: {' '.join(f'#{tag}' for tag in tags) or 'no tags'}\n")
         return 0

@@ -54,10 +54,11 @@ def test_a_line_that_was_written_by_hand_stays() -> None:
 
 def test_files_are_those_that_were_changed() -> None:
     assert activity.files((), [SEARCHED, WRITTEN]) == ("src/a.py", "src/b.py")
-    assert activity.files(("z.py", "src/b.py"), [WRITTEN]) == ("z.py", "src/b.py", "src/a.py")
+    assert activity.files(("src/b.py", "z.py"), [WRITTEN]) == ("z.py", "src/a.py", "src/b.py")
     many = [exchange(("write_file", f'{{"path": "f{number}.py"}}', False)) for number in range(150)]
     assert activity.files((), many)[-1] == "f149.py"
     assert len(activity.files((), many)) == activity.MAX_FILES
+    assert activity.files((), [*many, many[0]])[-2:] == ("f149.py", "f0.py")
 
 
 @pytest.mark.parametrize("count", [1, 3])

@@ -9,7 +9,7 @@ import json
 import os
 import stat
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -400,6 +400,21 @@ def test_a_taken_id_gets_a_number_and_the_links_follow(tmp_path: Path) -> None:
     chain = read_chain(manager, manager.load(tmp_path / "c.md").session)
     assert [loaded.session.header.id for loaded in chain.ancestors] == ["b", "a_3"]
     assert chain.problem == ""
+
+
+def test_parents_are_stored_before_children_in_whichever_zones_they_began(tmp_path: Path) -> None:
+    put(tmp_path, named("a", text="Mine"))
+    west, east = timezone(timedelta(hours=-8)), timezone(timedelta(hours=9))
+    parent, child = named("a"), named("b", "a")
+    began = {"a": START.astimezone(east), "b": (START + timedelta(hours=1)).astimezone(west)}
+    put(
+        tmp_path,
+        *(
+            replace(one, header=replace(one.header, created=began[one.header.id]))
+            for one in (child, parent)
+        ),
+    )
+    assert SessionManager(tmp_path).load(tmp_path / "b.md").session.header.parent == "a_2"
 
 
 def test_a_long_id_stays_an_id(tmp_path: Path) -> None:

@@ -233,13 +233,39 @@ def test_a_page_is_the_same_whether_all_sessions_are_looked_at_or_few(
     assert pages() == expected
 
 
+def test_sessions_that_several_owners_changed_do_not_end_a_page(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MANY", 5)
+    monkeypatch.setattr("chat_loop.library.library.EXAMINED", 2)
+    for number in range(10):
+        for queries, who in enumerate(("alice", "bob"), 1):
+            write(team.folder(who), session(f"s{number}", queries), number)
+    team.listed("alice")
+    team.grant("alice", to="bob")
+    with team.library("bob") as library:
+        rows, more = library.rows(2)
+        assert [row.id for row in rows] == ["s9", "s8"]
+        assert more >= 8
+
+
+def test_a_damaged_session_of_the_database_is_reported(team: Team) -> None:
+    write(team.folder("alice"), session("plan", 2), 1)
+    team.listed("alice")
+    team.server.run("UPDATE chat_loop.exchanges SET at = 'yesterday'", team.name)
+    (team.folder("alice") / "plan.md").unlink()
+    with team.library("alice", "elsewhere") as library:
+        assert library.session("plan") is None
+        assert "something that nobody wrote" in library.trouble
+
+
 # Meaning.
 
 
 @pytest.mark.skipif(not available(), reason="searching by meaning is not installed")
 @pytest.mark.parametrize("has_pgvector", [False, True])
 def test_what_is_said_in_other_words_is_found_with_the_vectors_of_another_machine(
-    tmp_path: Path, has_pgvector: bool
+    tmp_path: Path, has_pgvector: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     require_server(with_pgvector=has_pgvector)
     said = (
@@ -249,6 +275,7 @@ def test_what_is_said_in_other_words_is_found_with_the_vectors_of_another_machin
     )
     with temporary_server(binaries_with_pgvector() if has_pgvector else None) as server:
         team = Team(server, tmp_path)
+        monkeypatch.setattr("chat_loop.library.indexer.VECTORS", 1)
         if has_pgvector:
             server.run("CREATE EXTENSION vector", team.name)
         with team.index("maker") as index:
@@ -261,6 +288,8 @@ def test_what_is_said_in_other_words_is_found_with_the_vectors_of_another_machin
         with closing(up_to_date(team.folder("alice"))) as local:
             while semantic.embed_batch(local):
                 pass
+        newer = session("newer", 1, text="This machine has no vectors of it.", seal=SEALED)
+        write(team.folder("alice"), newer, len(said))
         indexer = Indexer(team.folder("alice"), database=database)
         indexer.start()
         assert indexer.idle.wait(PATIENCE)

@@ -39,6 +39,7 @@ def test_tag_and_rename(home: Path) -> None:
     assert output(home, "rename", "3") == f"{OLD.header.id}: automatic name\n"
     assert output(home, "tag", "3", "old", "--remove") == f"{OLD.header.id}: no tags\n"
     assert session_ids(home)[0] == OPEN.header.id, "describing is no use: the order stays"
+    assert "has no tag #old." in failure(home, "tag", "3", "old", "--remove", code=2)
     assert "is not a tag" in failure(home, "tag", "3", "two words", code=2)
     assert "at most 80 characters" in failure(home, "rename", "3", "x" * 81, code=2)
     assert load(home, OLD.header.id) == OLD
