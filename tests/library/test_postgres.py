@@ -239,8 +239,8 @@ def test_sessions_that_several_owners_changed_do_not_end_a_page(
     monkeypatch.setattr(module, "MANY", 5)
     monkeypatch.setattr("chat_loop.library.library.EXAMINED", 2)
     for number in range(10):
-        for queries, who in enumerate(("alice", "bob"), 1):
-            write(team.folder(who), session(f"s{number}", queries), number)
+        for who in ("alice", "bob"):
+            write(team.folder(who), session(f"s{number}", 1, text=who), number)
     team.listed("alice")
     team.grant("alice", to="bob")
     with team.library("bob") as library:
