@@ -640,7 +640,7 @@ def test_ctrl_c_while_a_tool_runs(tmp_path: Path) -> None:
 
 
 def entries_of(turns: Turns) -> list[tuple[str, ...]]:
-    """The entries of a session in short, as they stand on disk."""
+    """The entries of a session in short form; `turns.text` checks that the file has the same."""
     assert turns.text
     short: list[tuple[str, ...]] = []
     for entry in turns.live.session.entries:

@@ -1,4 +1,4 @@
-"""Foreign functions run without standard streams, and none of them can hold up the program."""
+"""Foreign functions run without standard streams, and cannot block the program."""
 
 from __future__ import annotations
 
