@@ -13,13 +13,13 @@ wanted: dict[str, int] = {}
 
 @server.tool(annotations=ToolAnnotations(read_only_hint=True))
 def list_items() -> dict[str, int]:
-    """What is on the shopping list: how many of each item."""
+    """Return the items on the shopping list, with the number of each."""
     return wanted
 
 
 @server.tool()
 def add_item(name: str, number: int = 1) -> str:
-    """Put an item on the shopping list, or more of it."""
+    """Add `number` of an item to the shopping list."""
     if number < 1:
         raise ValueError("The number must be at least 1.")
     wanted[name] = wanted.get(name, 0) + number

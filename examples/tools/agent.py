@@ -16,11 +16,11 @@ def days_between(first: date, last: date) -> int:
 
 
 def working_days(start: date, days: int) -> str:
-    """Find the date that is so many working days later, Monday to Friday.
+    """Find the date that is `days` working days after another, Monday to Friday.
 
     Args:
         start: The date to count from, such as 2026-11-22.
-        days: How many working days, at most 1000.
+        days: The number of working days, at most 1000.
     """
     if not 0 <= days <= 1000:
         raise ValueError("days must be from 0 to 1000")

@@ -61,7 +61,7 @@ async def echo(given: Mapping[str, object]) -> str:
 
 
 def calling(*arguments: str, text: str = "", name: str = "search") -> Message:
-    """A step of the script with a call for each of `arguments`; their ids are not the program's."""
+    """A step of the script with a call for each of `arguments`, and ids unlike the program's."""
     calls = tuple(
         ToolCall(f"toolu_{number}", name, given) for number, given in enumerate(arguments)
     )
@@ -173,7 +173,7 @@ def test_a_call_that_cannot_be_run_is_told_to_the_model(
 
 
 def provider_words(provider: ScriptedProvider) -> int:
-    """What the script counts as its last request's tokens."""
+    """The number of words in the last request, which the script reports as tokens."""
     request = provider.requests[-1]
     return len(request.system.split()) + sum(
         len(message.whole.split()) for message in request.messages
@@ -271,10 +271,10 @@ class Broken:
         self.asked = 0
 
     def warm(self) -> None:
-        """There is nothing to load."""
+        """Load nothing."""
 
     async def close(self) -> None:
-        """There is nothing to give back."""
+        """Close nothing."""
 
     async def stream(self, request: Request) -> AsyncIterator[Event]:
         self.asked += 1
@@ -295,7 +295,7 @@ def test_nothing_is_tried_again_after_a_call() -> None:
 
 def test_each_step_may_be_tried_again() -> None:
     async def no_pause(seconds: float) -> None:
-        """Time is not of the essence."""
+        """Return at once."""
 
     provider = scripted(
         Overloaded("Busy."), calling('{"query": "x"}'), Overloaded("Busy."), "Done."
@@ -640,7 +640,7 @@ def test_ctrl_c_while_a_tool_runs(tmp_path: Path) -> None:
 
 
 def entries_of(turns: Turns) -> list[tuple[str, ...]]:
-    """The entries of a session in short, as they stand on disk."""
+    """The entries of a session in short form; `turns.text` checks that the file has the same."""
     assert turns.text
     short: list[tuple[str, ...]] = []
     for entry in turns.live.session.entries:

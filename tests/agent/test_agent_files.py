@@ -249,7 +249,7 @@ def test_names_are_given_kept_in_a_private_readable_file_and_taken_away(tmp_path
     file.write_text("Hi")
     assert names.all() == []
     assert names.add("sally", file.parent) == file
-    names.add("Yes", file)  # no name is anything but a name in YAML
+    names.add("Yes", file)  # in YAML, a bare Yes would not be text
     names.add("SALLY", file)
     assert names.aliases_file.read_text() == f'"SALLY": "{file}"\n"Yes": "{file}"\n'
     assert stat.S_IMODE(names.aliases_file.stat().st_mode) == 0o600

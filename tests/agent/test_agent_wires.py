@@ -1,4 +1,4 @@
-"""Tools through the SDKs, whatever a model calls and a function returns."""
+"""Tools through the SDKs, with odd calls by the model and odd results of functions."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_whatever_functions_do_the_conversation_goes_on(
     assert first.text == "I look.\n\nSo be it."
     results = {entry.id: entry for entry in turns.live.session.entries if isinstance(entry, Result)}
     tools = "raises, hangs, prints_escapes, much"
-    assert turns.text  # it reads back as it was, or this fails
+    assert turns.text  # fails unless the file reads back unchanged
     told = {
         number: (result.text[:200], result.failed) for number, result in sorted(results.items())
     }

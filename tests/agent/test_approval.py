@@ -87,7 +87,7 @@ SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}}
 
 
 def test_questions_come_one_at_a_time_and_no_result_is_told_meanwhile() -> None:
-    """One call asks, another is done at once: its result waits until the question is answered."""
+    """While one call asks the user, another one is done; its result waits for the answer."""
     order: list[str] = []
 
     async def run(given: Mapping[str, object]) -> str:
@@ -108,7 +108,7 @@ def test_questions_come_one_at_a_time_and_no_result_is_told_meanwhile() -> None:
             assert open_questions == 1
             order.append(f"asked {text}")
             await quick.wait()
-            for _ in range(20):  # whoever could run meanwhile does
+            for _ in range(20):  # lets all other tasks run
                 await asyncio.sleep(0)
             order.append(f"answered {text}")
             open_questions -= 1

@@ -33,7 +33,7 @@ DOWN = Overloaded("It is down.")
 
 
 class Asked:
-    """One call on a scripted model: its events, its error, and how long was slept."""
+    """One call of a scripted model, with its events, its error and the seconds of its pauses."""
 
     def __init__(
         self, *steps: Step, jitter: float = 1.0, attempts: int = 5, budget: float = 120.0
@@ -121,7 +121,7 @@ def test_a_pause_that_is_asked_for_but_too_long_is_not_waited_for() -> None:
 
 
 def test_no_attempt_begins_after_the_budget() -> None:
-    """Attempts of 2 s with pauses of 1, 2 and 4 s: the fourth would begin 13 s after the first."""
+    """Attempts take 2 s and pauses 1, 2 and 4 s: the fourth attempt begins 13 s after the first."""
     within = Asked(DOWN, DOWN, DOWN, "Hello.", budget=13.0)
     assert within.events == [again(1.0, 2), again(2.0, 3), again(4.0, 4), *ANSWER]
     beyond = Asked(DOWN, DOWN, DOWN, budget=12.9)

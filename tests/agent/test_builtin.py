@@ -25,7 +25,7 @@ FILES = tuple(name for name in NAMES if name not in ("run_command", "remember"))
 
 
 class Bench:
-    """The tools over a folder; `asked` is what the user was shown, `answer` what is answered."""
+    """The file tools in a folder. The user is `asked` these questions and always gives `answer`."""
 
     def __init__(self, root: Path, *protected: Path, answer: bool = True) -> None:
         self.root = root
@@ -42,7 +42,7 @@ class Bench:
         return self.answer
 
     def use(self, name: str, **given: object) -> str:
-        """What a call gives the model; a failure begins with an exclamation mark."""
+        """Return the result that the model gets, with an exclamation mark before a failure."""
 
         async def call() -> str:
             [returned] = [
@@ -299,7 +299,7 @@ LINES = st.lists(st.sampled_from(["a", "b", "", "cc"]), max_size=12)
 def test_what_is_shown_of_a_change_is_what_is_done(
     compared: int, before: list[str], after: list[str]
 ) -> None:
-    """Carrying out the diff by hand gives the new text, whether the texts are compared or not."""
+    """Applying the diff by hand gives the new text, even if the texts are too long to compare."""
     result: list[str] = []
     at = 0
     old, new = ("".join(f"{line}\n" for line in lines) for lines in (before, after))
@@ -441,9 +441,7 @@ def test_a_hard_link_to_such_a_file_gets_a_text_of_its_own(bench: Bench) -> None
 def test_calls_on_one_file_outside_that_come_together_each_run_once_allowed(
     bench: Bench, tmp_path: Path
 ) -> None:
-    """Every call that the user allowed runs, and one that was refused leaves nothing that another
-    could use.
-    """
+    """All calls that the user allows run, and leave no permission for a later call."""
 
     async def together() -> list[str]:
         calls = [
@@ -555,7 +553,7 @@ def test_whatever_a_model_writes_a_sentence_comes_back(
         "edit_file": {"old": text, "new": path},
     }
     if name in ("list_files", "search_files") and path in ("/", "//", "..", "~", "a/../.."):
-        path = "."  # what is outside is large
+        path = "."  # the folders outside are large
     assert bench.use(name, path=path, **more[name])
 
 

@@ -1,4 +1,4 @@
-"""The tool `remember`: each fact is asked about, and goes the way of /remember."""
+"""The tool `remember`: it asks the user about each fact, and saves facts as /remember does."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Bench:
 
     @property
     def asked(self) -> list[str]:
-        """The calls that were shown, without the questions below them."""
+        """The calls that the user saw, without the questions below them."""
         return [text for text in self.user.seen if not text.startswith("Run?")]
 
     def use(self, **given: object) -> str:

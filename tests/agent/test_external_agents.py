@@ -60,7 +60,7 @@ def reply(events: list[Event]) -> str:
 
 
 async def rolling(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
-    """A model that rolls before it answers, and tells what it was given."""
+    """A model that calls `roll` before it answers, and quotes what it was given."""
     last = messages[-1].parts[-1]
     if isinstance(last, ToolReturnPart):
         prompts = [
@@ -122,7 +122,7 @@ def test_pydantic_ai_tells_its_text_its_tools_and_what_each_step_used() -> None:
     usages = [event.usage for event in events if isinstance(event, Finished)]
     first, second = (usage.output if usage else 0 for usage in usages)
     assert 0 < first < 12
-    assert 0 < second < 16  # of its own step, not of both
+    assert 0 < second < 16  # of the second step, not of both
     assert not any(usage is None or usage.estimated for usage in usages)
 
 
@@ -213,9 +213,7 @@ def test_what_it_does_for_an_acknowledgment_is_not_told(tmp_path: Path) -> None:
 
 
 class Strands:
-    """The documented interface of a Strands agent: `messages`, and `stream_async` with its
-    events.
-    """
+    """The documented interface of a Strands agent: `messages`, and `stream_async` with events."""
 
     def __init__(self, events: list[dict[str, Any]]) -> None:
         self.messages: list[dict[str, Any]] = [{"role": "user", "content": [{"text": "left over"}]}]
@@ -281,7 +279,7 @@ def test_the_interface_of_strands() -> None:
         {"role": "user", "content": [{"text": "hey"}]},
         {"role": "assistant", "content": [{"text": "ho"}]},
     ]
-    assert agent.seen == [said]  # what it remembered by itself is set aside
+    assert agent.seen == [said]  # the program sets the agent's own memory aside
 
 
 def test_anything_that_streams_or_can_be_called() -> None:

@@ -176,7 +176,7 @@ def test_a_method_is_a_function_too() -> None:
 
 
 def test_arguments_without_a_type_and_any_named_ones() -> None:
-    def untyped(a, **more: int) -> str:  # type: ignore[no-untyped-def] # that is what it is for
+    def untyped(a, **more: int) -> str:  # type: ignore[no-untyped-def] # the test is about that
         """It takes anything."""
         return f"{a} {more}"
 
@@ -186,7 +186,7 @@ def test_arguments_without_a_type_and_any_named_ones() -> None:
 
 
 class Node:
-    """A type of its own."""
+    """A type that pydantic cannot convert."""
 
 
 def undocumented(a: int) -> None: ...
@@ -197,28 +197,28 @@ def variable(*parts: str) -> None:
 
 
 def nameless(a: int, /) -> None:
-    """Its argument has no name."""
+    """Take an argument that cannot be passed by name."""
 
 
 def foreign_type(node: Node) -> None:
-    """It takes something that is not in JSON."""
+    """Take something that JSON does not have."""
 
 
 def unknown(a: Missing) -> None:  # type: ignore[name-defined] # noqa: F821
-    """Its type is nowhere."""
+    """Take an argument of an undefined type."""
 
 
 def größe(a: int) -> None:
-    """It has a name that no wire takes."""
+    """Have a name that no wire accepts."""
 
 
 def counting() -> Iterator[int]:
-    """It gives one thing after the other."""
+    """Yield one thing after another."""
     yield 1
 
 
 async def streaming() -> AsyncIterator[int]:
-    """It gives one thing after the other."""
+    """Yield one thing after another."""
     yield 1
 
 
@@ -282,14 +282,14 @@ def test_docstrings(docstring: str, text: str, arguments: dict[str, str]) -> Non
 
 
 class Odd:
-    """Something that JSON does not have."""
+    """A type that JSON does not have."""
 
     def __str__(self) -> str:
         return "something odd"
 
 
 class Shy(Exception):
-    """One that cannot even be told."""
+    """An error that cannot be turned into text."""
 
     def __str__(self) -> str:
         raise ValueError

@@ -1,4 +1,4 @@
-"""Foreign functions run without standard streams, and none of them can hold up the program."""
+"""Foreign functions run without standard streams, and cannot block the program."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def failure(tool: Tool, **given: object) -> str:
 def test_what_is_printed_is_dropped(capsys: pytest.CaptureFixture[str]) -> None:
     def talks(what: str) -> str | None:
         """Talks."""
-        print(what, "\x1b[2J")  # noqa: T201 - that is what it is for
+        print(what, "\x1b[2J")  # noqa: T201 - the test is about that
         sys.stderr.write("and this")
         return None if what == "only" else "the result"
 

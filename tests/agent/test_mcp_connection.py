@@ -46,7 +46,7 @@ def answers(port: int) -> bool:
 
 @contextmanager
 def running(port: int, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """The server that is made with the SDK, until the end of the block."""
+    """Run a server made with the SDK until the end of the block."""
     environment = {"PATH": "/usr/bin:/bin", "RECORD": str(folder / "record")}
     process = subprocess.Popen(
         [sys.executable, SERVER, "http", str(port)],
@@ -115,7 +115,7 @@ def test_a_server_that_goes_away_and_comes_back(tmp_path: Path) -> None:
 
 
 class Answers:
-    """What a server answers to every request, and what it was sent."""
+    """The answer of a server to every request, and the headers of the requests that it got."""
 
     def __init__(self, status: int = 200, body: bytes = b"", **headers: str) -> None:
         self.status, self.body, self.headers = status, body, headers
@@ -136,7 +136,7 @@ def answering(answers: Answers) -> Iterator[int]:
             self.wfile.write(answers.body)
 
         def log_message(self, *args: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever)

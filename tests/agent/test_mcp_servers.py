@@ -162,7 +162,7 @@ def test_the_config_says_which_tools_there_are_and_which_run_unasked(tmp_path: P
         assert not offered.servers.needs_approval("free", "fail")
         origins = {tool.origin for tool in offered.tools.values()}
         assert len(origins) == 3
-        assert all(str(tmp_path) in origin for origin in origins)  # with the command
+        assert all(str(tmp_path) in origin for origin in origins)  # which includes the command
 
     script = {"pages": [listing("echo", "add", "fail")]}
     with_servers(
@@ -199,7 +199,7 @@ def test_what_cannot_be_connected_is_said_and_the_others_are_there(tmp_path: Pat
         await offered.again()
         assert offered.servers.notices() == (), "once"
 
-    # more than a pipe holds, and more than is kept
+    # more than a pipe holds, and more than the program keeps
     complains = "import sys; sys.stderr.write('warning\\n' * 100_000)\n"
     complains += "sys.stderr.write('no \\x1bkey, no luck\\n'); sys.exit(1)"
     with_servers(

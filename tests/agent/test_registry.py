@@ -191,7 +191,7 @@ def test_an_approval_is_for_exactly_what_was_read(tmp_path: Path) -> None:
     copy = read_file(agent(tmp_path / "copy", AGENT))
     assert approvals.question(copy) == Question(
         file=copy, permissions=RUNS
-    )  # approved is the place as well
+    )  # an approval is for a path as well
 
 
 def test_a_damaged_approval_approves_nothing(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The tool that runs commands, with real processes: output, time limits, and no process left."""
+"""The tool that runs commands, with real processes: output, time limits, and the end of each."""
 
 from __future__ import annotations
 
@@ -55,9 +55,7 @@ async def _run(tool: Tool, command: str, **given: object) -> str:
 
 
 class Alive:
-    """A pipe that stands open as long as a process has its other end: `gone` returns when nobody
-    has.
-    """
+    """A named pipe that processes open for writing; `gone` returns when none has it open."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "alive"

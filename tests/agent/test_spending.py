@@ -1,4 +1,4 @@
-"""Spending limits: what would pass one is asked about, and refused where nobody can answer."""
+"""Spending limits: the program asks before it passes one, and stops if nobody can answer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.terminal_chat import chat
 from tests.support.tool_chat import calling
 
 ONE_DOLLAR = Usage(input=10, output=1_000)
-"""What each reply costs at the price of these tests, and what one is expected to cost."""
+"""The usage of each reply. At the price of these tests it costs one dollar, as expected."""
 PRICED = "models: {test-model: {input_price: 0, output_price: 1000}}\nlimits: "
 MODEL = ("--model", "openai:test-model")
 
@@ -40,7 +40,7 @@ def at_prompt(home: Path, server: Loopback) -> AbstractContextManager[PtyChat]:
 
 
 def ask(home: Path, server: Loopback, question: str = "How?") -> tuple[int, str]:
-    """The exit code of one question, and what it printed on standard error."""
+    """Ask one question, and return the exit code and the standard error."""
     result = run(home, *MODEL, "-p", question, keys=keys(server))
     return result.returncode, result.stderr.decode()
 

@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: the list, a choice of benchmarks, results, the report, and interruptions."""
+"""`python -m benchmarks`: the list, the choice of benchmarks, results, the report, interruptions."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_benchmark_writes_its_result_and_the_report(tmp_path: Path) -> None:
     result = read(tmp_path / "render.json")
     assert result is not None
     assert code == (1 if result.missed else 0)
-    assert result.origin.date  # git, which tells the commit, does not know every copy
+    assert result.origin.date  # the commit is empty in a copy without git
     assert {"python", "rich"} <= {*result.origin.versions}
     assert result.origin.machine.import_ms
     ratio = result.measures["CPU / bare client, prose, 4,000 tokens"]

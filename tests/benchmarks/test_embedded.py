@@ -27,7 +27,7 @@ LONG = ((6, 5, 1, 0), (6, 5, 0, 0), (6, 5, 0, 1))
 
 
 class Reader(EchoProvider):
-    """A model that gives a value whenever it stands in its context."""
+    """A model that answers with a value if its context contains the value."""
 
     name = "local"
 

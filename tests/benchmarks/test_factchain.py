@@ -63,7 +63,7 @@ def words(text: str) -> int:
 
 
 def cores(text: str) -> set[str]:
-    """The longer words of a text."""
+    """The words of a text with at least five letters."""
     return set(re.findall(r"\w{5,}", text.casefold()))
 
 
@@ -92,7 +92,7 @@ class TestWording:
         assert wrong == []
 
     def test_questions_use_other_words(self, profile: str, code: str) -> None:
-        """Beside the subject, which must be named, a question shares hardly a word with its
+        """Apart from the subject, which it must name, a question rarely shares a word with its
         fact.
         """
         shared: Counter[bool] = Counter()

@@ -1,4 +1,4 @@
-"""The benchmark of what is waited for at exit and resume, and the wire of OpenAI's Responses."""
+"""The benchmark of the waits at exit and resume, and the wire of OpenAI's Responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmark of other programs: its adapters, and what each act is measured by."""
+"""The benchmark of other programs: its adapters, and its measures of each act."""
 
 from __future__ import annotations
 

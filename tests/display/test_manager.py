@@ -98,7 +98,7 @@ def test_hostile_text_is_shown_and_never_obeyed(event: Event, out: type[io.Strin
         rest = rest.replace(sequence, "")
     assert obeyed(rest) == set()
     if isinstance(event, Retrying) and out is Terminal:
-        pass  # it is drawn only while it lasts
+        pass  # a terminal shows it only during the pause
     elif isinstance(event, ThinkingDelta) and out is io.StringIO:
         assert "[red]x[/]" not in rest
     else:

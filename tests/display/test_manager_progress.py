@@ -40,7 +40,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminal
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """So many sessions that reading them takes a while, and no index that could be used."""
+    """A home without an index, and with so many sessions that reading them takes a while."""
     home = tmp_path_factory.mktemp("home")
     folder = home / "sessions"
     [first] = put(folder, FIRST)

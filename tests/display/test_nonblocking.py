@@ -33,12 +33,12 @@ pytestmark = [
 ]
 
 PATIENCE = 60
-"""Seconds until a wait has failed: 10,000 lines through the emulated terminal take 8 on a machine
-that is busy.
+"""The seconds after which a wait fails. On a busy machine, the emulated terminal takes 8 for 10,000
+lines.
 """
 ROWS = tuple(f"{number}: a line of the long reply, 漢字\n" for number in range(10_000))
-"""Five times what a terminal, and all that is between it and the program, holds for one that does
-not read.
+"""Five times as much as a terminal, and the buffers between it and the program, can store while
+nobody reads.
 """
 STALLED = Reply(chunks=(*ROWS, "and no more"), stall_after=len(ROWS))
 SHORT = (
@@ -48,9 +48,7 @@ SHORT = (
 
 
 def on_disk(home: Path, what: str) -> None:
-    """Wait, without reading what the terminal was sent, until the one transcript contains
-    `what`.
-    """
+    """Wait until the only transcript contains `what`, without reading from the terminal."""
     (path,) = (home / "sessions").glob("*.md")
     deadline = time.monotonic() + PATIENCE
     while what not in path.read_text("utf-8", "ignore"):
@@ -66,8 +64,8 @@ def numbers(text: str) -> list[int]:
 
 @contextmanager
 def stopped(home: Path) -> Iterator[tuple[Loopback, PtyChat]]:
-    """A chat whose reply has come whole, but for its end, while the terminal read next to nothing
-    of it.
+    """A chat that has received all of a reply except its end, while the terminal has read almost
+    nothing of it.
     """
     (home / "config.yaml").write_text("models: {m: {window: 1000000}}\n")  # the reply is long
     with Loopback() as server, chatting(home, server) as (chat, _):
@@ -164,8 +162,8 @@ def test_a_slow_terminal_shows_the_same_as_a_fast_one(tmp_path: Path, cols: int)
 
 @contextmanager
 def terminal() -> Iterator[tuple[int, int]]:
-    """A terminal that changes nothing of what it gets: the descriptor to read it by, which a test
-    may replace but not close, and standard output's.
+    """A terminal in raw mode as standard output. Yield the descriptor of its other side, which a
+    test may replace but not close, and the one of standard output.
     """
     reading, output = pty.openpty()
     tty.setraw(output)

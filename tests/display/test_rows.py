@@ -34,7 +34,7 @@ def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def told(folder: Path, *lines: str, hours: int = 0) -> str:
-    """Return what a chat shows, in which each query is answered and code makes the summaries."""
+    """Return the screen of a chat in which each query gets a reply and code writes summaries."""
     return Screen(
         folder, lines, *["Noted."] * 20, hours=hours, options=CODE, answers=["y"] * 9
     ).text
@@ -51,7 +51,7 @@ def rows(text: str, command: str = "sessions") -> list[str]:
 
 
 def listed(home: Path, *options: str) -> list[dict[str, Any]]:
-    """Return what `sessions list --json` has."""
+    """Return the rows of `sessions list --json`."""
     result = run(home, "sessions", "list", "--json", *options)
     found = json.loads(result.stdout)
     assert found["schema"] == 2
@@ -144,7 +144,7 @@ def test_the_times_of_files_change_nothing(tmp_path: Path) -> None:
 
 
 def undated(identity: str) -> bytes:
-    """Return a session of which no record has a date."""
+    """Return the transcript of a session whose records have no dates."""
     lines = render(simple(identity, at(11, 5))).decode().split("\n")
     return (
         "\n".join(" ".join(part for part in line.split(" ") if part[:3] != "at=") for line in lines)
@@ -231,7 +231,7 @@ def test_numbers_beyond_the_first_page_are_taken_at_the_start_as_well(tmp_path: 
 
 
 def child(identity: str, parent: str, text: str, second: int) -> Session:
-    """Return a session that was given its parent's summary."""
+    """Return a session that begins with its parent's summary."""
     made = simple(identity, at(11, 3, second), text, "So.", parent=parent)
     given = Restoration(
         at=at(11, 3), parent_created=at(11, 1), queries=1, tokens=110, block="**Background:** x"

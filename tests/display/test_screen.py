@@ -1,4 +1,4 @@
-"""The screen: settled text is printed once, lines that change are drawn below it."""
+"""The screen prints settled text once, and draws lines that change below it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Clock:
 
 
 def waited(seconds: float, text: str = "", *, columns: int = 80) -> str:
-    """The waiting line after so long."""
+    """The waiting line after `seconds`."""
     clock = Clock()
     waiting = Waiting(clock)
     waiting.begin(text or "Sally …")

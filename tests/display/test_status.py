@@ -214,7 +214,7 @@ def test_a_summary_that_becomes_ready_is_told_without_a_key(tmp_path: Path) -> N
         terminal.wait_for("You: half a li", timeout=60)
         server.release()
         terminal.wait_for(re.compile(r"You: half a li\n.*summary ready", re.DOTALL), timeout=60)
-        terminal.send("ne")  # what is typed meanwhile goes on
+        terminal.send("ne")  # the half-typed line can be continued
         terminal.wait_for("You: half a line", timeout=60)
         terminal.ctrl("c")
         terminal.ctrl("d")

@@ -1,4 +1,4 @@
-"""The sanitizer: no text from outside controls the terminal, and it fits its line."""
+"""The sanitizer: text from outside cannot control the terminal, and fits its line."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def _line(cells: Row) -> str:
 
 
 def page_with_tables(name: str) -> str:
-    """Return the text of a page in which its tables are those of the code."""
+    """Return the text of a page with its tables made from the code."""
     text = (DOCS / name).read_text("utf-8")
     for (page, heads), rows in TABLES.items():
         if page == name:

@@ -1,4 +1,4 @@
-"""docs/api.md: its example runs, and its objects are there."""
+"""docs/api.md: its example runs, and its objects exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md: its recipes for a command, a provider and a tool, done as they are written."""
+"""CONTRIBUTING.md: its recipes for a command, a provider and a tool, followed word for word."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COPIED = ("chat_loop", "docs", "tests/docs", "tests/support", "benchmarks/suppor
 
 
 def copy_project(root: Path) -> None:
-    """Copy the package, the pages, and what its tests need."""
+    """Copy the package, the pages, and the files that the tests need."""
     ignored = shutil.ignore_patterns("__pycache__", "*.svg", "*.png")
     for folder in COPIED:
         shutil.copytree(TREE / folder, root / folder, ignore=ignored)
@@ -37,7 +37,7 @@ def follow(root: Path, file: str, anchor: str, code: str) -> None:
     text = path.read_text("utf-8") if path.exists() else ""
     if anchor:
         [line] = [line for line in text.split("\n") if anchor in line]
-        if file.endswith(".py"):  # the page shows a method by itself
+        if file.endswith(".py"):  # the page shows a method without its class
             code = indent(code, line[: len(line) - len(line.lstrip())]) + "\n"
         text = text.replace(line, f"{code}{line}")
     else:

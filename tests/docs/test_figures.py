@@ -1,7 +1,7 @@
-"""Every figure of the pages that somebody measured comes from a committed result.
+"""Every measured figure on the pages comes from a committed result.
 
-Measured figures stand in blocks that are made from `benchmarks/results/`. Whatever else looks like a
-measurement is listed here with the reason why it is none.
+Measured figures are in blocks that are made from `benchmarks/results/`. Everything else that looks
+like a measurement is listed here with the reason why it is not one.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ COUNTED = {
     "version": "numbers of versions",
     "code": "exit codes",
 }
-"""Tables of counts, by their first headings, and what writes or asserts them."""
+"""Tables of counts, by their first headings, each with the source of its counts."""
 
 
 def outside_of_blocks(page: Path) -> str:

@@ -1,4 +1,4 @@
-"""The recording of the tour in the documentation shows the tour of today."""
+"""The recording of the tour in the documentation shows the current tour."""
 
 from __future__ import annotations
 

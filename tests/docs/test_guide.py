@@ -27,23 +27,21 @@ from tests.support.guide_pages import CODE, FENCE, PAGES, TREE, named, prose, te
 from tests.support.levels import Level, levels
 
 WRITTEN = [*PAGES, TREE / "CHANGELOG.md", *sorted((TREE / "examples").rglob("*.md"))]
-"""What people wrote: with what explains itself, and what was once so."""
+"""The pages, the changelog, and the markdown files of the examples."""
 
 _LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 
 TEMPLATES = {"explain", "name"}
-"""Commands of examples that the user's own texts make."""
+"""Commands in examples that come from the user's own templates."""
 OTHERS_OPTIONS = {"--check", "--project", "--loss", "--table"} | {
     *re.findall(r"--[a-z]+", benchmarks().format_help())
 }
-"""Those of ruff, the benchmarks and `tests.mutants`, and one of a command in the chat that follows a
-word of its own.
-"""
+"""Options of ruff, the benchmarks and `tests.mutants`, and one of `/remember` in the chat."""
 NO_VARIABLES = {"DETACHED_PROCESS", "GIT_PAGER", "GIT_TERMINAL_PROMPT", "INVALID_JSON"}
 NO_VARIABLES_BEGIN = ("O_", "HTTP_REQUEST", "WRONG_VERSION", "UNKNOWN_PROTOCOL", "RECORD_LAYER")
-"""Names in capitals that nobody can set: flags of the system, codes of errors, what commands are
-given.
+"""Names in capitals that users do not set: system flags, error codes, and variables that the
+program sets for the commands that it runs.
 """
 OF_LIBRARIES = {
     "ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "HTTPS_PROXY", "HTTP_PROXY",
@@ -51,7 +49,7 @@ OF_LIBRARIES = {
     "AWS_ACCESS_KEY_ID", "AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ACCOUNT_KEY", "GOOGLE_APPLICATION_CREDENTIALS",
     "PGPASSWORD", "PGSERVICE",
 }  # fmt: skip
-"""Variables that the libraries read for us, and `${NAME}`."""
+"""Variables that libraries read, and the NAME of `${NAME}`."""
 
 
 def test_the_front_page_leads_to_every_page() -> None:
@@ -79,12 +77,12 @@ def test_every_picture_is_shown_somewhere() -> None:
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(named(page)))
 def test_no_code_is_broken_by_a_line(page: Path) -> None:
-    """What a reader copies is whole, and so is what the tests here read."""
+    """Inline code is on one line, so that readers can copy it and these tests can find it."""
     assert [line for line in prose(page).split("\n") if line.count("`") % 2] == []
 
 
 def anchors(page: Path) -> set[str]:
-    """What a link can lead to in a page, as services that show markdown name it."""
+    """The anchors of the headings of a page, named as services that show markdown name them."""
     headings = re.findall(r"^#{1,6} (.+)$", FENCE.sub("", text_of(page)), re.MULTILINE)
     return {
         re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings
@@ -103,7 +101,7 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 
 
 def chat_commands(page: Path) -> Iterator[str]:
-    """The commands of the chat that a page names: in code, and typed in its conversations."""
+    """The commands of the chat that a page has in inline code or in its conversations."""
     yield from re.findall(r"(?<!`)`(/[a-z]+(?: [^`\n]*)?)`", prose(page))
     for _, block in FENCE.findall(text_of(page)):
         yield from re.findall(r"^You: (/[a-z]+(?: .*)?)$", block, re.MULTILINE)
@@ -122,7 +120,7 @@ def test_every_command_that_is_named_exists(page: Path) -> None:
 
 
 def split(line: str) -> Iterator[list[str]]:
-    """The words of each command of a shell's line."""
+    """The words of each command in a line for a shell."""
     lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
     words: list[str] = []
@@ -156,13 +154,13 @@ def test_every_example_of_the_help_is_one(capsys: pytest.CaptureFixture[str]) ->
 
 
 def accepted(line: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Fail unless the program takes its options and commands as a shell's line has them."""
+    """Fail unless the program accepts its arguments in a line for a shell."""
     for words in split(line):
         if words and words[0].rpartition("/")[2] == "chat-loop":
             try:
                 parse(words[1:])
             except (SystemExit, UsageError) as error:
-                if "needs a terminal" in str(error):  # as there is none in tests
+                if "needs a terminal" in str(error):  # which tests do not have
                     continue
                 pytest.fail(f"{line}\n{error}\n{capsys.readouterr().err}")
 
@@ -171,9 +169,7 @@ LEVELS = {level.at: level for level in levels(parser())}
 
 
 def walked(words: list[str]) -> str:
-    """What is wrong with words after `chat-loop` by the levels of its parser; empty when nothing
-    is.
-    """
+    """A sentence on the first of `words` that the parser of `chat-loop` refuses; empty if none."""
     level, steps = LEVELS["/"], iter(words)
     for word in steps:
         if word.startswith("-") and word != "-":
@@ -196,7 +192,7 @@ def below(level: Level, word: str) -> Level:
 
 
 def alternatives(text: str) -> Iterator[list[str]]:
-    """`list|show SESSION` as the two that it means."""
+    """The alternatives of a command, such as two for `list|show SESSION`."""
     words = text.split()
     wide = next(
         (number for number, word in enumerate(words) if "|" in word and word.islower()), None
@@ -281,9 +277,7 @@ def test_every_setting_is_in_the_guide_with_its_default(section: str) -> None:
 
 
 def variables() -> set[str]:
-    """The variables of the environment that the program's own code names, and those that it looks
-    up.
-    """
+    """The environment variables that the program's code or catalogue names or looks up."""
     found: set[str] = set()
     for file in (TREE / "chat_loop").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):

@@ -25,7 +25,7 @@ KEYS = {
 _SETTING = re.compile(r"([a-z_]+(?:\.[a-z_-]+)*): (\S.*)")
 _KEY = re.compile(r"([a-z_]+)\.([a-z_]+)(?:\.([a-z_]+))?")
 FILES = {"agent.py", "agent.md", "agent.yaml"}
-"""What only looks like a setting."""
+"""Names of files that look like settings."""
 
 
 def nested(keys: list[str], value: object) -> object:
@@ -35,7 +35,7 @@ def nested(keys: list[str], value: object) -> object:
 
 
 def settings(page: Path) -> Iterator[tuple[list[str], str]]:
-    """The settings with values that a page names: their keys, and the value as YAML."""
+    """The settings that a page names with a value: their keys, and the value as YAML."""
     for code in CODE.findall(prose(page)):
         found = _SETTING.fullmatch(code)
         if found is not None and not found[2].endswith(":") and "..." not in code:

@@ -1,4 +1,4 @@
-"""What pyproject.toml says of the package, and what docs/installing.md says of its extras."""
+"""The extras that the pages name, and the readme in pyproject.toml for package indexes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""docs/providers.md: its tests exist and run for every provider; see also test_tables.py."""
+"""docs/providers.md: the tests that it names exist and run for every provider; see also
+test_tables.py.
+"""
 
 from __future__ import annotations
 

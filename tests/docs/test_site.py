@@ -15,7 +15,7 @@ from tests.support.guide_pages import TREE, text_of
 LOADED = re.compile(
     r"<(?:link|script|img|iframe)\b[^>]*?\b(?:href|src)=\"?((?:https?:)?//[^\s\">]+)|@import|url\(//"
 )
-"""What a browser fetches from elsewhere to show a page."""
+"""References that make a browser load something from another site."""
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The tables of commands, keys and providers are those of the code."""
+"""The tables of commands, keys and providers match the code."""
 
 from __future__ import annotations
 

@@ -20,6 +20,6 @@ def services(_environment: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     """The environment variables of all services in the catalogue."""
     for service in ALL:
         service.set_up(monkeypatch, tmp_path)
-    for service in ALL:  # each clears what was there before
+    for service in ALL:  # each `set_up` clears the variables of the others
         for name, value in service.variables.items():
             monkeypatch.setenv(name, value)

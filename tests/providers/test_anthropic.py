@@ -26,7 +26,7 @@ from tests.support.providers import (
 KEPT = {"cache_control": {"type": "ephemeral"}}
 
 
-"""What marks the end of what the service is to keep."""
+"""The mark at the end of the part of a request that the service is to cache."""
 
 
 def test_the_whole_request(server: Loopback) -> None:

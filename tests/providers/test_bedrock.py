@@ -1,4 +1,4 @@
-"""Claude on Amazon Bedrock: credentials, regions, and frames of its stream."""
+"""Claude on Amazon Bedrock: credentials, regions, and frames of the stream."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_credentials_of_aws_that_cannot_be_had(
 def test_credentials_of_aws_that_go_away(
     server: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, left: str
 ) -> None:
-    """They were there when the program started; the SDK looks again when it signs."""
+    """The credentials exist when the program starts; the SDK reads them again when it signs."""
     for name in BEDROCK.variables:
         monkeypatch.delenv(name)
     folder = tmp_path / ".aws"
@@ -211,7 +211,7 @@ PAYLOADS = st.one_of(
     st.integers(1, 50),
 )
 def test_whatever_frames_come_there_is_data_or_one_error(frames: list[bytes], size: int) -> None:
-    """The decoder takes much on trust; what it raises must not get past the provider."""
+    """The SDK's decoder trusts its input; the provider must turn its errors into ValueError."""
     body = b"".join(frames)
 
     async def pieces() -> AsyncIterator[bytes]:

@@ -1,4 +1,4 @@
-"""Context windows: from the config, the server, genai-prices, or a guess, in this order."""
+"""Context windows come from the config, the server, genai-prices or a guess, in this order."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ASK = Request(system="", messages=(Message("user", "Hello"),))
 
 
 def told(home: Path, reference: str, url: str, **model: Any) -> WireProvider:
-    """A provider whose server is at `url`, before anybody has been asked."""
+    """A provider whose server is at `url`, before it has sent any request."""
     name, _, which = reference.partition(":")
     config = Config(
         providers={name: ProviderConfig(base_url=url)}, models={which: ModelConfig(**model)}
@@ -48,7 +48,7 @@ def told(home: Path, reference: str, url: str, **model: Any) -> WireProvider:
     return provider
 
 
-# The sources, as they are read
+# The sources
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_whatever_a_server_says_a_window_can_be_one(said: object) -> None:
     assert says.images in (True, False, None)
 
 
-# The order
+# The order of the sources
 
 
 def test_an_override_counts_for_the_exact_name_and_a_guess_says_so() -> None:
@@ -236,7 +236,7 @@ def test_a_server_of_this_machine_is_asked_before_the_first_question(
 
 
 def test_a_small_window_is_found_out_before_it_overflows(tmp_path: Path) -> None:
-    """The question would not fit: nothing is sent that the server would refuse."""
+    """The program learns the window in time to say that the question does not fit."""
     answers = {
         "/v1/models": LLAMA,
         "/props": {"default_generation_settings": {"n_ctx": 2048}},
@@ -254,9 +254,7 @@ def test_a_small_window_is_found_out_before_it_overflows(tmp_path: Path) -> None
 
 
 def test_ollama_is_asked_for_the_window_that_it_gives_the_model(tmp_path: Path) -> None:
-    """It says so only of a model that is loaded; what is beyond it would be discarded without a
-    word.
-    """
+    """Ollama tells the window only of a loaded model, and silently drops text beyond it."""
 
     def processes(asked: list[str]) -> object:
         return {
@@ -300,7 +298,7 @@ def test_an_ollama_that_is_too_old_to_say_it_is_taken_for_a_small_one(tmp_path: 
 
 
 async def _after_a_reply(provider: WireProvider) -> None:
-    """Ask once, and wait until what is asked behind the reply has been answered."""
+    """Ask once, and wait for the look-up that the provider starts after the reply."""
     try:
         async for _ in provider.stream(ASK):
             pass
@@ -366,7 +364,7 @@ def test_a_service_that_says_nonsense_leaves_the_guess(tmp_path: Path, said: obj
 
 
 def ceiling(provider: WireProvider, words: int = 1) -> int:
-    """The `max_tokens` that a request of so many words is sent with."""
+    """The `max_tokens` of a request of `words` words to the model of `provider`."""
     with Loopback() as server:
         made = AnthropicProvider(
             provider.model, entry("anthropic", server.url), window=Window(200_000), api_key="sk-x"
@@ -388,12 +386,12 @@ def test_the_longest_reply_follows_the_model_and_what_the_window_has_left(tmp_pa
     )
 
 
-# What rots
+# Guesses that get out of date
 
 
 def test_what_genai_prices_lists_of_our_default_models() -> None:
-    """The differences are printed: where our guess is larger than what is listed, too much would be
-    sent at first.
+    """Print the differences. With a guess above the listed window, we would send too much at
+    first.
     """
     rows = []
     for known in CATALOGUE.values():
@@ -404,7 +402,7 @@ def test_what_genai_prices_lists_of_our_default_models() -> None:
             )
             rows.append((f"{known.name}:{known.model}", ours, theirs))
             told = f"{rows[-1][0]:40} guess {ours:>9,}  listed {theirs:>9,}"
-            print(told, "" if ours == theirs else "differs")  # noqa: T201 - what rots is to be seen
+            print(told, "" if ours == theirs else "differs")  # noqa: T201 - shows outdated guesses
     assert {name for name, _, theirs in rows if not theirs} <= {
         "mistral:mistral-medium-latest",
         "openrouter:openrouter/auto",

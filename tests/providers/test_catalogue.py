@@ -168,10 +168,11 @@ def test_usage(server: Loopback, service: Service, tmp_path: Path) -> None:
 
 
 def test_caching(server: Loopback, service: Service, tmp_path: Path) -> None:
-    """What was read from the cache is told, and what was written where the service counts it.
+    """The usage has the tokens read from the cache, and those written to it if the service counts
+    them.
 
-    On the wire of Anthropic the places are marked up to which the beginning is kept; elsewhere it
-    is kept by itself, for which it must stay as it was.
+    On Anthropic's wire, marks end the parts to cache. Other services cache the beginning of a
+    request without marks, so it must stay the same.
     """
     server.enqueue(
         Reply(chunks=("Hi",), usage=Usage(input=1000, output=50, cached=700), cache_written=250)
@@ -306,7 +307,7 @@ def test_errors_in_the_middle_of_a_reply(
 
     assert events == [TextDelta("Hel")]
     if service.wire == "bedrock" and anthropic.__version__.startswith("0."):
-        assert type(error) is StreamBroken  # its decoder gives no reason
+        assert type(error) is StreamBroken  # the decoder of old SDKs gives no reason
         return
     assert type(error) is RateLimited
     assert error.message == f"{host(server)} limits requests or tokens ({kind.lower()}): slow down."

@@ -1,4 +1,4 @@
-"""The choice of a provider: a key, a server, an embedded model, or a message."""
+"""The choice of a provider: by a key, a server or an embedded model; otherwise an error."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def reference(provider: Provider) -> str:
 
 
 def install(folder: Path, model: EmbeddedModel) -> None:
-    """A file of the model's size, which is all that the choice looks at."""
+    """Write a file of the model's size; the choice does not check anything else."""
     path = path_of(folder / "models", model)
     path.parent.mkdir(exist_ok=True)
     with path.open("wb") as file:

@@ -148,7 +148,7 @@ def test_a_grammar_binds(provider: Provider) -> None:
 
 
 def test_reasoning_in_the_text_is_no_part_of_the_answer(provider: Provider) -> None:
-    """The grammar makes it write what reasoning models write."""
+    """The grammar makes the model write its reply as reasoning models do."""
     events = collect(
         provider, request("Hello", grammar='root ::= "<think>Hm.</think>\\n\\nHello."')
     )

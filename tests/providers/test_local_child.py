@@ -51,24 +51,24 @@ def model_file(path: Path) -> Path:
 
 @dataclass(frozen=True)
 class Embedded:
-    """A chat with a model of the fake runtime, whose folder this is."""
+    """A chat with a model of the fake runtime, which uses `folder`."""
 
     chat: PtyChat
     folder: Path
 
     @property
     def processes(self) -> list[int]:
-        """The ids of the processes that were started for the model."""
+        """The ids of the processes started for the model."""
         path = self.folder / "processes"
         return [int(line) for line in path.read_text().split()] if path.exists() else []
 
     def loading(self) -> int:
-        """Wait until the model begins to load, in a process of its own; return its id."""
+        """Wait until a separate process begins to load the model, and return its id."""
         asyncio.run(until(lambda: bool(self.processes)))
         return self.processes[-1]
 
     def go_on(self) -> None:
-        """Let the model be loaded."""
+        """Let the model finish loading."""
         os.close(os.open(self.folder / "hold", os.O_WRONLY))
         (self.folder / "hold").unlink()
 
@@ -225,5 +225,5 @@ def test_no_process_is_left(tmp_path: Path, phase: Callable[[Embedded], None], e
         ENDS[end](at.chat)
         at.chat.ended(PATIENCE)
         if phase is while_it_loads and end == "killed":
-            at.go_on()  # it hears that nobody is there any more as soon as it can hear
+            at.go_on()  # only after loading can it notice that the chat has ended
         assert gone(process)

@@ -1,4 +1,4 @@
-"""Services with OpenAI's protocol and ways of their own: Azure, reasoning, errors, parameters."""
+"""Differences between services with OpenAI's protocol: Azure, reasoning, errors, parameters."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_openrouter_hands_the_marks_of_the_cache_on_to_claude(
     assert "cache_control" not in f"{server.requests[1].body} {server.requests[2].body}"
 
 
-# --- What services say in their own way
+# --- Errors, stop reasons and counts
 
 HINTS = {
     "gemini": "Set GEMINI_API_KEY or GOOGLE_API_KEY to a valid key.",
@@ -238,7 +238,7 @@ def test_a_service_that_keeps_reasoning_apart_may_write_of_tags(
 
 
 def test_reasoning_and_answer_as_parts_of_a_list(server: Loopback, tmp_path: Path) -> None:
-    """As Mistral's reasoning models write."""
+    """Mistral's reasoning models send such lists."""
 
     def parts(*content: object) -> str:
         return json.dumps({"choices": [{"index": 0, "delta": {"content": [*content]}}]})
@@ -265,7 +265,7 @@ def test_reasoning_and_answer_as_parts_of_a_list(server: Loopback, tmp_path: Pat
     ]
 
 
-# --- What is wanted back
+# --- Data that services want back
 
 
 def chunk(*calls: dict[str, object]) -> str:
@@ -283,9 +283,7 @@ def signed(name: str, arguments: str, signature: str) -> dict[str, object]:
 
 
 def test_gemini_s_signatures_go_back_with_the_calls(server: Loopback, tmp_path: Path) -> None:
-    """Whole calls without index or id, as Gemini streams them; only the first of several is
-    signed.
-    """
+    """Gemini streams whole calls without index or id, and signs only the first of several."""
     plain: dict[str, object] = {
         "type": "function",
         "function": {"name": "look", "arguments": '{"what": "b"}'},
@@ -379,7 +377,7 @@ def test_others_get_no_reasoning_back(server: Loopback, tmp_path: Path) -> None:
     assert "reasoning" not in str(server.requests[1].body)
 
 
-# --- What a server does not know
+# --- Parameters that a server does not know
 
 UNKNOWN = [
     (
@@ -454,7 +452,7 @@ def test_the_ceiling_that_the_config_sets_counts_where_the_request_names_none(
 
 
 def test_a_parameter_is_only_called_unknown_once(server: Loopback, tmp_path: Path) -> None:
-    """A server that refuses whatever is sent is not asked for ever."""
+    """The program stops retrying with a server that refuses every request."""
     for _ in range(3):
         server.enqueue(failing(400, "x", "stream_options is not supported"))
     provider = BY_NAME["office"].at(server.url, tmp_path)

@@ -29,7 +29,7 @@ MILLION = 1_000_000
         ("claude-3-opus-20240229", 15.0, 75.0, 1.5, 18.75),
         ("anthropic/claude-3-opus-latest", 15.0, 75.0, 1.5, 18.75),
         ("us.anthropic.claude-3-opus-20240229-v1:0", 15.0, 75.0, 1.5, 18.75),
-        # a long prompt: all of its tokens cost more
+        # with a long prompt, all of its tokens cost more
         ("models/gemini-1.5-flash", 0.15, 0.3, 0.0375, 0.15),
         ("grok-3-mini", 0.3, 0.5, 0.075, 0.3),
     ],

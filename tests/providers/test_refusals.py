@@ -1,4 +1,4 @@
-"""Sentences for failures that no server on this machine can cause."""
+"""The messages for failures that a server on this machine cannot cause."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def error_object(kind: str, said: str, code: str | int | None = None) -> object:
         (400, "ValidationException", None, PROFILE, UNKNOWN),
         (403, "AccessDeniedException", None, NO_ACCESS, UNKNOWN),
         (403, "ExpiredTokenException", None, EXPIRED, KEY),
-        # whoever fails
+        # any service
         (408, "api_error", None, "It did not work.", LATE),
         (409, "api_error", None, "It did not work.", FAILED),
         (500, "api_error", None, "It did not work.", FAILED),

@@ -1,4 +1,4 @@
-"""Reasoning in the text of a reply, however it is cut."""
+"""Reasoning in the text of a reply, however the stream splits it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chat_loop.providers.replies import MAX_BLANK, THINK_TAGS, ReasoningSplitter
 
 
 def told(pieces: list[str]) -> tuple[str, str]:
-    """The reasoning and the answer of a reply that comes in `pieces`."""
+    """The reasoning and the answer of a reply that arrives in `pieces`."""
     think_tags = ReasoningSplitter()
     deltas = [delta for piece in pieces for delta in think_tags.split(piece)] + list(
         think_tags.rest()
@@ -24,7 +24,7 @@ def told(pieces: list[str]) -> tuple[str, str]:
 
 
 def meant(text: str) -> tuple[str, str]:
-    """The same, from the whole reply."""
+    """The reasoning and the answer that `told` must find in a reply."""
     for begin, end in THINK_TAGS.items():
         if text.lstrip().startswith(begin):
             inside, _, after = text.lstrip()[len(begin) :].partition(end)

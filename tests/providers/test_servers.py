@@ -1,4 +1,4 @@
-"""Model servers on this machine: which are found, named and trusted."""
+"""Model servers on this machine: how the program finds and names them, and which it trusts."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_server_that_was_found_is_named_before_it_is_asked_anything(tmp_path: 
 
 
 def program(home: Path, port: int, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The program on a machine where llama-server usually listens at `port`."""
+    """Run the program as if `port` were the usual port of llama-server."""
     code = (
         "import sys; from chat_loop import cli; from chat_loop.providers import catalogue;"
         "from tests.support.providers import listening;"
@@ -97,7 +97,7 @@ def test_discovery_can_be_switched_off(tmp_path: Path) -> None:
 
 
 def loading(times: int) -> Callable[[list[str]], object]:
-    """A llama-server that has loaded its model when it is asked for the time after `times`."""
+    """The answers of a llama-server that is loading its model for the first `times` requests."""
     busy = {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}
     return lambda asked: (
         (503, busy) if asked.count("/v1/models") <= times else {"data": [{"id": "m"}]}

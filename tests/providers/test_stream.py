@@ -1,4 +1,4 @@
-"""A stream is read in batches: what has arrived comes at once and in order."""
+"""Streams are read in batches: items that have arrived come at once and in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules of every provider over HTTP: broken streams, and what is retried."""
+"""Rules for every provider over HTTP, such as broken streams and retries."""
 
 from __future__ import annotations
 
@@ -294,7 +294,7 @@ COUNTS = (
 
 
 def counting(number: str) -> Reply:
-    """A reply whose usage holds `number` as it stands, on each wire."""
+    """A reply whose usage contains `number` literally, on either wire."""
     counts = ", ".join(f'"{name}": {number}' for name in COUNTS)
     raw = (
         (
@@ -393,7 +393,7 @@ def test_whatever_retry_after_says_the_wait_is_bounded(header: str) -> None:
 
 
 def events_in(data: bytes, step: int) -> tuple[list[Mapping[str, object]], bool]:
-    """The events, and whether the end mark came."""
+    """The events of `data`, read `step` bytes at a time, and True if the end mark came."""
     stream = EventStream()
     pieces = [data[start : start + step] for start in range(0, len(data), step)]
     events = [event for piece in (*pieces, b"\n\n") for event in stream.feed(piece)]

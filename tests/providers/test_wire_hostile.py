@@ -1,4 +1,4 @@
-"""Any JSON from a server: text events, or one of the program's own errors in one sentence."""
+"""Any JSON from a server becomes events, or an error of the program's own in one sentence."""
 
 from __future__ import annotations
 

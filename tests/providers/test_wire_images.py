@@ -65,7 +65,7 @@ def part(media: str) -> dict[str, Any]:
 
 
 def unmarked(value: Any) -> Any:
-    """JSON without what is said of caching."""
+    """A JSON value without the marks for caching."""
     if isinstance(value, dict):
         return {key: unmarked(inner) for key, inner in value.items() if key != "cache_control"}
     return [unmarked(inner) for inner in value] if isinstance(value, list) else value
@@ -223,7 +223,7 @@ def test_the_config_has_the_last_word(tmp_path: Path) -> None:
     assert not LocalProvider(tmp_path / "m.gguf", "m", Window(1)).takes_images
 
 
-# Whole runs
+# Runs of the whole program
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""--max-tokens on each wire, over the setting in the config."""
+"""--max-tokens on each wire, where it overrides the setting in the config."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LIMIT = 77
 def asked(
     service: Service, home: Path, patch: pytest.MonkeyPatch, *options: str, ceiling: int = 0
 ) -> dict[str, Any]:
-    """The body of the request for one question; `ceiling` is what the config says."""
+    """The body of the request for one question; `ceiling` is in the config unless it is 0."""
     service.set_up(patch, home)
     patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
     patch.setenv("CHAT_LOOP_HOME", str(home))
@@ -43,12 +43,12 @@ def asked(
         assert main(["--model", f"{service.name}:{service.model}", *options, "-p", "Hi"]) == 0
         [request] = server.requests
     found: dict[str, Any] = request.body
-    found.pop("anthropic_version", None)  # it is the SDK's
+    found.pop("anthropic_version", None)  # the SDK adds it
     return found
 
 
 def body(service: Service, limit: int | None) -> dict[str, Any]:
-    """What the request holds, whole."""
+    """The whole body of a request with `limit`; None means that it has no limit."""
     system = "You are a helpful assistant. Answer clearly and to the point."
     if service.wire == "openai":
         said = [{"role": "system", "content": system}, {"role": "user", "content": "Hi"}]

@@ -1,4 +1,4 @@
-"""Responses that real services have sent: tests/golden/wire/ has them with their sources."""
+"""Responses that real services sent; tests/golden/wire/ has them with their sources."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ FAILURES: dict[str, tuple[type[errors.ProviderError], float | None, str]] = {
     "a wrong key for Gemini": (errors.AuthenticationFailed, None, "Set GEMINI_API_KEY"),
     "a model that Ollama does not have": (errors.ModelNotFound, None, ""),
 }
-"""What each becomes: the error, the pause that the service asks for, and the beginning of the hint."""
+"""The results: the error, the pause that the service asks for, and the beginning of the hint."""
 
 WINDOWS: dict[str, int | None] = {
     "a prompt that is too long for Claude": 200_000,

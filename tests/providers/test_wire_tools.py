@@ -492,7 +492,7 @@ def test_a_stream_that_breaks_in_or_after_a_call_yields_none(
 
 
 def pieces(*deltas: object) -> tuple[str, ...]:
-    """Chunks of the wire of OpenAI, each with these entries of `tool_calls`."""
+    """Chunks on OpenAI's wire, each with one of `deltas` as its `tool_calls`."""
     return tuple(
         json.dumps({"choices": [{"index": 0, "delta": {"tool_calls": delta}}]}) for delta in deltas
     )

@@ -1,6 +1,4 @@
-"""Agents in the running program: questions before Python code runs, and resuming with an
-agent.
-"""
+"""Agents in the program: questions before Python code runs, and resuming with an agent."""
 
 from __future__ import annotations
 
@@ -60,7 +58,7 @@ def test_an_agent_answers_by_its_path_by_its_name_and_as_the_default(tmp_path: P
     text = run(home, stdin=b"hi\n/info\n").stdout.decode()
     assert f"Agent:          Sally\nAgent Path:     {file}\n" in text
     assert "Generating session summary" not in text
-    assert run(home, *ECHO, "sessions", "list").returncode == 0  # which needs no agent
+    assert run(home, *ECHO, "sessions", "list").returncode == 0  # listing needs no agent
     file.unlink()
     code, _, error = told(run(home, "-p", "hi"))
     assert (code, error.partition("\n")[0]) == (
@@ -107,7 +105,7 @@ def test_processes_and_addresses_that_a_file_describes_are_asked_about_as_well(
         assert screen.exit_code() == 2
     own = home / "agents"
     own.mkdir(parents=True)
-    (own / "mine.yaml").write_text(text)  # the user's own folder is the user's own word
+    (own / "mine.yaml").write_text(text)  # agents in the user's own folder need no approval
     assert run(home, "--agent", "mine", "-p", "hi").stdout == b"You said: hi\n"
 
 

@@ -1,4 +1,4 @@
-"""`chat-loop sessions fork|merge|compact|export|import`: the files that they make."""
+"""The files that `chat-loop sessions fork|merge|compact|export|import` writes."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_a_fork_knows_the_words_up_to_its_query_and_no_more(home: Path, server: 
 
 
 def branches(home: Path) -> tuple[str, str]:
-    """Two sessions that go on from FIRST and decided for different ports."""
+    """Write two children of FIRST with different decisions on a port, and return their ids."""
     found = []
     for number, port in ((3, "5433"), (4, "6000")):
         session = simple(f"sally_2026110{number}_100000", at(11, number), parent=FIRST.header.id)
@@ -266,9 +266,7 @@ def test_export_of_a_broken_chain_says_so(home: Path) -> None:
 
 
 def test_import_of_several_things_at_once(home: Path, tmp_path: Path) -> None:
-    """Sessions of one chain may come in several files, and what cannot be read does not hold up the
-    others.
-    """
+    """One chain may come in several files, and the rest is imported if some cannot be read."""
     single = [tmp_path / f"{name}.md" for name in ("child", "parent")]
     for reference, path in zip((SECOND.header.id, FIRST.header.id), single, strict=True):
         path.write_text(stdout(home, "export", reference, "-", "--one") + "\n")

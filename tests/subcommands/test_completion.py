@@ -1,4 +1,4 @@
-"""`chat-loop completion`: its scripts in the shells that are installed."""
+"""The scripts of `chat-loop completion`, in the shells that are installed."""
 
 from __future__ import annotations
 
@@ -52,9 +52,7 @@ def fish() -> None:
 
 @pytest.fixture(name="shell")
 def _shell(tmp_path: Path) -> dict[str, str]:
-    """An environment in which the program is found as chat-loop, with two agents and a home of its
-    own.
-    """
+    """An environment with the program as chat-loop on the PATH, and a new home with two agents."""
     program = tmp_path / "bin" / "chat-loop"
     program.parent.mkdir()
     program.write_text(
@@ -82,7 +80,7 @@ def script_of(name: str, shell: dict[str, str]) -> str:
 
 
 def offered(shell: dict[str, str], folder: Path, line: str) -> list[str]:
-    """What the program answers a shell for the end of a line."""
+    """The completions that the program gives a shell for the end of `line`."""
     answer = folder / ".answer"
     result = subprocess.run(
         ["chat-loop"],

@@ -31,8 +31,8 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="only POSIX has modes
 def examined(
     home: Path, *arguments: str, keys: dict[str, str] | None = None, code: int | None = 0
 ) -> Findings:
-    """What `doctor --json` finds: name -> (state, text, hint) in order. The exit code must be
-    `code`, if any.
+    """The findings of `doctor --json` in order, by name: (state, text, hint). The exit code must
+    be `code`, unless that is None.
     """
     result = run(home, *arguments, "doctor", "--json", keys=keys)
     assert result.stderr == b""
@@ -157,7 +157,7 @@ def test_a_newcomer_is_told_the_first_step(tmp_path: Path) -> None:
 
 @posix
 def test_on_a_terminal_lines_are_broken_between_words() -> None:
-    with tempfile.TemporaryDirectory() as home:  # a short path: a long one is left whole
+    with tempfile.TemporaryDirectory() as home:  # a short path, as a long one is not broken
         (Path(home) / "config.yaml").write_text("model: [x\n")
         env = {"CHAT_LOOP_HOME": home, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
         with PtyChat(

@@ -1,4 +1,4 @@
-"""`chat-loop sessions redact` and `purge`: afterwards the words are in no byte that the program keeps."""
+"""After `chat-loop sessions redact` and `purge`, no file of the program contains the words."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def quoted(session: Session) -> Session:
 
 @pytest.fixture(name="home")
 def _home(tmp_path: Path) -> Path:
-    """A home with a chain, its trash, old texts, a history, an index and what a kill left."""
+    """A home with a chain, its trash, old texts, a history, an index and files left by a kill."""
     folder = tmp_path / "sessions"
     change = Change(number=3, at=at(11, 3), text="a.txt", written="0" * 64, replaced=DIGEST)
     parent, child = with_secret(FIRST, change), quoted(SECOND)
@@ -76,13 +76,15 @@ def _home(tmp_path: Path) -> Path:
 
 
 def holding(home: Path) -> list[str]:
-    """The files of the home with the word, in any case."""
+    """The names of the files in the home that contain WORD, in upper or lower case."""
     files = (path for path in home.rglob("*") if path.is_file())
     return sorted(path.name for path in files if WORD.encode() in path.read_bytes().lower())
 
 
 def check_files(home: Path) -> None:
-    """Every session is a transcript without damage, and equal to what it renders to."""
+    """Check that every session is an undamaged transcript as `render` writes it, and that no
+    temporary file is left.
+    """
     for path in home.rglob("*.md"):
         parsed = parse(path.read_bytes())
         assert parsed.damage == ()
@@ -235,11 +237,11 @@ def test_a_session_in_the_trash_can_be_purged(home: Path) -> None:
 
 
 class Killed(BaseException):
-    """The process ends here."""
+    """Raised at the point where the process would be killed."""
 
 
 class KilledFiles(Files):
-    """Ends before a given call that changes the disk."""
+    """Files that raise Killed as soon as `calls` calls have changed the disk."""
 
     def __init__(self, calls: int) -> None:
         self.calls = calls

@@ -1,4 +1,4 @@
-"""`chat-loop providers`: which are usable, what the others need, and never a key."""
+"""`chat-loop providers`: it shows what is usable and what the others need, but never a key."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "sessions.md"
 
 
 def printed(home: Path, *arguments: str, code: int = 0) -> str:
-    """What `chat-loop sessions …` prints; nothing may come on standard error."""
+    """The standard output of `chat-loop sessions …`; its standard error must be empty."""
     result = run(home, "sessions", *arguments)
     assert (result.returncode, result.stderr.decode()) == (code, "")
     return result.stdout.decode()
@@ -53,7 +53,7 @@ def values(home: Path, *arguments: str, code: int = 0) -> Any:
 
 
 def listed(home: Path, *arguments: str, code: int = 0) -> list[dict[str, Any]]:
-    """What `sessions list` has as JSON: its conversations, or its sessions."""
+    """The rows of `sessions list --json`: conversations or, with `--unfold`, sessions."""
     found = values(home, "list", *arguments, code=code)
     assert found["schema"] == 2
     rows: list[dict[str, Any]] = found["sessions" if "--unfold" in arguments else "conversations"]

@@ -122,7 +122,7 @@ def test_trash_and_one_that_is_open(home: Path) -> None:
 
 
 def forgotten(home: Path) -> list[Path]:
-    """An old chain that goes on today, an old chain that does not, a session from the future."""
+    """Write an old chain continued yesterday, an old chain that ended, and a future session."""
     now = datetime.now(UTC).replace(microsecond=0)
     long_ago = now - timedelta(days=90)
     return list(
@@ -212,7 +212,7 @@ def test_clean_originals_leaves_what_only_words_stand_for(tmp_path: Path) -> Non
 
 
 def test_clean_originals_leaves_the_words_that_a_live_session_carries(home: Path) -> None:
-    """A compaction carries its newest words by reference: they are read from the parent's file."""
+    """A compaction keeps the newest words by reference, and reads them from the parent's file."""
     long_ago = datetime(2020, 1, 1, tzinfo=UTC)
     folder = home / "sessions"
     put(folder, later(FIRST, (long_ago - FIRST.header.created).total_seconds()))
@@ -261,7 +261,7 @@ def write_protected(folder: Path) -> Iterator[None]:
 
 
 def bound(home: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    """`run` for somebody for whom the rights of files count: root without its special rights."""
+    """`run` with the permissions of files in force, even for root."""
     prefix = (
         ("setpriv", "--bounding-set", "-dac_override,-dac_read_search") if os.geteuid() == 0 else ()
     )

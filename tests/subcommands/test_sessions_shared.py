@@ -1,5 +1,5 @@
-"""Two people with a library in PostgreSQL: what is elsewhere is listed, found and shown, and what
-needs its file says so.
+"""Two people with a library in PostgreSQL: commands list, find and show sessions from elsewhere,
+and commands that need the file of a session say so.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`chat-loop sync`, and what the rest of the program does with a store."""
+"""`chat-loop sync`, and the rest of the program when there is a store."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_what_is_no_store_is_refused(tmp_path: Path, url: str) -> None:
 def test_a_conversation_goes_on_on_another_machine(tmp_path: Path, s3: S3Server) -> None:
     here, there = Home(tmp_path / "here", s3), Home(tmp_path / "there", s3)
     assert here.run("-p", "Our port is 8443.") == 0
-    here.finish()  # what was said is uploaded behind the exit
+    here.finish()  # the upload continues after the exit
     assert there.run("sync") == 0
     assert there.contents() == here.contents()
     assert there.run("--resume", here.ids()[0], "-p", "And the host?") == 0
@@ -69,7 +69,7 @@ def test_a_session_that_has_not_ended_goes_on_in_both_places(tmp_path: Path, s3:
     )
     assert f"The machine that began {OPEN.header.id} has not ended it.".encode() in done.stderr
     there.finish()
-    assert there.run("sessions", "compact", OPEN.header.id) == 1  # it is not written here
+    assert there.run("sessions", "compact", OPEN.header.id) == 1  # it began elsewhere
     put(here.sessions.directory, later := grown(OPEN, "And the cache?"))
     for home in (here, there, here):
         assert home.run("sync") == 0
@@ -90,7 +90,7 @@ def test_a_session_that_ends_at_home_while_it_goes_on_elsewhere_has_two_children
     assert here.run("sync") == 0
     assert there.run("sync") == 0
     assert there.run("--resume", OPEN.header.id, "-p", "And the host?") == 0
-    assert here.run("sessions", "compact", OPEN.header.id) == 0  # it crashed here
+    assert here.run("sessions", "compact", OPEN.header.id) == 0  # seals it, as after a crash
     assert here.run("--resume", OPEN.header.id, "-p", "And the cache?") == 0
     for home in (here, there):
         home.finish()

@@ -42,7 +42,7 @@ def test_a_pipe_gets_the_whole_walk(tmp_path: Path, temporary: Path) -> None:
     entered = re.findall(r"^You: (.*)$", text, re.MULTILINE)
     assert len(entered) == len(steps)
     assert entered.count("exit") == 2
-    # the program itself has compacted, left, listed and resumed
+    # signs that the program really compacted, exited, listed and resumed
     for sign in ("📦 Compacted ", "✓ Conversation saved successfully!", "1  What can", "✓ Found: "):
         assert sign in text
     assert "not in my script" not in text

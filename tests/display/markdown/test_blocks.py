@@ -28,7 +28,7 @@ GLYPHS = re.compile(r"\x1b\[[0-9;]*m|[\s•◦▪│─☐☑]")
 
 
 def examples() -> Iterator[str]:
-    """The markdown of each example."""
+    """The markdown of each example in the specification."""
     text = SPEC.read_text()
     for example in re.findall(
         r"^`{32} example\n(.*?)^\.\n.*?^`{32}$", text, re.DOTALL | re.MULTILINE
@@ -37,8 +37,8 @@ def examples() -> Iterator[str]:
 
 
 def visible(tokens: list[Token], *, within: bool = False) -> Iterator[str]:
-    """The text of tokens, in the order in which a terminal shows it. Of pictures `within` a picture
-    or a link the address is not shown.
+    """The text of tokens, in the order in which a terminal shows it. Pictures in a link, or
+    `within` a picture, have no address.
     """
     links: list[tuple[str, int]] = []
     shown: list[str] = []

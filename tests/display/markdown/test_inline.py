@@ -1,4 +1,4 @@
-"""Markdown shows letters, cells and code that look like markup as they are."""
+"""Markdown shows letters, cells and code that only look like markup unchanged."""
 
 from __future__ import annotations
 

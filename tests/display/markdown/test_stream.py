@@ -1,4 +1,4 @@
-"""Streamed markdown: the same output however it is cut, and no word lost."""
+"""Streamed markdown: the output is the same however the text is cut, and no word is lost."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def screen(text: str, columns: int = 40, rows: int = 10) -> list[str]:
-    """All that stands on the terminal in the end, with what has scrolled away."""
+    """The lines that the terminal shows in the end, after those that have scrolled away."""
     shown = pyte.HistoryScreen(columns, rows, history=10_000, ratio=1)
     pyte.Stream(shown).feed(text.replace("\n", "\r\n"))
     above = ["".join(line[column].data for column in range(columns)) for line in shown.history.top]
@@ -197,7 +197,7 @@ def test_prose_is_broken_between_words(begin: str, text: str, columns: int) -> N
         assert cell_len(line) < columns or longest > columns // 2 - 1
         first = re.match(r"[^ \u3000-\u9fff]*", after.removeprefix(bars).lstrip(" "))
         assert first
-        if longest <= 8:  # as much stands on a line as fits
+        if longest <= 8:  # each line has as many words as fit
             assert cell_len(line) + 1 + max(2, cell_len(first[0])) > columns - 1
 
 
@@ -537,7 +537,7 @@ def test_colors_lose_nothing_of_the_code(language: str, lines: list[str]) -> Non
 
 
 def test_a_reply_is_read_at_most_thirty_times_a_second() -> None:
-    """Tokens by the thousand, in a paragraph of any length, cost no more than a few readings."""
+    """Thousands of tokens, even in one paragraph, are parsed only a few times."""
     read: list[str] = []
 
     class Counted(MarkdownStream):
@@ -558,7 +558,7 @@ def test_a_reply_is_read_at_most_thirty_times_a_second() -> None:
         reply.finish()
         assert "".join(written) == " ".join(map(str, range(2_000)))
         reply.feed("x ")
-        while len(read) < 3:  # what came meanwhile is read when its time has come
+        while len(read) < 3:  # the next text is parsed after a pause
             reply.feed("y ")
             await asyncio.sleep(0)
         reply.finish()

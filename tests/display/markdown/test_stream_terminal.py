@@ -1,4 +1,4 @@
-"""Markdown in the real program: interrupted, resized, and in time."""
+"""Markdown in the real program, which is interrupted or resized during a reply."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ REST = "de`.\n\n| a | b |\n|---|--:|\n| one | 2 |\n\n```python\nx = 1\n"
 
 
 def lines(text: str, begin: str, end: str) -> list[str]:
-    """The lines of the screen from one that begins so to one that begins so."""
+    """The lines of the screen from one that starts with `begin` to one that starts with `end`."""
     all_lines = text.split("\n")
     first = next(at for at, line in enumerate(all_lines) if line.startswith(begin))
     last = next(at for at, line in enumerate(all_lines) if at > first and line.startswith(end))

@@ -1,4 +1,4 @@
-"""Installation of embedded models from a real HTTP server that cuts, lies and refuses."""
+"""Installation of embedded models from an HTTP server that cuts, falsifies or refuses downloads."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def put(
 
 
 def leftovers(directory: Path) -> set[str]:
-    """The files that hold something, but for locks."""
+    """The names of the files that are not empty, except locks, which are hidden."""
     files = [path for path in directory.iterdir() if not path.name.startswith(".")]
     return {path.name for path in files if path.stat().st_size}
 
 
 class InterruptedAfter(list[Step]):
-    """Ctrl-C at the progress report with this number."""
+    """A list of progress reports that raises KeyboardInterrupt at report number `count`."""
 
     def __init__(self, count: int) -> None:
         super().__init__()
