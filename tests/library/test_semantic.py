@@ -76,7 +76,7 @@ def test_another_terminal_embeds(tmp_path: Path, index: Index, started: Path) ->
 
 
 def test_a_search_on_the_command_line_leaves_one_behind(tmp_path: Path, index: Index) -> None:
-    """A process that outlives the search makes the vectors. A search of texts only starts none."""
+    """A process that outlives the search makes the vectors. With `--text` a search starts none."""
     modules, pipe = tmp_path / "modules", tmp_path / "pipe"
     modules.mkdir()
     (modules / "sitecustomize.py").write_text(NOTING)
