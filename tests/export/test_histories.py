@@ -153,8 +153,8 @@ SCHEMA = """
 
 
 def llm(path: Path, rows: Sequence[tuple[object, ...]]) -> Path:
-    """Make a database of llm. It has `rows` of (id, prompt, response, conversation) as before
-    version 0.32, and one turn as newer versions write it.
+    """Make a database of llm. It has `rows` of (id, prompt, response, conversation), as versions up
+    to 0.31 wrote them, and one turn as newer versions write it.
     """
     with closing(sqlite3.connect(path)) as database:
         database.executescript(SCHEMA)
