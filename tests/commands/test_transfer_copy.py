@@ -19,7 +19,7 @@ CODE = "Try:\n\n```python\nprint('é')  \n\tpass\n```\n\n1. or\n\n   ~~~\n   ls 
 
 @pytest.fixture(autouse=True)
 def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the only folder with programs, so that there is no clipboard except one from there."""
+    """Return the only folder of programs, so that a test has no clipboard except its own."""
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "SSH_CONNECTION", "SSH_TTY", "TMUX"):
         monkeypatch.delenv(name, raising=False)
     folder = tmp_path / "programs"

@@ -367,4 +367,4 @@ def test_a_summariser_of_its_own_is_asked_first_and_the_session_answers_when_it_
     assert request.messages[0].text.endswith(
         "Mind the boats.\n\nThe user asks to keep above all: the dates"
     )
-    assert len(partial.rows(tmp_path / "own")) == 2  # the child has nothing yet, and no file
+    assert len(partial.rows(tmp_path / "own")) == 2  # the child is empty and has no file

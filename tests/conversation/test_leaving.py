@@ -181,7 +181,7 @@ def test_an_embedded_model_summarizes_when_the_session_is_resumed(tmp_path: Path
     again.model.window = replace(again.model.window, tokens=15_000)
     again.model.name = "local"
     asyncio.run(again.resume(talk.conversation.live.header.id))
-    assert again.model.steps == []  # made now, and no acknowledgment is asked for
+    assert again.model.steps == []  # it is made now, without an acknowledgment
     assert seal_of(talk).source == "model"
 
 

@@ -37,7 +37,7 @@ MORE = tuple(f"And number {number}?" for number in range(2, 7))
 
 
 def later(folder: Path, *steps: str | Says | Overloaded, options: Options | None = None) -> Talk:
-    """Return a chat in the program that is started again an hour or more later."""
+    """Return a chat of the program, which is started again an hour or more later."""
     clock = Clock()
     clock.seconds = 3600 * (1 + len(names(folder)))
     return Talk(folder, *steps, clock=clock, options=options)

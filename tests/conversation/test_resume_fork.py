@@ -226,7 +226,7 @@ def test_uncompact_in_a_fork_takes_back_the_compaction_before_it(tmp_path: Path)
             1,
             1,
             1,
-        ]  # nothing was said in the second fork: no file
+        ]  # nothing was said in the second fork, so it has no file
         conversation.close()
 
     asyncio.run(run())

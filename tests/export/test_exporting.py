@@ -43,7 +43,7 @@ KINDS = tuple(dict.fromkeys(kind.entry for kind in marker.KINDS.values()))
 
 
 def golden(form: ExportFormat) -> bytes:
-    """Return the chain's document, for a page without its style, which has its own test."""
+    """Return the chain's document. A page is without its style, which has its own test."""
     document = export_bytes(loaded(*SESSIONS), form)
     if form == "html":
         text = document.decode().replace(STYLE, "…")

@@ -1,5 +1,5 @@
-"""Conversations of Claude, ChatGPT, codex and llm become sessions, only once, and the user is told
-about omitted parts.
+"""Importing conversations of Claude, ChatGPT, codex and llm: each becomes a session only once, and
+the user is told about omitted parts.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def test_several_lines(tmp_path: Path) -> None:
             terminal.wait_for(f"     {number}")
         assert "You: 0\n     1\n     2\n     3\n     4\n     5\n" in terminal.text()
         entered(terminal, "\r")
-        entered(terminal, "C:\\\\\r")  # two backslashes are two
+        entered(terminal, "C:\\\\\r")  # two backslashes stay two
         leave(terminal)
     assert asked(tmp_path) == ["0\n1\n2\n3\n4\n5", "C:\\\\"]
 

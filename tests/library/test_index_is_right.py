@@ -1,5 +1,5 @@
-"""The index is right: it takes no bug for damage, keeps nothing of deleted sessions, and says why
-a search has to wait.
+"""The index is correct: a bug is not taken for damage, deleted text is gone, and a search that has
+to wait says why.
 """
 
 from __future__ import annotations

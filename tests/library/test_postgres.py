@@ -1,5 +1,5 @@
 """A team's library in PostgreSQL: who sees which sessions, two machines of one owner, and a server
-that is down, not ready or off limits.
+that is down, not ready, or denies access.
 """
 
 from __future__ import annotations
@@ -282,7 +282,7 @@ def sentence(url: str, folder: Path) -> str:
         assert len(rows_of(library)) == 1
         trouble = library.trouble
         assert found(library, "monad")
-        assert library.trouble == ""  # it is said once
+        assert library.trouble == ""  # it is only reported once
         return trouble
 
 

@@ -10,7 +10,7 @@ from chat_loop.sessions.files import Files
 
 
 class StoppedFiles(Files):
-    """Files where Ctrl-C arrives just before a file gets its name."""
+    """Files that are interrupted by Ctrl-C just before a file gets its name."""
 
     def rename(self, source: Path, target: Path) -> None:
         assert source.read_bytes() == b"new", "it is written"

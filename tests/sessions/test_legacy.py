@@ -39,7 +39,7 @@ def damage(data: bytes) -> tuple[str, ...]:
 
 
 def said(data: bytes) -> list[tuple[str, str]]:
-    """The texts of all queries and replies."""
+    """Return the texts of all queries and replies."""
     return [words(exchange) for exchange in read(data).exchanges]
 
 
@@ -52,7 +52,7 @@ def local(text: str) -> datetime:
 
 
 def background(data: bytes) -> str:
-    """The background of the summary; a block without headings is all background."""
+    """Return the background of the summary. A block without headings is all background."""
     seal = read(data).seal
     return seal.summary.background if seal is not None and seal.summary is not None else ""
 

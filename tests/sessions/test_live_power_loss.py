@@ -323,8 +323,8 @@ def calls_below(folder: Path) -> Iterator[list[Call]]:
 
 
 def test_files_are_private_from_their_first_moment_and_no_link_is_followed(tmp_path: Path) -> None:
-    """Whatever the umask is, no file gets its mode only after it was created, because others could
-    have opened it in between.
+    """Every file is created with its mode, whatever the umask is. If the mode were set later,
+    others could open the file before that.
     """
     before = os.umask(0)
     try:
@@ -357,7 +357,7 @@ def test_files_are_private_from_their_first_moment_and_no_link_is_followed(tmp_p
 
 
 def test_a_link_in_the_place_of_a_session_is_not_followed(tmp_path: Path) -> None:
-    """The link is followed neither for reading nor for writing."""
+    """Neither a read nor a write follows the link."""
     folder, elsewhere = tmp_path / "sessions", tmp_path / "elsewhere.md"
 
     async def run() -> None:

@@ -1,4 +1,4 @@
-"""Comment markers: they return each value that they accept unchanged."""
+"""Comment markers: each value that they accept is read back unchanged."""
 
 from __future__ import annotations
 

@@ -249,7 +249,7 @@ PLAIN_TALK = Session(
     "sign", ["\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"]
 )
 def test_only_a_line_feed_ends_a_line(sign: str) -> None:
-    """A hand edit may leave such a character unescaped. It starts no line, and so no marker."""
+    """A hand edit may leave such a character unescaped. It does not start a line or a marker."""
     text = f"one{sign}<!-- chat:end n=1 -->"
     parsed = parse(render(PLAIN_TALK).replace(b"HERE", text.encode()))
     assert parsed.session is not None
