@@ -1,4 +1,4 @@
-"""Resuming a sealed, crashed, unsummarized, foreign, open or empty session, and a chain of three."""
+"""Resuming sealed, crashed, unsummarized, foreign, open and empty sessions. A chain of three."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ def example(cls: type[Entry], text: str) -> Entry:
 
 @pytest.mark.parametrize("cls", KINDS, ids=lambda cls: cls.__name__.lower())
 def test_every_kind_of_entry_is_exported_whole(cls: type[Entry]) -> None:
-    """A new kind of record needs no change here, unless one of its strings is written in a marker."""
+    """A new kind of record needs no change here, unless a marker contains one of its strings."""
     entry = example(cls, "some words")
     session = Session(header=FIRST.header, entries=(entry,))
     for form in ("markdown", "json"):
