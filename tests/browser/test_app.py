@@ -1,6 +1,4 @@
-"""The session browser in a real terminal: keys, sizes, the editor, and the terminal
-afterwards.
-"""
+"""The session browser in a real terminal: keys, sizes, and the terminal's state afterwards."""
 
 from __future__ import annotations
 
@@ -24,9 +22,7 @@ OWN_SEQUENCES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>78]|\x1b\[[0-9] q")
 def browsing(
     count: int, *words: str, rows: int = 24, cols: int = 80, **env: str
 ) -> Iterator[PtyChat]:
-    """The browser on its screen, between two lines that say how the terminal is
-    set.
-    """
+    """Run the browser on its screen. The terminal's settings are printed before and after it."""
     command = 'stty -g; "$0" -m tests.support.browser_program "$@"; code=$?; stty -g; exit $code'
     environment = {
         key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "EDITOR")
@@ -38,8 +34,8 @@ def browsing(
 
 
 def left(terminal: PtyChat, code: int = 0) -> str:
-    """Wait for the end; the terminal must be as it was. What was told after the browser's screen
-    was left.
+    """Wait for the end and check that the terminal is as it was. Return the output after the
+    browser's screen was left.
     """
     assert terminal.exit_code() == code
     printed = terminal.raw.decode()

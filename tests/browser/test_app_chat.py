@@ -36,8 +36,8 @@ def _home(tmp_path: Path) -> Path:
 
 @contextmanager
 def chat(home: Path, *first: str, cols: int = 120, editor: str = "editor.sh") -> Iterator[PtyChat]:
-    """The program at its prompt, or what `first` leads to, between two reports of the terminal's
-    modes.
+    """Run the program with the arguments `first`, up to its prompt or the browser. The terminal's
+    modes are printed before and after it.
     """
     env = {
         "CHAT_LOOP_HOME": str(home),
@@ -54,7 +54,7 @@ def chat(home: Path, *first: str, cols: int = 120, editor: str = "editor.sh") ->
 
 
 def leave(terminal: PtyChat) -> None:
-    """Leave the chat; the terminal's modes must be those of the beginning."""
+    """Leave the chat, and check that the terminal's modes are those of the beginning."""
     terminal.line("exit")
     assert terminal.exit_code() == 0
     printed = terminal.raw.decode()
@@ -72,7 +72,7 @@ def open_browser(terminal: PtyChat, words: str = "") -> None:
 
 
 def chatting(terminal: PtyChat, text: str) -> None:
-    """The prompt is there and works, with its editing keys and its status line."""
+    """Check that the prompt works, with its editing keys and its status line."""
     terminal.send(f"{text}xx\x7f\x7f\r")
     terminal.wait_for(
         re.compile(rf"^(.*You said: )?{text}\n\s*Time: \d.*You:", re.DOTALL | re.MULTILINE)
@@ -87,7 +87,7 @@ def newest(home: Path) -> str:
 def test_filter_preview_and_enter_resumes(home: Path) -> None:
     with chat(home) as terminal:
         open_browser(terminal)
-        terminal.wait_for("Port 5544.")  # the preview of the first
+        terminal.wait_for("Port 5544.")  # the preview of the first session
         terminal.send("/")
         terminal.send("rate")
         terminal.wait_for("1 of 3 match “rate")
@@ -154,7 +154,7 @@ def test_e_opens_the_editor_on_the_file_with_the_terminal_as_it_was(home: Path) 
     with chat(home) as terminal:
         open_browser(terminal, "monad")
         terminal.send("e")
-        terminal.wait_for("No sessions match")  # it is about functors now
+        terminal.wait_for("No sessions match")  # the editor changed its text to functors
         terminal.send("\x1b")
         terminal.wait_for("What is a functor?")
         terminal.send("q")
@@ -207,8 +207,8 @@ def test_the_open_session_has_no_number_and_is_not_selected(home: Path) -> None:
 
 
 def test_nothing_is_drawn_over_the_browser_or_a_question(home: Path) -> None:
-    """A command that runs shows for how long, once a second; not where the screen is somebody
-    else's.
+    """A running command shows its time once a second, but not while the browser or a question has
+    the screen.
     """
     (home / "config.yaml").write_text("agent: {name: Another}\n")
     with chat(home) as terminal:
@@ -237,9 +237,7 @@ def test_browse_from_the_shell(home: Path) -> None:
 
 
 def test_a_hundred_sessions_open_at_once(home: Path) -> None:
-    """More than are read into the index while the user waits: the browser shows them all the
-    same.
-    """
+    """The browser shows all sessions, even more than are indexed while the user waits."""
     data = (home / "sessions" / f"{OLD.header.id}.md").read_bytes()
     for number in range(150):
         (home / "sessions" / f"more_{number:03}.md").write_bytes(data)

@@ -47,14 +47,14 @@ def listed(shelf: MadeShelf, words: str = "") -> SessionList:
 
 
 def lines(sessions: SessionList, width: int) -> list[str]:
-    """The list as it is drawn."""
+    """Return the lines of the list as they are drawn."""
     content = sessions.create_content(width, 10)
     drawn = [content.get_line(number) for number in range(content.line_count)]
     return ["".join(piece[1] for piece in line) for line in drawn]
 
 
 def ids(sessions: SessionList) -> list[str]:
-    """The sessions that match, from the first on."""
+    """Return the ids of the sessions that match, beginning with the first."""
     found: list[str] = []
     sessions.select(0)
     while sessions.row is not None and (not found or found[-1] != sessions.row.id):

@@ -21,7 +21,7 @@ from tests.support.terminal_chat import chat, leave
 
 @pytest.fixture
 def screen(tmp_path: Path) -> Screen:
-    """A chat with two exchanges that has pins and tags, beside saved sessions and templates."""
+    """Return a chat with two exchanges, pins and tags. There are saved sessions and templates."""
     put(tmp_path, *ALL)
     (tmp_path / "prompts").mkdir()
     (tmp_path / "prompts" / "review.md").write_text(
@@ -39,7 +39,7 @@ def choices(screen: Screen, before: str) -> list[Completion]:
 
 
 def offered(screen: Screen, before: str) -> list[str]:
-    """The lines as they become."""
+    """Return the completed lines that are offered for the text before the cursor."""
     found = choices(screen, before)
     return [before[: len(before) + choice.start_position] + choice.text for choice in found]
 
@@ -148,7 +148,7 @@ FREE = {
     "pin",
     "search",
 }
-"""Commands that take words of the user's own: of those only files and options are offered."""
+"""Commands that take free text, for which only files and options are offered."""
 EXPECTED = {
     "tree": (OLD.header.id[:-1], OLD.header.id),
     "merge": (OLD.header.id[:-1], OLD.header.id),
@@ -170,8 +170,8 @@ EXPECTED = {
     "memory": ("", "ask"),
     "summary": ("", "good"),
 }
-"""By the command that takes something: what is typed of it, and what is offered first; empty:
-nothing.
+"""By command with an argument: the part of it that is typed, and the first completion offered,
+which is empty if there is none.
 """
 
 

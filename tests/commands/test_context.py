@@ -22,7 +22,7 @@ QUERIES = [f"Question {number}, about boats." for number in range(1, 9)]
 
 
 def shown(screen: Screen, line: str) -> str:
-    """What the screen showed after a line was typed, up to the next line."""
+    """Return the output after a line was typed, up to the next line."""
     after = screen.text.partition(f"You: {line}\n")[2]
     return after.partition("\nYou: ")[0].partition("\nGoodbye!")[0]
 

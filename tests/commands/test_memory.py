@@ -22,7 +22,7 @@ BLOCK = f"Be kind.\n\n{INTRO}\n- "
 
 
 def place(folder: Path, max_tokens: int = 1500) -> MemoryLocation:
-    """A project in `folder`/project, in a home with the user's own data."""
+    """Make a trusted project in `folder`/project, in a home that also has the user's own data."""
     (folder / "project").mkdir(exist_ok=True)
     return MemoryLocation(
         directory=folder / "project",
@@ -34,7 +34,7 @@ def place(folder: Path, max_tokens: int = 1500) -> MemoryLocation:
 
 
 def written(folder: Path, text: str) -> Path:
-    """The project's memory."""
+    """Write the project's memory and return its file."""
     path = place(folder).directory / "MEMORY.md"
     path.write_text(text, "utf-8")
     return path
@@ -45,9 +45,7 @@ def noted(folder: Path) -> str:
 
 
 def test_a_whole_screen(tmp_path: Path) -> None:
-    """Note, show, forget: in the project's file, of which a few facts are there
-    already.
-    """
+    """Facts are noted in the files of the user and of the project, shown, and forgotten."""
     (tmp_path / "project" / ".git").mkdir(parents=True)
     lines = [
         "/memory",
@@ -71,8 +69,8 @@ def test_a_whole_screen(tmp_path: Path) -> None:
 
 
 def test_where_the_memory_stands_in_a_request(tmp_path: Path) -> None:
-    """After the system prompt and before everything else, the same bytes until a command or a new
-    session.
+    """It comes right after the system prompt, and only a command or a new session changes its
+    bytes.
     """
     written(
         tmp_path, "# Ours\n\nProse is not sent.\n\n- Oak, not pine.\n\n- Port 5544\n  on pluto\n"
@@ -116,7 +114,7 @@ def test_an_edit_by_hand_counts_from_the_next_session_of_the_chain_on(tmp_path: 
         "one\n- two",
     ]
     assert screen.text.count("⚠️  The memory has changed. Memory: 2 facts from ./MEMORY.md.\n") == 1
-    assert systems[1].startswith("Task: session summary")  # who summarizes needs no memory
+    assert systems[1].startswith("Task: session summary")  # a summary needs no memory
     assert "- one" not in systems[1]
 
 
@@ -236,7 +234,7 @@ def test_switched_off_the_commands_say_so(tmp_path: Path) -> None:
     assert screen.talk.model.requests[0].system == "Be kind."
 
 
-# What the memory is counted in.
+# Counting the memory.
 
 
 def test_the_context_shows_the_memory_as_a_part(tmp_path: Path) -> None:

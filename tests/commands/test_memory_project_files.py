@@ -1,4 +1,4 @@
-"""The files with which a project speaks to models: asked about once, used as long as they stay."""
+"""A project's files for models: the user is asked once, and they are used until they change."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BLOCK = "Instructions of the project, from ./AGENTS.md:\n\n# Rules\n\nUse tabs. 
 
 
 def place(folder: Path, window: int = 100_000) -> MemoryLocation:
-    """A project in `folder`/project that nobody has been asked about."""
+    """Make a project in `folder`/project that the user has not been asked about."""
     (folder / "project" / ".git").mkdir(parents=True, exist_ok=True)
     return MemoryLocation(
         directory=folder / "project",
@@ -35,7 +35,7 @@ def place(folder: Path, window: int = 100_000) -> MemoryLocation:
 
 
 def project(folder: Path, **files: str) -> Path:
-    """The project's folder with these files, named without `.md`."""
+    """Write `files`, named without `.md`, into the project's folder, and return the folder."""
     path = place(folder).directory
     for name, text in files.items():
         (path / f"{name}.md").write_bytes(text.encode())
@@ -66,7 +66,7 @@ def test_nothing_of_a_project_is_used_before_it_is_allowed(tmp_path: Path) -> No
     names = ("./MEMORY.md", "./AGENTS.md", "./CLAUDE.md")
     sentences = [f"{name} {later}" for name in names]
     line = f"Memory: none. {' '.join(sentences)}"
-    assert screen.text.replace("\n", " ").count(line) == 2  # of /memory and /context
+    assert screen.text.replace("\n", " ").count(line) == 2  # by /memory and /context
     assert screen.text.count(f"✗ {sentences[0]}\n") == 2
     assert (tmp_path / "project" / "MEMORY.md").read_text() == "- Oak.\n"
 
@@ -114,7 +114,7 @@ def test_what_is_allowed_is_used_in_every_chat_until_it_changes(tmp_path: Path) 
     third = screen_of(tmp_path, ["Hi"], number=2)
     assert system(third) == f"{INTRO}\n- Oak."
     fourth = screen_of(tmp_path, ["/memory ask", "Hi"], "n", number=3)
-    assert "./MEMORY.md (" not in fourth.text  # only what is new is asked about
+    assert "./MEMORY.md (" not in fourth.text  # the user is only asked about new files
     assert system(fourth) == f"{INTRO}\n- Oak."
     (path / "AGENTS.md").write_bytes(AGENTS.encode())
     assert system(screen_of(tmp_path, ["Hi"], number=4)) == system(first)

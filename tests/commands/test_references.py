@@ -1,4 +1,4 @@
-"""The look-up of a session by a number of a list, or by the beginning of its id."""
+"""Finding a session by its number in a list, or by the beginning of its id."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which lines are commands, and which are text."""
+"""The difference between lines that are commands and lines that are text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TEXT = None
 
 
 def meaning(line: str) -> tuple[str, str] | str | None:
-    """(command, argument), the name of an unknown command, or None for text."""
+    """Return (command, argument), the name of an unknown command, or None for text."""
     match registry.parse(line):
         case Call(command, argument):
             return command.name, argument

@@ -1,6 +1,4 @@
-"""Files that tools changed come back with /undo, /rewind, /retry and /edit, if nobody else changed
-them.
-"""
+"""/undo, /rewind, /retry and /edit restore files that tools changed and nobody else did."""
 
 from __future__ import annotations
 
@@ -35,7 +33,7 @@ def edit(path: str, old: str, new: str) -> Tool:
 
 
 def ask(chat: PtyChat, server: Loopback, *calls: Tool) -> None:
-    """A query whose reply makes the calls, one after the other; each is allowed."""
+    """Send a query whose reply makes `calls`, one after the other, and allow each."""
     server.enqueue(*map(calling, calls), Reply(chunks=("Done.",)))
     chat.mark()
     chat.line("go")
@@ -48,7 +46,7 @@ def ask(chat: PtyChat, server: Loopback, *calls: Tool) -> None:
 
 
 def undo(chat: PtyChat, answer: str, command: str = "/undo") -> str:
-    """What a command says before its question, which gets the answer."""
+    """Type a command and give `answer` to its question. Return the output up to the question."""
     chat.mark()
     chat.line(command)
     chat.wait_for(QUESTION, PATIENCE, output=True)
@@ -190,7 +188,7 @@ def test_a_copy_that_is_not_what_was_replaced_is_not_used(
         damage(copy)
         chat.mark()
         chat.line("/undo")
-        if copy.exists() and copy.read_bytes() == b"old\n":  # root reads anything
+        if copy.exists() and copy.read_bytes() == b"old\n":  # root can read anything
             chat.wait_for("Restore 1 file?", PATIENCE, output=True)
             return
         chat.wait_for("a.txt (stays: there is no copy of its old text)", PATIENCE, output=True)

@@ -1,4 +1,4 @@
-"""/edit with a line editor: the last query in the line, replaced only when it is sent."""
+"""/edit with a line editor: it puts the last query into the line, and only sending replaces it."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_on_a_terminal_ctrl_c_gives_up_at_once_and_the_next_entry_is_a_new_one(
         answered(terminal, "and now?")
         terminal.send("never mind")
         terminal.wait_for("never mind")
-        terminal.ctrl("c")  # an ordinary line is cleared by it, and goes on
+        terminal.ctrl("c")  # clears an ordinary line, and the chat goes on
         assert "You said: the last" in answered(terminal, "the last")
         leave(terminal)
     assert [one.query.text for one in saved(tmp_path).exchanges] == [

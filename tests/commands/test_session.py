@@ -577,7 +577,7 @@ Goodbye!
 
 
 def notes(folder: Path, count: int) -> None:
-    """Sessions n1, n2, …, the last the newest."""
+    """Write the sessions n1, n2, …, the newest last."""
     folder.mkdir(exist_ok=True)
     for number in range(1, count + 1):
         asked = Query(number=1, at=START + timedelta(minutes=number), text=f"Note {number}")
@@ -589,7 +589,7 @@ def notes(folder: Path, count: int) -> None:
 
 
 def numbers(text: str, command: str) -> list[str]:
-    """The numbers of the lines that a command listed."""
+    """Return the numbers of the lines that a command listed."""
     after = text.partition(f"You: {command}\n")[2].partition("You: ")[0]
     return [line.split()[0] for line in after.split("\n") if line[:3].strip().isdigit()]
 

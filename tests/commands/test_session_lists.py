@@ -1,4 +1,4 @@
-"""`sessions` and `resume` on the screen: the list, and look-up by number or id."""
+"""`sessions` and `resume` on the screen: the list, and finding a session by number or id."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def _size(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def shelf(folder: Path) -> None:
-    """Four sessions, an hour apart; their files changed in the other order, as in a backup that was
-    restored.
+    """Make four sessions, an hour apart. Their files changed in the opposite order, as in a backup
+    that was restored.
     """
     lines = ["word " * 60, "漢字", "[red]Wie sortiert[/] man \x1b]0;x\x07 das?", "How do I sort?"]
     for number, line in enumerate(lines):

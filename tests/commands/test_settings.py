@@ -1,4 +1,4 @@
-"""/config: changed settings, one key, a section, and no secret."""
+"""/config shows changed settings, one key or a section, but no secret."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Settings that a conversation keeps, the price of a summary before it is made, and what the user
-says of one.
+"""Settings that a conversation keeps, the price of a summary before it is made, and the user's
+opinion of one.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def talk(
 
 
 def shown(screen: Screen, line: str) -> str:
-    """What the screen showed after a line was typed last, up to the next line."""
+    """Return the output after the last time a line was typed, up to the next line."""
     after = screen.text.rpartition(f"You: {line}\n")[2]
     return after.partition("\nYou: ")[0].partition("\nGoodbye!")[0]
 

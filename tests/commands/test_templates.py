@@ -1,4 +1,4 @@
-"""Templates: the filled text is sent and saved."""
+"""Templates: the filled-in text is sent and saved."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Another model in mid-conversation: `/model`, the record in the transcript, the new window, and
-what it costs.
+"""Changing the model during a conversation: `/model`, the record in the transcript, the new window,
+and the cost.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def test_the_command_that_summarizes_leaves_out_an_agent_with_a_model_of_its_own
     own, other = app.agent(), replace(app.agent(), provider=Model(), own_tools=False)
     assert own.own_tools
     assert app.resume_command(own) == ["chat-loop", "--agent", own.path]
-    # the program refuses both of them together
+    # the program refuses both options together
     assert app.resume_command(other, "local:a") == ["chat-loop", "--model", "local:a"]
 
 

@@ -19,7 +19,7 @@ from tests.support.scripted_chat import SUMMARY, Step, names
 
 @pytest.fixture(autouse=True)
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The working directory of a user, and a screen of a known width."""
+    """Set the user's working directory and a known screen width."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     monkeypatch.setenv("COLUMNS", "120")
@@ -33,7 +33,7 @@ def screen(tmp_path: Path, *lines: Line, steps: tuple[Step, ...] = (), hours: in
 
 
 def shown(found: Screen, line: str) -> list[str]:
-    """What stands on the screen between a line of the user's and the next."""
+    """Return the lines on the screen between a line of the user and the next."""
     after = found.text.partition(f"You: {line}\n")[2]
     return after.partition("You: ")[0].removesuffix("Goodbye!\n").rstrip("\n").split("\n")
 
@@ -138,8 +138,8 @@ def test_what_cannot_be_done_is_said_and_changes_nothing(
 
 
 def test_a_chain_with_a_fork_and_a_merge_is_the_same_tree_elsewhere(tmp_path: Path) -> None:
-    """Talked, compacted, forked, merged; exported; imported into an empty folder and into one that
-    has an id.
+    """The chain is exported, then imported into an empty folder and into one that already has one
+    of its ids.
     """
     source = tmp_path / "sessions"
     Screen(

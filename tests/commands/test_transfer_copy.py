@@ -1,4 +1,4 @@
-"""/copy: the text in the clipboard, byte for byte, and the way it takes."""
+"""/copy: the text in the clipboard, byte for byte, and the program or terminal that takes it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CODE = "Try:\n\n```python\nprint('é')  \n\tpass\n```\n\n1. or\n\n   ~~~\n   ls 
 
 @pytest.fixture(autouse=True)
 def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """No clipboard but one that this folder's programs have."""
+    """Return the only folder of programs, so that a test has no clipboard except its own."""
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "SSH_CONNECTION", "SSH_TTY", "TMUX"):
         monkeypatch.delenv(name, raising=False)
     folder = tmp_path / "programs"
@@ -30,7 +30,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def program(folder: Path, name: str, code: int = 0) -> Path:
-    """A clipboard program that writes what it is given into a file; return that file."""
+    """Make a clipboard program that writes its input into a file, and return that file."""
     path = folder / name
     path.write_text(f'#!/bin/sh\n/bin/cat > "$0.got"\nexit {code}\n')
     path.chmod(0o755)
@@ -44,7 +44,7 @@ def on_terminal(
 
 
 def copied(screen: Screen) -> list[str]:
-    """What was sent to the terminal's clipboard."""
+    """Return the texts that were sent to the terminal's clipboard."""
     parts = screen.text.split("\x1b]52;c;")[1:]
     return [b64decode(part.partition("\x07")[0], validate=True).decode() for part in parts]
 

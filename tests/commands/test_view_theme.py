@@ -1,4 +1,4 @@
-"""/theme: the samples, the next reply, and where nothing is drawn."""
+"""/theme: the samples, the next reply, and replies that are not rendered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the summary block says of files and tools, from the records of their calls."""
+"""The lines of the summary block about files and tools, made from the records of the calls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.scripted_chat import START, words
 
 
 def exchange(*uses: tuple[str, str, bool]) -> Exchange:
-    """One exchange with these uses: (tool, arguments, whether it failed)."""
+    """Return an exchange with `uses`. Each is a tool, its arguments, and True if it failed."""
     made = tuple(
         Use(
             Call(number=1, at=START, id=f"c{number}", name=name, arguments=arguments),

@@ -1,4 +1,4 @@
-"""Tool activity in the summary block, through a real compaction."""
+"""Tool activity in the summary block after a real compaction."""
 
 from __future__ import annotations
 

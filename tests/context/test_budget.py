@@ -1,5 +1,5 @@
-"""When the context must shrink, what is compacted, what stays, and why: the cases of the seeds, and
-the laws.
+"""Planning a compaction: when the context must shrink, which exchanges are compacted or kept, and
+the reason. Fixed cases and laws.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ COUNT = words
 
 
 def exchange(number: int, size: int = 10, *, answered: bool = True, depth: int = 1) -> Exchange:
-    """An exchange of about `size` tokens: a query and, when answered, a reply of half of them
-    each.
+    """Return an exchange. The query and, if it is answered, the reply have about half of `size`
+    tokens each.
     """
     text = " ".join(["word"] * max(1, size // 2 - 4))
     reply = Reply(number=number, at=START, text=text) if answered else None
@@ -39,14 +39,14 @@ def exchange(number: int, size: int = 10, *, answered: bool = True, depth: int =
 
 
 def talk(messages: int, size: int = 10) -> tuple[Exchange, ...]:
-    """So many messages; the last query of an odd number has no reply yet."""
+    """Return exchanges of `messages` messages. If that is odd, the last query has no reply yet."""
     whole = tuple(exchange(number, size) for number in range(1, messages // 2 + 1))
     return (*whole, exchange(messages // 2 + 1, size, answered=False)) if messages % 2 else whole
 
 
 @dataclass(frozen=True)
 class Case:
-    """What the seeds say about one situation. `compacts` and `keeps` are messages."""
+    """A situation and its expected plan. `compacts` is a number of messages."""
 
     messages: int
     used: int
@@ -209,7 +209,7 @@ def test_without_compaction_the_limits_cut_off_the_oldest() -> None:
 
 
 def test_large_arguments_of_tools_leave_with_their_exchanges() -> None:
-    """They are sent, so what is left when their exchanges are compacted is small again."""
+    """Arguments are sent and count, so compacting their exchanges makes the context small again."""
     at, text = START, " ".join(["line"] * 2_000)
     whole = tuple(
         replace(

@@ -1,5 +1,5 @@
-"""Exact values: what is found in a text, whole and in order, and when two spellings are the same
-value.
+"""Exact values: finding them in a text, whole and in order, and comparing different spellings of
+one value.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tests.support.strategies import texts
 
 
 def values(text: str) -> tuple[str, ...]:
-    """The exact values of a text as they are written."""
+    """Return the exact values of a text as they are written."""
     return tuple(value.text for value in find(text))
 
 
@@ -122,5 +122,5 @@ def test_values_stand_in_the_text_one_behind_the_other(text: str) -> None:
     "piece", ["x", "(", "1", "a.", '"', "`", "1 ", "Ab ", "/", "a@", "-", "12:", "0-", "_a", "\n"]
 )
 def test_a_hostile_text_is_read_in_one_pass(piece: str) -> None:
-    """With a pattern that backtracks over the whole text this would not end."""
+    """A pattern that backtracks over the whole text would not finish."""
     assert isinstance(values(piece * 60_000), tuple)

@@ -1,5 +1,5 @@
-"""The ledger: what is harvested, scored, replaced and fitted, and that code keeps its word
-whatever the texts are.
+"""The ledger: how lines are harvested, scored, replaced and fitted, and laws that hold for any
+texts.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def test_a_line_is_read_as_it_was_written(
 
 
 def kept(speaker: str, text: str) -> list[str]:
-    """What is harvested of one text."""
+    """Return the lines that are harvested from one text. `speaker` is `u` for the user."""
     pair = (text, "Fine.") if speaker == "u" else ("Go on.", text)
     return [entry.line.text for entry in collect(exchanges(pair))]
 
@@ -113,7 +113,7 @@ def test_what_is_harvested(speaker: str, text: str, found: list[str]) -> None:
 
 
 def test_all_that_people_tell_is_kept() -> None:
-    """Sentences in eight languages and more, each alone."""
+    """The sentences are in eight languages and more, and each is said alone."""
     said = [one.split("|") for one in FACTS.strip().split("\n")]
     missed = [
         text
@@ -193,7 +193,7 @@ def fact(text: str, ref: str, speaker: Speaker) -> Line:
 
 
 def cost(summary: Summary) -> int:
-    """The tokens of a block's lines; the mark of a session and speaker stands once."""
+    """Return the tokens of a block's lines. Each mark of a session and speaker counts once."""
     marks = {(item.section, item.whole.removeprefix(item.text)) for item in items(summary)}
     return sum(words(f"- {item.text}\n") for item in items(summary)) + sum(
         words(mark) for _, mark in marks
@@ -316,8 +316,8 @@ The log retention is 35 days.|Correction: log retention is 60 days.
 The log retention is 35 days.|Update: log retention is 60 days.
 The staging timeout is 30 seconds.|Correction: the staging timeout is 45 s.
 """
-"""What was said first, and in a later session a sentence that names what it replaces, or is labeled
-as a correction.
+"""A first sentence, and one of a later session that names the value it replaces or is labeled as a
+correction.
 """
 NEWER = """\
 The staging timeout is 30 seconds.|The staging timeout is now 45 seconds.
@@ -351,7 +351,7 @@ Wir treffen uns am Samstag um 11 Uhr bei Kerstin.|Das Treffen bei Kerstin ist do
 The PIN for the garage is 4471.|They changed the garage PIN to 9902.
 Die Lieferung kommt zwischen 8 und 12 Uhr am 14. März.|Die Lieferung wurde auf den 16. März verschoben.
 """
-"""What was said first, and later another value of the same, without naming the old one."""
+"""A first sentence, and a later one with another value that does not name the old one."""
 
 KEPT = """\
 The staging timeout is 30 seconds.|The production timeout is now 45 seconds.
@@ -406,7 +406,7 @@ The flour is 500 g.|Mix 500 g of sugar and 300 g of butter.
 The staging gateway has 30 s.|Correction: the production gateway of the second site has 45 s.
 Todo: pay the plumber 340 euros.|The plumber now wants 360 euros instead of 340.
 """
-"""What may be a correction or not: in doubt both stay, the newer one later."""
+"""A first sentence, and one that may or may not correct it. If in doubt, both stay, newer last."""
 
 
 def pairs(table: str) -> list[list[str]]:
@@ -414,7 +414,7 @@ def pairs(table: str) -> list[list[str]]:
 
 
 def chain(*queries: str) -> list[str]:
-    """The ledger's lines after one session for each query."""
+    """Return the ledger's lines after a chain with one session for each query."""
     parent: Summary | None = None
     for depth, query in enumerate(queries, 1):
         parent = made(parent, exchanges((query, "Fine."), depth=depth)).summary
@@ -529,7 +529,7 @@ def test_two_hundred_corrections_find_their_lines_among_two_thousand() -> None:
 
 
 def test_ten_compactions_keep_what_was_said() -> None:
-    """A chain whose every session brings facts among chatter: nothing old is worn away."""
+    """Each session of the chain adds facts among chatter, and no old fact is lost."""
     facts_ = [row.split("|") for row in FACTS.strip().split("\n")]
     talk, replies = CHATTER.strip().split("\n"), REPLIES.strip().split("\n")
     parent: Summary | None = None
@@ -572,8 +572,8 @@ def test_whatever_is_said_the_ledger_keeps_its_word(
     pins: tuple[str, ...],
     room: int,
 ) -> None:
-    """It fits, it is the same each time, its pins are untouched, and no line is invented: each is
-    the parent's, byte for byte, or stands in the span.
+    """The ledger fits, is the same each time, and keeps the pins. No line is invented. Each is the
+    parent's, byte for byte, or occurs in the span.
     """
     parent = Summary(decisions=decisions, key_facts=key_facts)
     spoken, later = exchanges(*fresh, depth=2), exchanges(*tail, depth=3)
@@ -610,8 +610,8 @@ def test_a_hostile_span_is_read_in_bounded_time(piece: str) -> None:
 
 
 def test_the_work_grows_with_what_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Comparisons are counted, not seconds: twice as many sentences, at most some more than twice
-    as many.
+    """Comparisons are counted instead of seconds. Twice as many sentences take at most 2.5 times as
+    many.
     """
     counts: list[int] = []
     covered = module.WordIndex.covered

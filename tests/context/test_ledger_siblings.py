@@ -1,5 +1,5 @@
-"""Facts that differ in one name or number only: all of them stay in what the model is sent, however
-often it is compacted, on every wire, whatever the model's summaries leave out.
+"""Facts that differ only in one name or number. All of them stay in the requests, on every wire,
+after any number of compactions, whatever the model's summaries leave out.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ COMPACTIONS = 5
 
 
 def rambling(request: Received) -> Reply:
-    """A model that says nothing exact, at length, and whose summaries hold no decision."""
+    """Answer at length without exact values. A summary contains no decision."""
     if request.system.startswith("Task: session summary"):
         return talk(request)
     return Reply(
@@ -88,8 +88,8 @@ def test_what_has_no_room_is_listed(family: str) -> None:
 
 
 def missing(facts: list[str], room: int, compactions: int) -> tuple[list[str], list[str]]:
-    """The facts that stand in no line of a chain's last block, and those that its last compaction
-    lists.
+    """Return the facts that are in no line of a chain's last block, and the facts that its last
+    compaction lists as archived.
     """
     parent: Summary | None = None
     kept: LedgerBlock | None = None

@@ -1,4 +1,4 @@
-"""What the model is sent and how full its window is."""
+"""The messages that are sent to the model, and how full its window is."""
 
 from __future__ import annotations
 

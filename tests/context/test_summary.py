@@ -1,5 +1,5 @@
-"""Making a summary, without a model: the request, the parts of a long span, and what counts as a
-summary.
+"""Making a summary, without a model: the request, the parts of a long span, and the check of the
+result.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def test_parts_fit_and_are_cut_between_exchanges(
 def test_parts_hold_as_many_exchanges_as_fit() -> None:
     exchanges = [exchange(number, "one two three", "four five") for number in range(1, 8)]
     texts = [transcribe(one) for one in exchanges]
-    # 9 words each, and 2 for what stands between
+    # 9 words each, and 2 for the separator
     assert [len(part) for part in parts(texts, 27, words)] == [2, 2, 2, 1]
     assert [len(parts(texts, room, words)) for room in (32, 33)] == [4, 3]
     assert parts([], 100, words) == []

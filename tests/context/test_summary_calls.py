@@ -1,5 +1,5 @@
-"""Summarizing as an act: calls that fit the window, one retry by another route, the checks; and
-pins along a chain.
+"""The calls that make a summary: they fit the window and are retried once by another route; the
+checks; and pins along a chain.
 """
 
 from __future__ import annotations
@@ -52,9 +52,7 @@ def talk(*pairs: tuple[str, str]) -> tuple[Exchange, ...]:
 
 
 class Made:
-    """One summary: its outcome, the events and the models that were asked, the session's own
-    last.
-    """
+    """One summary: its outcome, its events, and the models that were asked, `model` last."""
 
     def __init__(
         self,
@@ -322,7 +320,7 @@ def test_secrets_do_not_leave_for_a_summary() -> None:
     made = Made(talk((f"My key is {secret}, keep it.", "Hello.")), SUMMARY)
     assert secret not in made.model.requests[0].messages[0].text
     assert "[REDACTED:" in made.model.requests[0].messages[0].text
-    edited = Summary(decisions=(f"The key is {secret}",))  # by hand, in the parent's file
+    edited = Summary(decisions=(f"The key is {secret}",))  # added by hand to the parent's file
     made = Made(talk(("Hi", "Hello.")), SUMMARY, parent=edited)
     assert "The key is [REDACTED:" in made.model.requests[0].messages[0].text
 
@@ -353,8 +351,8 @@ HOSTILE = (
 
 
 def generations(pins: tuple[str, ...], count: int) -> list[Summary]:
-    """The summary blocks of a chain, each session written to bytes and read again before it is
-    restored.
+    """Return the summary blocks of a chain. Each session is written to bytes and read again before
+    it is restored.
     """
     blocks: list[Summary] = []
     parent: Summary | None = None

@@ -1,4 +1,4 @@
-"""What a narrative claims to the letter must occur in its source."""
+"""The exact claims of a narrative must occur in its source."""
 
 from __future__ import annotations
 

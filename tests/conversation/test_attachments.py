@@ -1,5 +1,5 @@
-"""Attached files in a conversation: how they are sent, kept, counted, carried on, and what becomes
-of a lost image.
+"""Attached files in a conversation: how they are sent, stored, counted and carried on, and how a
+lost image is handled.
 """
 
 from __future__ import annotations
@@ -274,7 +274,7 @@ def test_an_image_that_cannot_be_stored_stays_in_memory(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("width", "height", "tokens"),
     [
-        (200, 200, 255),  # one square for the one service, 54 tokens for the other
+        (200, 200, 255),  # one service counts one tile, the other 54 tokens
         (1_000, 1_000, 1_334),
         (1_092, 1_092, 1_534),
         (8_000, 8_000, 1_534),

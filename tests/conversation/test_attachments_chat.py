@@ -1,4 +1,4 @@
-"""@files typed in a chat: echo, completion, questions, and lines that come back to be edited."""
+"""Typing @files in a chat: echo, completion, questions, and lines that are returned for editing."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Compaction that happens by itself: when, what is sent then, what stands on disk, and that nobody
-waits for it.
+"""Automatic compaction: when it happens, the requests after it, the files on disk, and that the
+user never waits for it.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from tests.support.providers import entry
 from tests.support.scripted_chat import SUMMARY, Says, Step, Talk, names, words
 
 ANSWER: Step = Says(("because",), usage=None)
-"""A reply whose server tells no usage: everything is counted here."""
+"""A reply whose server reports no usage, so the program counts everything itself."""
 SUMMED: Step = Says((SUMMARY,), usage=Usage(input=900, output=40))
 
 
 WORDS = " ".join(["word"] * 400)
-"""A query that is worth summarizing: with shorter ones a compaction by their number gains no
-tokens.
+"""A query that is worth summarizing. With shorter ones, a compaction that is due by the number of
+messages saves no tokens.
 """
 LONG = "word " * 400
-"""In a window of 8,000 the summary begins after 12 such queries, and the 16th triggers."""
+"""In a window of 8,000 tokens, 12 such queries start the summary and the 16th the compaction."""
 
 
 def limited(**limits: object) -> Options:
@@ -46,7 +46,7 @@ def limited(**limits: object) -> Options:
 
 
 def chain(talk: Talk) -> list[Session]:
-    """The sessions of the live one's chain, oldest first."""
+    """Return the sessions of the open session's chain, oldest first."""
     found: list[Session] = []
     path = talk.path
     while True:
@@ -58,19 +58,19 @@ def chain(talk: Talk) -> list[Session]:
 
 
 def everything(talk: Talk) -> list[str]:
-    """All the queries on disk, along the chain."""
+    """Return all queries on disk, along the chain."""
     return [exchange.query.text for session in chain(talk) for exchange in session.exchanges]
 
 
 async def say(talk: Talk, first: int, last: int, text: str = "word") -> None:
-    """Ask the queries first…last, letting the background come to rest between them."""
+    """Ask the queries `first` to `last`, and let the background work finish after each."""
     for number in range(first, last + 1):
         await talk.conversation.ask(f"{text} {number}")
         await talk.conversation.compaction.wait()
 
 
 def test_message_38_of_50_triggers_at_a_threshold_of_075(tmp_path: Path) -> None:
-    """As seed 4 tells it: nothing until message 38, and with the next the oldest 40 % are a
+    """Nothing is compacted until message 38. The next query turns the oldest messages into a
     summary.
     """
     talk = Talk(tmp_path, options=limited(max_messages=50, trigger_threshold=0.75))
@@ -108,7 +108,7 @@ def test_the_summary_is_made_behind_the_users_back_and_swapped_in_between_turns(
         talk.model.steps = [ANSWER] * 12 + [silent] + [ANSWER] * 2
         for number in range(1, 13):
             await talk.conversation.ask(f"{number} " + LONG)
-        await talk.model.silent.wait()  # the call is under way, and the user goes on
+        await talk.model.silent.wait()  # the call is running, and the user continues
         talk.told()
         await talk.conversation.ask("13 and more")
         assert [type(event).__name__ for event in talk.told()] == [
@@ -150,7 +150,7 @@ def test_without_a_narrative_in_time_the_compaction_does_not_wait(
 def test_a_narrative_that_comes_too_late_is_written_into_its_session_and_used_by_the_next(
     tmp_path: Path, edited: bool
 ) -> None:
-    """Unless somebody has changed the summary that stands there."""
+    """It is not written if somebody has changed the session's summary."""
     talk = Talk(tmp_path, window=Window(8_000), options=limited())
     go = asyncio.Event()
     original = talk.model.stream
@@ -286,8 +286,8 @@ def test_a_conversation_of_240_exchanges_never_exceeds_a_window_of_16k(tmp_path:
 def test_150_exchanges_on_a_compatible_server_that_counts_more_tokens_than_we_do(
     tmp_path: Path,
 ) -> None:
-    """The server's tokens are a third of the characters, ours about a fifth; its window is 16K and
-    it refuses more.
+    """The server counts a token per three characters, the program one per five or so. The server
+    refuses more than its window of 16K.
     """
 
     sizes: list[int] = []
@@ -367,4 +367,4 @@ def test_a_summariser_of_its_own_is_asked_first_and_the_session_answers_when_it_
     assert request.messages[0].text.endswith(
         "Mind the boats.\n\nThe user asks to keep above all: the dates"
     )
-    assert len(partial.rows(tmp_path / "own")) == 2  # the child has nothing yet, and no file
+    assert len(partial.rows(tmp_path / "own")) == 2  # the child is empty and has no file

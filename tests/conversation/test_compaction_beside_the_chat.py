@@ -1,5 +1,5 @@
-"""A compaction works in a worker thread: the event loop goes on, and a Ctrl-C leaves everything
-whole. What a refusal and a resume tell is true.
+"""A compaction works in a worker thread, so the event loop goes on, and Ctrl-C leaves everything
+whole. Messages about a refusal and a resume are true.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from chat_loop.values import ToolSpec, Window
 from tests.support.scripted_chat import Says, Talk, words
 
 GUARD_SECONDS = 20.0
-"""How long a worker waits for the event loop; only reached when the loop stands still."""
+"""The time that a worker waits for the event loop. It is only reached if the loop is blocked."""
 LONG = "word " * 400
 UNREPORTED = Says(("Yes.",), usage=None)
 QUIET = Options(acknowledge=False, on_exit="later", attach_from_archive=False, use_ai_summary=False)
 
 
 class Waiter:
-    """Waits in a worker until the event loop has proven that it runs."""
+    """Makes a worker wait until the event loop has proved that it runs."""
 
     def __init__(self) -> None:
         self.loop: asyncio.AbstractEventLoop | None = None
@@ -50,7 +50,7 @@ class Waiter:
 
 
 class WatchedFiles(Files):
-    """Files whose whole copies are written only while the event loop runs."""
+    """Files that replace a transcript only while the event loop runs."""
 
     def __init__(self, waiter: Waiter) -> None:
         self._waiter = waiter
@@ -224,7 +224,7 @@ def test_a_refusal_says_where_to_see_what_fills_the_window(tmp_path: Path, part:
 
 
 def test_a_resume_tells_the_numbers_of_the_session(tmp_path: Path) -> None:
-    """A session names only its parent: no other file is read for its numbers."""
+    """A session names only its parent, and no other file is read for its numbers."""
     talk = Talk(tmp_path, *["Yes."] * 9, options=QUIET)
 
     async def run() -> None:

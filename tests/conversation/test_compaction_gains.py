@@ -1,5 +1,5 @@
-"""Guard rails: no compaction that gains nothing, no summary calls without end, no block that leaves
-no room.
+"""Limits of compaction: none that saves nothing, no endless summary calls, and no block that leaves
+no room for the query.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ SUMMED: Step = Says((SUMMARY,), usage=Usage(input=900, output=40))
 def small(
     folder: Path, lines: list[Line], *steps: Step, answer: str = "n", asks: bool = True
 ) -> Screen:
-    """A chat that has little to compact; `answer` is the one to the question whether to do it all
-    the same.
+    """Return the screen of a chat that has little to compact. `answer` is typed when the program
+    asks whether to compact anyway.
     """
 
     return Screen(folder, lines, *steps, options=QUIET, compacts=answer, asks=asks)
@@ -94,7 +94,7 @@ def test_the_question_says_both_sizes(tmp_path: Path) -> None:
 def test_an_automatic_compaction_that_gains_nothing_does_not_happen_and_asks_no_model(
     tmp_path: Path,
 ) -> None:
-    """The memory fills what the limit allows: no compaction could help."""
+    """The memory alone fills the limit, so no compaction could help."""
     memory = "word " * 1_000
     options = replace(QUIET, limits=Limits(max_tokens=1_100, preserve_recent=2))
     talk = Talk(tmp_path, options=options, window=Window(40_000), memory=lambda: memory)
@@ -126,7 +126,7 @@ def test_the_limit_of_messages_holds_whatever_they_are_worth(tmp_path: Path) -> 
 
 
 def _served(limit: int) -> Callable[[Received], Reply]:
-    """A server with a small window that it only tells when it refuses."""
+    """Return a server with a window of `limit` tokens that it only reports when it refuses."""
 
     def served(request: Received) -> Reply:
         tokens = sum(map(estimate, (request.system, *request.texts)))
@@ -143,7 +143,7 @@ def _served(limit: int) -> Callable[[Received], Reply]:
 
 
 def _chat(folder: Path, server: Loopback, window: int, shown: list[Event]) -> Conversation:
-    """A conversation with a server whose window the table takes for `window` tokens."""
+    """Return a conversation with a server whose window has `window` tokens in the table."""
     provider = OpenAIProvider(
         "m", entry("compatible", f"{server.url}/v1"), window=Window(window, True)
     )
@@ -164,7 +164,7 @@ def _facts(number: int) -> str:
 
 @pytest.mark.parametrize("asked", [20, 400, 900])
 def test_after_a_refusal_the_block_leaves_room_for_the_query(tmp_path: Path, asked: int) -> None:
-    """As a llama-server of 2,048 tokens that the table takes for one of 8,192."""
+    """The server's window has 2,048 tokens, but the table says 8,192, as with a llama-server."""
     shown: list[Event] = []
     with Loopback(_served(2_048)) as server:
 
@@ -182,8 +182,8 @@ def test_after_a_refusal_the_block_leaves_room_for_the_query(tmp_path: Path, ask
 
 
 def test_a_shortened_block_gives_up_key_facts_before_anything_else() -> None:
-    """Facts that share a place gain less than their own tokens, as the place stands once: more of
-    them go.
+    """Facts that share a place write it only once. Removing one saves less than its tokens, so more
+    of them must go.
     """
     facts = tuple(f"Server {number} has port {7000 + number}. [1 user]" for number in range(60))
     whole = Summary(
@@ -205,8 +205,8 @@ def test_a_shortened_block_gives_up_key_facts_before_anything_else() -> None:
 def test_a_block_is_shortened_anew_when_the_window_turns_out_to_be_smaller(
     tmp_path: Path, asked: int
 ) -> None:
-    """Resumed with a large block, the first query is refused: the block fits the window that the
-    refusal names.
+    """The session is resumed with a large block, and its first query is refused. The block is
+    shortened to fit the window that the refusal names.
     """
     first = Talk(
         tmp_path,

@@ -1,6 +1,4 @@
-"""A conversation from its first message to its end: the files, the requests and the events,
-whole.
-"""
+"""A whole conversation from its first message to its end: all files, requests and events."""
 
 from __future__ import annotations
 
@@ -271,7 +269,7 @@ SECOND_SUMMARY = """\
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Talk]:
-    """Two exchanges and a pin, `compact`, one more exchange, `exit`."""
+    """Return a conversation of two exchanges with a pin, `compact`, an exchange, and `exit`."""
     folder = tmp_path_factory.mktemp("sessions")
     talk = Talk(
         folder,

@@ -1,5 +1,5 @@
-"""When the model, the summary, the user or the disk breaks off: what was said is kept, and the
-conversation goes on.
+"""Failures of the model, a summary or the disk, and interruptions by the user: what was said is
+kept, and the conversation goes on.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def not_saved(talk: Talk, reason: str = "no space left on device", hint: str = F
 
 
 def saved_entries(path: Path) -> list[tuple[str, str, str]]:
-    """(kind, text, stop) of what the file holds, which must be undamaged."""
+    """Return (kind, text, stop) of each query and reply in a file, which must be undamaged."""
     parsed = parse(path.read_bytes())
     assert parsed.damage == ()
     assert parsed.session is not None
@@ -166,7 +166,7 @@ def test_ctrl_c_before_anything_came_leaves_no_empty_message(tmp_path: Path) -> 
 
 
 def failed_summaries() -> list[tuple[str, tuple[Step, ...], str]]:
-    """(name, the summary's calls, what is said)."""
+    """Return cases of (name, the summary's calls, the message)."""
     return [
         ("down", (DOWN, DOWN), "It is down."),
         ("wrong key", (RequestRejected("It is refused."),), "It is refused."),

@@ -1,4 +1,4 @@
-"""A server that refuses a request as too long: the conversation is compacted and the query asked
+"""If a server refuses a request as too long, the conversation is compacted and the query is sent
 once more.
 """
 
@@ -106,7 +106,7 @@ def test_a_reply_that_has_begun_and_a_user_who_compacts_himself(
 
 
 def test_the_window_that_a_server_tells_is_the_one_that_holds(tmp_path: Path) -> None:
-    """The table says 128,000; the server was started with 4,096 and says so when it refuses."""
+    """The table says 128,000. The server was started with 4,096 and says so when it refuses."""
 
     def served(request: Received) -> Served:
         tokens = sum(map(estimate, (request.system, *request.texts)))

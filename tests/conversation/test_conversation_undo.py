@@ -1,6 +1,4 @@
-"""Undo: words that count as not said. They stay in the file, and nothing that goes on knows
-them.
-"""
+"""Undo: the words count as never said. They stay in the file, but nothing later contains them."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ def knows(text: str) -> bool:
 
 
 def folder_knows(folder: Path) -> list[str]:
-    """The files that hold what was undone anywhere but in the record of what was said."""
+    """Return the files with undone words in their title, restoration or summary block."""
     found = []
     for path in sorted(folder.glob("*.md")):
         session = parse(path.read_bytes()).session
@@ -137,7 +135,7 @@ NARRATIVE = SUMMARY.replace("Greetings [1]", "The vault in Tromsø opens with 77
 
 @pytest.mark.parametrize("asked", [True, False])
 def test_a_summary_that_was_prepared_with_it_is_not_used(tmp_path: Path, *, asked: bool) -> None:
-    """Full enough that the summary is made in the background, undone, then compacted."""
+    """The summary is made in the background, then the query is undone, then compacted."""
     limits = Limits(max_tokens=200, preserve_recent=2, trigger_threshold=0.9)
     usage = Usage(input=130, output=10)
     steps: list[Step] = ["Oak.", Says((ANSWER,), usage=usage), NARRATIVE]
@@ -171,7 +169,7 @@ def test_a_summary_that_was_prepared_with_it_is_not_used(tmp_path: Path, *, aske
 
 
 def test_a_summary_in_the_making_does_not_come_late_into_the_file(tmp_path: Path) -> None:
-    """Undone while the model writes, then compacted at once by a long query."""
+    """The query is undone while the model writes, then a long query compacts at once."""
     limits = Limits(max_tokens=1_000, preserve_recent=2, trigger_threshold=0.9)
     usage = Usage(input=760, output=10)
     oak = Says(("Oak.",), usage=Usage(input=600, output=10))
@@ -221,7 +219,7 @@ def test_it_is_nowhere_after_a_compaction_and_a_resume(tmp_path: Path) -> None:
     async def resumed() -> None:
         await again.resume(identity)
         await again.conversation.compaction.wait()
-        archive = again.conversation.archive  # what the model's tools ask
+        archive = again.conversation.archive  # which the model's tools search
         assert archive is not None
         assert [hit.exchange.query.text for hit in archive.search("fence of 12 metres")][:1] == [
             "The fence is 12 metres long."

@@ -1,4 +1,4 @@
-"""The type and the size of an image, from its bytes alone, damaged ones included."""
+"""The type and the size of an image, read from its bytes alone, which may be damaged."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Leaving and coming back do not wait: the summary is ready, is made in the background, or when the
-session is resumed; nothing is paid twice, and no summary is lost or overwritten.
+"""Leaving and coming back do not wait. The summary is ready, or is made in the background or on
+resume. Nothing is paid for twice, and no summary is lost or overwritten.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ PRICE = Options(acknowledge=False, attach_from_archive=False, cost=lambda model,
 
 
 def left(talk: Talk, *texts: str, idle: bool = False, detached: list[str] | None = None) -> None:
-    """Ask these texts, be idle after each, and leave; the ids of what is detached go to a list."""
+    """Ask `texts` and leave. If `idle`, prepare a summary after each. If `detached` is given, it
+    gets the id of each session that is left to another process.
+    """
     conversation = talk.conversation
     if detached is not None:
         conversation._detach = detached.append
@@ -119,7 +121,7 @@ def test_nothing_is_prepared_without_need(tmp_path: Path, why: str) -> None:
     talk = Talk(tmp_path, "Yes.", SUMMARY, options=PRICE)
     if why == "later":
         talk.conversation.options = replace(PRICE, on_exit="later")
-    if why == "full":  # a compaction is near, and has a summary of its own made
+    if why == "full":  # a compaction is near and makes its own summary
         talk.model.window = replace(talk.model.window, tokens=7_500)
     left(talk, "Hi" if why == "little" else LONG, idle=why != "full")
     if why == "full":
@@ -144,7 +146,7 @@ def test_a_slow_summary_is_waited_for_briefly(
     talk = Talk(tmp_path, "Yes.", Says(then="silence"), options=PRICE)
     left(talk, "Hi", detached=detached)
     assert detached == [talk.conversation.live.header.id]
-    assert talk.model.cancelled == len(talk.sent) - 1  # on a busy machine it has not been asked yet
+    assert talk.model.cancelled == len(talk.sent) - 1  # a busy machine may not have asked it yet
     assert seal_of(talk).summary is None
 
 
@@ -179,7 +181,7 @@ def test_an_embedded_model_summarizes_when_the_session_is_resumed(tmp_path: Path
     again.model.window = replace(again.model.window, tokens=15_000)
     again.model.name = "local"
     asyncio.run(again.resume(talk.conversation.live.header.id))
-    assert again.model.steps == []  # made now, and no acknowledgment is asked for
+    assert again.model.steps == []  # it is made now, without an acknowledgment
     assert seal_of(talk).source == "model"
 
 
@@ -211,11 +213,11 @@ def test_a_resume_names_what_all_the_words_cost_when_they_are_few(
     assert bool(found.full_tokens) is (window == 100_000)
 
 
-# The process of its own
+# The separate process
 
 
 def late(home: Path, server: Loopback, identity: str) -> int:
-    """Run what an exit starts; return the exit code."""
+    """Run the process that an exit starts, and return its exit code."""
     arguments = ("--model", "openai:test-model", "sessions", "compact", identity, "--late")
     return program(home, *arguments, keys=keys(server)).returncode
 
@@ -273,7 +275,7 @@ def test_an_exit_starts_the_process_and_does_not_wait(tmp_path: Path) -> None:
     sessions = Talk(tmp_path / "sessions").sessions
 
     def answer(request: Received) -> Reply:
-        if request.system.startswith("Task: session summary"):  # the chat may ask as well, if slow
+        if request.system.startswith("Task: session summary"):  # a slow chat may ask as well
             return Reply(chunks=(SUMMARY,), stall_after=0)
         return Reply(chunks=("Yes.",))
 
@@ -282,7 +284,7 @@ def test_an_exit_starts_the_process_and_does_not_wait(tmp_path: Path) -> None:
         assert "Summary continues in the background.\n" in shown
         assert "Conversation saved successfully!" in shown
         [identity] = files(tmp_path)
-        with pytest.raises(SessionLocked):  # from the exit on: a resume goes another way
+        with pytest.raises(SessionLocked):  # from the exit on, so a resume does not wait
             sessions.lock_summary(identity)
         while (seal := session(tmp_path, identity).seal) is None or seal.summary is None:
             server.release()

@@ -1,4 +1,4 @@
-"""Files that a text names: which words are paths, and the completions of a path."""
+"""Files that a text names: the words that are paths, and the completions of a path."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support.strategies import texts
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An own working directory, which is the home directory as well."""
+    """Return a new working directory, which is also the home directory."""
     folder = tmp_path / "here"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -30,7 +30,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def first(text: str) -> list[str]:
-    """What each mention is taken for when nothing else exists."""
+    """Return the name that each mention stands for if no file exists."""
     return [mention.names[-1] for mention in mentions(text)]
 
 

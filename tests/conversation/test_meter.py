@@ -1,6 +1,4 @@
-"""One honest counter: what is shown of the context is what the next request holds, by a server that
-counts it.
-"""
+"""The numbers shown about the context are those of the next request, as counted by a server."""
 
 from __future__ import annotations
 
@@ -32,7 +30,7 @@ async def _look(given: object) -> str:
 
 
 def tool(name: str, words: int = 20) -> Tool:
-    """A tool with a description of so many words."""
+    """Return a tool whose description has about `words` words."""
     schema = {
         "type": "object",
         "properties": {"path": {"type": "string", "description": "Where it is."}},
@@ -51,7 +49,7 @@ MANY = tuple(tool(f"server_{number}_read_records", 120) for number in range(60))
 
 @dataclass(frozen=True)
 class Case:
-    """A situation: what was typed before the numbers are asked for, and with what."""
+    """The lines that are typed before the numbers are compared, and the setup of the chat."""
 
     lines: list[str]
     tools: tuple[Tool, ...] = ()
@@ -59,7 +57,7 @@ class Case:
     window: int = 128_000
     served: Callable[[Received], Served] = answered
     earlier: list[str] = field(default_factory=list)
-    """What was typed in a run before, whose session is the first of the list."""
+    """The lines that are typed in an earlier run, whose session is the first of the list."""
     answers: tuple[str, ...] = ()
     memory: str = ""
 
@@ -78,7 +76,7 @@ def calling(request: Received) -> Served:
 
 
 def reasoning(request: Received) -> Served:
-    """Think before the answer, and read most of the prompt from a cache."""
+    """Think before the answer, and read half of the prompt from a cache."""
     made = answered(request)
     assert made.usage is not None
     usage = replace(
@@ -88,7 +86,7 @@ def reasoning(request: Received) -> Served:
 
 
 def silent(request: Received) -> Served:
-    """Tell no usage at all."""
+    """Report no usage."""
     return replace(answered(request), usage=None)
 
 

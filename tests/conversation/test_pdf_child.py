@@ -1,4 +1,4 @@
-"""PDFs and folders named in a query: their text, its limits, and files that attack the reader."""
+"""PDFs and folders named in a query: their text, its limits, and malicious files."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ def test_the_pages_of_a_pdf_are_marked(here: Path) -> None:
 
 
 def endless_pages() -> bytes:
-    """A page tree that contains itself."""
+    """Return a PDF with a page tree that contains itself."""
     kids = b"<< /Type /Pages /Kids [2 0 R 2 0 R] /Count 1000000 >>"
     return pdf_of([b"<< /Type /Catalog /Pages 2 0 R >>", kids])
 
 
 def locked() -> bytes:
-    """A PDF with a password that nobody knows."""
+    """Return a PDF with a password that nobody knows."""
     key = b"<" + b"41" * 32 + b">"
     entry = b"/Encrypt << /Filter /Standard /V 1 /R 2 /O %s /U %s /P -4 >> " % (key, key)
     return pdf("secret", trailer=entry + b"/ID [<41> <41>]")

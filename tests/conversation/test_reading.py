@@ -1,4 +1,4 @@
-"""Files named in a query: which words are paths, and which files are read or refused."""
+"""Files named in a query: which of them are read, and which are refused."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.support.images import gif, huge_png, jpeg, png, webp
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An own working directory, which is the home directory as well."""
+    """Return a new working directory, which is also the home directory."""
     folder = tmp_path / "here"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -186,7 +186,7 @@ def test_a_file_without_permission(here: Path) -> None:
     (here / "x.txt").write_text("x")
     (here / "x.txt").chmod(0)
     root = os.geteuid() == 0
-    if root:  # who may read everything
+    if root:  # root may read everything
         os.seteuid(65534)
     try:
         with pytest.raises(UsageError, match=r"x\.txt cannot be read: permission denied."):

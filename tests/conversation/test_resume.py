@@ -1,6 +1,4 @@
-"""Resuming: a sealed, crashed, unsummarised, foreign, open or empty session, and a chain of
-three.
-"""
+"""Resuming sealed, crashed, unsummarized, foreign, open and empty sessions. A chain of three."""
 
 from __future__ import annotations
 
@@ -35,18 +33,18 @@ PLAIN = Path(__file__).parents[1] / "golden" / "plain" / "resumed.md"
 
 BOB = "Hi, I am Bob [1 user]"
 MORE = tuple(f"And number {number}?" for number in range(2, 7))
-"""A session of so many more queries is too long to go along word for word."""
+"""With these queries as well, a session is too long to be carried word for word."""
 
 
 def later(folder: Path, *steps: str | Says | Overloaded, options: Options | None = None) -> Talk:
-    """The program started again, an hour later."""
+    """Return a chat of the program, which is started again an hour or more later."""
     clock = Clock()
     clock.seconds = 3600 * (1 + len(names(folder)))
     return Talk(folder, *steps, clock=clock, options=options)
 
 
 def sealed(folder: Path, *steps: str | Says, pin: str = "") -> str:
-    """A session of one exchange, ended properly; its id."""
+    """Make a session of one exchange that ended properly, and return its id."""
     talk = (
         later(folder, *(steps or ("Hello Bob.", SUMMARY)))
         if names(folder)
@@ -64,7 +62,7 @@ def sealed(folder: Path, *steps: str | Says, pin: str = "") -> str:
 
 
 def unsealed(folder: Path, *queries: str) -> str:
-    """A session whose process was killed; its id."""
+    """Make a session whose process was killed, and return its id."""
     talk = Talk(folder, *(f"Answer {number}." for number, _ in enumerate(queries, 1)))
 
     async def run() -> None:
@@ -473,7 +471,7 @@ def test_a_resume_begins_one_session_and_reads_the_memory_once(tmp_path: Path) -
 
 
 def test_a_resume_that_reads_a_long_session_can_be_stopped(tmp_path: Path) -> None:
-    """The words are read beside the loop, and nothing has changed."""
+    """A worker thread reads the words, and stopping it changes nothing."""
     first = Talk(tmp_path, "Good.", options=Options(on_exit="later"))
     asyncio.run(first.conversation.ask("Port 8080 is open at host-7. " * 2_000))
     first.conversation.close()

@@ -1,5 +1,5 @@
-"""Files without dates or with impossible ones, and chains that are no chains: read, exported,
-forked, gone on with.
+"""Files with missing or impossible dates, and broken chains, can be read, exported, forked and
+continued.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A resume of a session without a summary gives the prompt at once: the child begins with an extract,
-and the model's summary is made behind it. It replaces the extract while nothing was sent; later it
-goes into the parent's file and the next compaction. Nothing that was sent changes.
+"""A resume of a session without a summary gives the prompt at once. The child begins with an
+extract, and the model makes a summary in the background, which replaces the extract if nothing was
+sent yet. Otherwise it goes into the parent's file and the next compaction. Nothing sent changes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ QUERIES = tuple(f"Shelf {number} holds {number}00 files." for number in range(1,
 
 
 def parent_of(folder: Path) -> str:
-    """A session whose process was killed; its id."""
+    """Make a session whose process was killed, and return its id."""
     talk = Talk(folder, *["Noted."] * len(QUERIES), options=QUIET)
 
     async def run() -> None:
@@ -64,7 +64,7 @@ class Resumed(Talk):
             yield event
 
     async def begin(self) -> None:
-        """Resume; the summary is then being made."""
+        """Resume, and wait until the summary is being made."""
         planner = self.conversation.planner()
         loaded = self.sessions.load(self.sessions.session_file(self.parent))
         await self.conversation.accept(await planner.resume(loaded))
@@ -73,7 +73,7 @@ class Resumed(Talk):
         assert self.conversation.compaction.state == MAKING
 
     async def summarize(self) -> None:
-        """Let the summary come to its end."""
+        """Let the model finish the summary."""
         self.released.set()
         await self.conversation.compaction.wait()
 

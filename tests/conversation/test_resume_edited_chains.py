@@ -1,4 +1,4 @@
-"""Chains that somebody edited, commands as they are typed, and an archive that survives a fault."""
+"""Chains that somebody edited, typed commands, and an archive that survives a fault."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BLOCK = (
 
 
 def made(folder: Path, identity: str, parent: str, *, asked: str = "") -> None:
-    """Write a session that names this parent, whether that is there or not."""
+    """Write a session that names `parent`, which need not exist."""
     sessions = SessionManager(folder, now=lambda: START)
     live = sessions.begin(
         agent="Assistant", parent=parent, parent_path=str(folder / f"{parent}.md")
@@ -81,7 +81,7 @@ def test_resume_alone_shows_what_can_be_resumed(tmp_path: Path, line: str) -> No
         assert "1 query" in shown
         assert "Type resume and a number" in shown
         assert "✓ Found: Assistant" in shown
-        assert len(server.requests) == 1  # the acknowledgment: nothing was sent as a message
+        assert len(server.requests) == 1  # only the acknowledgment, and no message
 
 
 def test_resume_alone_without_any_session(tmp_path: Path) -> None:

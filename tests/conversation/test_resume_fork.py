@@ -1,6 +1,4 @@
-"""Forks: a session of its own that goes on from an earlier query. What was said after it stays with
-the parent.
-"""
+"""Forks: a new session that goes on from an earlier query. Later words stay with the parent."""
 
 from __future__ import annotations
 
@@ -65,7 +63,7 @@ def refs(exchanges: Iterable[Exchange]) -> list[str]:
 
 
 def chain_of(talk: Talk) -> list[tuple[str, int]]:
-    """The sessions of the chain, the oldest first, with how many exchanges it has of each."""
+    """Return each session of the chain and its number of exchanges, oldest first."""
     session = talk.conversation.session
     chain = read_chain(talk.sessions, session)
     assert chain.problem == ""
@@ -228,7 +226,7 @@ def test_uncompact_in_a_fork_takes_back_the_compaction_before_it(tmp_path: Path)
             1,
             1,
             1,
-        ]  # nothing was said in the second fork: no file
+        ]  # nothing was said in the second fork, so it has no file
         conversation.close()
 
     asyncio.run(run())
@@ -292,7 +290,7 @@ def test_the_archive_of_a_fork_does_not_know_what_was_said_after_it(tmp_path: Pa
         assert [refs(part) for part in chain_exchanges(chain, 3)] == [["1.1", "1.2"], ["2.1"]]
         await say(talk, 6)
         await conversation.leave("exit")
-        # The parent goes on meanwhile: its summary is of words that the fork does not have.
+        # Meanwhile the parent goes on, and its summary covers words that the fork does not have.
         talk.model.steps.append(SUMMARY)
         await talk.resume(FIRST)
         await say(talk, 7)
@@ -357,7 +355,7 @@ def test_a_fork_without_a_chat_has_the_pins_that_held(tmp_path: Path) -> None:
 
 
 def test_what_does_not_fit_is_summarised(tmp_path: Path) -> None:
-    """Made with a large window, forked with a small one."""
+    """The session is made with a large window and forked with a small one."""
     large = Talk(tmp_path, options=QUIET)
 
     async def prepare() -> None:
@@ -403,7 +401,7 @@ def test_a_fork_that_was_left_at_once_is_resumed_with_its_words(
     async def run() -> None:
         await say(talk, 1, 2, 3)
         await fork(talk, 2)
-        talk.conversation.pin("Quiet, please.")  # it has a file for that
+        talk.conversation.pin("Quiet, please.")  # so that the fork has a file
         identity = talk.conversation.live.header.id
         await talk.conversation.leave("exit")
         await talk.resume(identity)

@@ -1,4 +1,4 @@
-"""Merging: one child of two branches, with the lines of both and where they were said."""
+"""Merging: one child of two branches, with the lines of both and their places."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.chains import chain_exchanges
 from tests.support.scripted_chat import Clock, Talk, words
 
 CODE = Options(acknowledge=False, attach_from_archive=False, use_ai_summary=False)
-"""Every summary is made by code."""
+"""With these options, code makes every summary."""
 
 
 def merged(first: Summary, second: Summary, *, room: int = 1_000) -> Summary:
@@ -33,7 +33,7 @@ def merged(first: Summary, second: Summary, *, room: int = 1_000) -> Summary:
 
 
 class Machine:
-    """A folder of its own, with sessions that are begun at other times than elsewhere."""
+    """A machine with its own folder. Its sessions begin at other times than those of others."""
 
     def __init__(self, folder: Path, hours: int) -> None:
         self.folder = folder
@@ -44,7 +44,7 @@ class Machine:
         return Talk(self.folder, clock=self.clock, options=CODE)
 
     def take(self, other: Machine) -> None:
-        """Have the sessions of another machine as well."""
+        """Copy the sessions of another machine to this one."""
         for path in other.folder.glob("*.md"):
             shutil.copy2(path, self.folder)
 
@@ -56,7 +56,7 @@ async def say(talk: Talk, *queries: str) -> None:
 
 
 async def session_of(machine: Machine, parent: str, *queries: str, seal: bool = True) -> str:
-    """A session with these queries that goes on with a parent, or with none; its id."""
+    """Make a session of `queries` that continues `parent`, if not empty, and return its id."""
     talk = machine.talk()
     if parent:
         await talk.resume(parent)
@@ -76,7 +76,9 @@ def two(tmp_path: Path) -> tuple[Machine, Machine]:
 
 
 async def branched(home: Machine, work: Machine, *, seal: bool = True) -> tuple[str, str, str]:
-    """A parent, continued on two machines; at home twice. The files are all at home then."""
+    """Continue a parent on both machines, twice on each, and copy all files to `home`. Return the
+    ids of the parent and of the last session on each.
+    """
     parent = await session_of(
         home, "", "The budget is 8,400 euros.", "The gateway listens on port 5432."
     )
@@ -104,7 +106,7 @@ def load(talk: Talk, identity: str) -> LoadedSession:
 
 
 async def take(talk: Talk, first: str | LoadedSession, second: str) -> None:
-    """Merge two sessions and go on with both."""
+    """Merge two sessions and go on with the result."""
     planner = talk.conversation.planner()
     plan, _ = await planner.merge(
         load(talk, first) if isinstance(first, str) else first, load(talk, second)
@@ -113,7 +115,9 @@ async def take(talk: Talk, first: str | LoadedSession, second: str) -> None:
 
 
 def said_in(talk: Talk, session: Session | None = None) -> list[list[str]]:
-    """What the chain of the live session holds: the queries of each session, the oldest first."""
+    """Return the queries of each session in the chain, oldest first. The default is the open one's
+    chain.
+    """
     session = session or talk.conversation.session
     chain = read_chain(talk.sessions, session)
     assert chain.problem == ""
@@ -293,7 +297,7 @@ def test_a_merge_of_a_merge(two: tuple[Machine, Machine]) -> None:
 
 
 def test_a_thousand_merges_in_a_row_are_read(tmp_path: Path) -> None:
-    """Each merges the one before with a session of its own."""
+    """Each merge combines the one before with another session."""
     from chat_loop.sessions.manager import SessionManager
     from chat_loop.sessions.records import Header, Query, Restoration
     from tests.support.scripted_chat import START
@@ -534,7 +538,7 @@ def test_unsealed_branches_and_the_live_one(two: tuple[Machine, Machine]) -> Non
         before = talk.path
         await take(talk, LoadedSession(talk.conversation.session, before, is_open=True), second)
         assert said_in(talk) == [*WHOLE[:3], ["The lamp has 40 watts."], *WHOLE[3:]]
-        for identity in (second, before.stem):  # the first one went along word for word
+        for identity in (second, before.stem):  # the first one was carried word for word
             seal = load(talk, identity).session.seal
             assert seal is not None
             assert seal.source == "extracted"

@@ -1,5 +1,5 @@
-"""Taking a session up from its summary, its last words or all of them; taking a compaction back;
-what stays by hand.
+"""Resuming a session from its summary, its last words or all words, undoing a compaction, and
+removing pins.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SUMMED: Step = Says((SUMMARY,), usage=Usage(input=900, output=40))
 def talk_of(
     folder: Path, *queries: str, compacted_after: int = 0, window: Window | None = None
 ) -> Talk:
-    """A conversation of these queries, compacted once after so many of them."""
+    """Return a conversation of `queries`, compacted after `compacted_after` of them if not 0."""
     steps = [ANSWER] * len(queries)
     if compacted_after:
         steps.insert(compacted_after, SUMMED)
@@ -47,7 +47,7 @@ def restoration(session: Session) -> Restoration:
 
 
 def queries_of(messages: tuple[Message, ...]) -> list[str]:
-    """The queries that the model sees in their own words."""
+    """Return the queries that the model sees word for word."""
     return [message.text.rpartition("\n\n")[2] for message in messages if message.role == "user"]
 
 
@@ -216,7 +216,7 @@ def test_uncompact_at_once_makes_a_sibling_of_the_empty_child(tmp_path: Path) ->
 def test_uncompact_that_does_not_fit_is_offered_in_part(tmp_path: Path) -> None:
     long = tuple(f"{number} " + "word " * 300 for number in range(1, 9))
     talk = talk_of(tmp_path, *long, "then", compacted_after=8, window=Window(8_192))
-    talk.conversation.agent.provider.window = Window(2_600)  # as when the model was changed
+    talk.conversation.agent.provider.window = Window(2_600)  # as if the model was changed
     plan = asyncio.run(talk.conversation.planner().uncompact())
     assert plan.left_out > 0
     assert [exchange.query.text for exchange in plan.carried][-1] == "then"

@@ -1,4 +1,4 @@
-"""The model that writes summaries, and the compaction settings, in the whole program."""
+"""The model that writes summaries, and the compaction settings, in the real program."""
 
 from __future__ import annotations
 

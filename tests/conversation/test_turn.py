@@ -1,4 +1,4 @@
-"""Turns of a conversation: what is sent, what is on disk when, and how a session ends."""
+"""Turns of a conversation: the requests, the file at each moment, and the end of a session."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_reply_that_reported_no_usage_is_estimated(tmp_path: Path) -> None:
     asyncio.run(talk.conversation.ask("count to three"))
     usage = Usage(
         input=2 + 3 + 4, output=3, estimated=True
-    )  # system prompt, query, what a message adds
+    )  # system prompt, query, overhead of a message
     assert talk.events[-1] == ReplyEnded(number=1, stop="end", usage=usage, seconds=2.0)
     assert "*Time: 2.0s | Tokens: ~12 (in: 9, out: 3)*" in talk.text
 
@@ -135,7 +135,7 @@ def test_a_pin_alone_is_a_session(tmp_path: Path) -> None:
 
 
 def test_messages_are_what_they_were_when_the_conversation_goes_on(tmp_path: Path) -> None:
-    """Each request begins with all of the last one, so that a provider's prompt cache holds."""
+    """Each request begins with the whole last request, so that the provider can cache it."""
     talk = Talk(tmp_path, "a", "b", SUMMARY, "Ready.", "c", "d")
 
     async def run() -> None:

@@ -1,4 +1,4 @@
-"""A query that was refused or never answered stays in the file, marked, and does not go out again
+"""A query that was refused or never answered stays in the file with a mark, and is not sent again
 by itself.
 """
 

@@ -1,6 +1,6 @@
-"""Exports: three documents byte for byte, what comes back from them, and that secrets stay at home.
+"""Exports: three documents byte for byte, importing them again, and leaving out secrets.
 
-The documents in `tests/golden/exports/` are written anew by `python -m tests.export.test_exporting`.
+`python -m tests.export.test_exporting` rewrites the documents in `tests/golden/exports/`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ KINDS = tuple(dict.fromkeys(kind.entry for kind in marker.KINDS.values()))
 
 
 def golden(form: ExportFormat) -> bytes:
-    """The chain's document; a page without its style, of which its own test speaks."""
+    """Return the chain's document. A page is without its style, which has its own test."""
     document = export_bytes(loaded(*SESSIONS), form)
     if form == "html":
         text = document.decode().replace(STYLE, "…")
@@ -72,7 +72,7 @@ def test_the_json_of_an_earlier_version_is_read_for_ever() -> None:
 
 
 def chained(sessions: Sequence[Session]) -> tuple[Session, ...]:
-    """Sessions as a chain: the parent of each is the one before."""
+    """Return sessions as a chain, in which the parent of each is the one before."""
     parents = ["", *(session.header.id for session in sessions)]
     pairs = zip(sessions, parents, strict=False)
     return tuple(
@@ -81,7 +81,7 @@ def chained(sessions: Sequence[Session]) -> tuple[Session, ...]:
 
 
 SURROGATE_PAIR = re.compile(r"\\ud[89ab]..\\ud[cdef]")
-"""JSON makes one character of the two halves of a pair, as it should."""
+"""JSON correctly joins the two halves of a surrogate pair into one character."""
 chains = st.lists(
     strategies.sessions, min_size=1, max_size=3, unique_by=lambda session: session.header.id
 ).map(chained)
@@ -129,7 +129,7 @@ def test_law_without_its_secrets_a_session_is_still_one(chain: tuple[Session, ..
 
 
 def example(cls: type[Entry], text: str) -> Entry:
-    """An entry of any kind, with `text` in every string that is none of the structure's."""
+    """Return an entry of a kind, with `text` in every string that is not part of the structure."""
     by_type: dict[Any, Any] = {str: text, int: 2, datetime: START, bool: True}
     hints = get_type_hints(cls)
     structure = {
@@ -149,9 +149,7 @@ def example(cls: type[Entry], text: str) -> Entry:
 
 @pytest.mark.parametrize("cls", KINDS, ids=lambda cls: cls.__name__.lower())
 def test_every_kind_of_entry_is_exported_whole(cls: type[Entry]) -> None:
-    """A kind added to the records needs nothing here, unless one of its strings stands in a
-    marker.
-    """
+    """A new kind of record needs no change here, unless a marker contains one of its strings."""
     entry = example(cls, "some words")
     session = Session(header=FIRST.header, entries=(entry,))
     for form in ("markdown", "json"):
@@ -160,7 +158,7 @@ def test_every_kind_of_entry_is_exported_whole(cls: type[Entry]) -> None:
         )
     shown = "some words" if str in get_type_hints(cls).values() else cls.__name__
     page = export_bytes(loaded(session), "html").decode()
-    assert shown in re.sub("</?span[^>]*>", "", page)  # code is colored
+    assert shown in re.sub("</?span[^>]*>", "", page)  # spans color the code
     session = Session(header=FIRST.header, entries=(example(cls, f"It is {SECRET}"),))
     clean = without_secrets(session, Redactor())
     assert SECRET not in repr(clean)

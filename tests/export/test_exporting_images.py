@@ -1,5 +1,5 @@
-"""Exports carry the images of a conversation: a folder beside markdown, base64 in JSON; an import
-restores them.
+"""Exports include the images of a conversation, in a folder next to markdown or as base64 in JSON,
+and an import restores them.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ TALK = Session(
 
 
 def home(folder: Path) -> Path:
-    """A home with the conversation and its images."""
+    """Make a home with the conversation and its images."""
     sessions = folder / "sessions"
     store(SessionManager(sessions, now=lambda: AT), TALK)
     images = ImageStore(sessions, Files())

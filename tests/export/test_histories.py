@@ -1,5 +1,5 @@
-"""Conversations of Claude, ChatGPT, codex and llm become sessions, once, and what is left out is
-told.
+"""Importing conversations of Claude, ChatGPT, codex and llm: each becomes a session only once, and
+the user is told about omitted parts.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ UUID = "5b1a0c9e-0f43-4d57-9d0f-0c1f2a3b4c5d"
 
 
 def words(session: Session) -> list[tuple[str, str]]:
-    """Return the exchanges of a session as the words of both sides."""
+    """Return the exchanges of a session as pairs of query and reply texts."""
     return [(one.query.text, one.reply.text if one.reply else "") for one in session.exchanges]
 
 
@@ -83,7 +83,7 @@ def node(
 
 
 def chatgpt(**values: object) -> dict[str, Any]:
-    """Return a conversation as ChatGPT exports it: the first answer was made anew."""
+    """Return a conversation as ChatGPT exports it, in which the first answer was regenerated."""
     nodes = [
         {"id": "root", "parent": None, "children": ["0"], "message": None},
         node("0", "root", "system", ""),
@@ -153,8 +153,8 @@ SCHEMA = """
 
 
 def llm(path: Path, rows: Sequence[tuple[object, ...]]) -> Path:
-    """Make a database as llm did until 0.31, with rows of (id, prompt, response, conversation), and
-    one turn as it does since.
+    """Make a database of llm. It has `rows` of (id, prompt, response, conversation), as versions up
+    to 0.31 wrote them, and one turn as newer versions write it.
     """
     with closing(sqlite3.connect(path)) as database:
         database.executescript(SCHEMA)

@@ -1,4 +1,4 @@
-"""The page in a real browser: nothing of a hostile transcript acts, nothing is loaded, and it can
+"""The page in a real browser: a hostile transcript does nothing, the page loads nothing, and it can
 be read anywhere.
 """
 
@@ -37,7 +37,7 @@ def browser() -> Iterator[Browser]:
 
 
 class Opened:
-    """The page of a chain as a browser shows it, and what it tried to do."""
+    """The page of a chain, open in a browser, and the requests and events that it caused."""
 
     def __init__(
         self, browser: Browser, file: Path, *, scheme: str = "light", width: int = 1280
@@ -60,7 +60,7 @@ class Opened:
         self.page.on("popup", lambda popup: self.events.append(f"popup {popup.url}"))
         self.url = file.as_uri()
         self.page.goto(self.url)
-        # Evaluated in the page, so that what is hidden in folds is looked at as well.
+        # Open all folds, so that their content is checked as well.
         self.page.evaluate(
             "document.querySelectorAll('details').forEach(fold => { fold.open = true })"
         )
@@ -148,7 +148,7 @@ def test_what_was_said_can_be_read(browser: Browser, file: Path) -> None:
 
 
 def test_an_injected_script_or_style_is_refused_by_the_policy(browser: Browser, file: Path) -> None:
-    """Even if something came through the escaping, the page's own policy stops it."""
+    """If something gets past the escaping, the page's own policy stops it."""
     planted = (
         "<script>document.title = 'taken'</script><style>body { display: none }</style><p "
         "style='color: red'>x</p>"
@@ -218,7 +218,7 @@ def luminance(colour: str) -> float:
 
 
 def contrast(one: str, other: str) -> float:
-    """The ratio that WCAG defines."""
+    """Return the contrast ratio of two colors as WCAG defines it."""
     lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
     return (lighter + 0.05) / (darker + 0.05)
 
@@ -244,7 +244,7 @@ PAIRS = """
 def test_every_text_stands_out_from_its_ground(
     browser: Browser, tmp_path: Path, scheme: str
 ) -> None:
-    """WCAG AA asks for 4.5, of every text that is on the page, coloured code included."""
+    """WCAG AA requires a ratio of 4.5 for each text on the page, including colored code."""
     file = tmp_path / "colours.html"
     page_text = export_bytes(loaded(*SESSIONS), "html").decode()
     code = "".join(f'<span class="{name}">colour</span>' for name in KINDS)

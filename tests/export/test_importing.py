@@ -1,5 +1,5 @@
-"""Imports: hostile documents give a sentence or a right session, and storing them changes nothing
-that is there.
+"""Imports: a hostile document gives an error message or a correct session, and storing it changes
+no existing file.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def named(identity: str, parent: str = "", text: str = "Hello") -> Session:
 
 
 def changed(change: Callable[[dict[str, Any]], object]) -> bytes:
-    """The chain's JSON after a change by hand."""
+    """Return the chain's JSON after a change."""
     document = json.loads(json.dumps(JSON))
     change(document)
     return json.dumps(document).encode()
@@ -57,7 +57,7 @@ def header(**values: object) -> Callable[[dict[str, Any]], object]:
 
 
 def first(change: Callable[[dict[str, Any]], object]) -> Callable[[dict[str, Any]], object]:
-    """Change the first session."""
+    """Return a change of the document that applies `change` to its first session."""
     return lambda document: change(document["sessions"][0])
 
 
@@ -464,7 +464,7 @@ def test_odd_times(tmp_path: Path, at: datetime, expected: float) -> None:
 
 
 class Full(Files):
-    """A disk that takes nothing."""
+    """A full disk."""
 
     def write(self, descriptor: int, data: bytes) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -1,4 +1,4 @@
-"""Keys that arrive at once: what counts as a paste."""
+"""Keys that arrive at once, and when they count as a paste."""
 
 from __future__ import annotations
 

@@ -19,11 +19,11 @@ IDLE = re.compile(r"^You:$", re.MULTILINE)
 
 
 def begun(terminal: PtyChat, server: Loopback, *chunks: str, stall_after: int = 1) -> None:
-    """Ask something; the reply stalls after some of its chunks."""
+    """Send a query, and wait until the reply stalls after `stall_after` of its chunks."""
     server.enqueue(Reply(chunks=chunks, stall_after=stall_after))
     terminal.line("first")
     server.stalled()
-    terminal.wait_for("Assistant:")  # where the terminal is narrow, a word waits for its end
+    terminal.wait_for("Assistant:")  # a narrow terminal shows a word only when it is complete
 
 
 def asked(home: Path) -> list[str]:
@@ -96,9 +96,9 @@ def test_alt_keys_edit_the_line_during_a_reply(tmp_path: Path) -> None:
         begun(terminal, server, "Half", " a reply.")
         terminal.send("one two")
         terminal.wait_for("You… one two")
-        terminal.send("\x1bbx")  # Alt-b: a word back
+        terminal.send("\x1bbx")  # Alt-b goes back a word
         terminal.wait_for("You… one xtwo")
-        terminal.send("\x1b\r")  # Alt-Enter: a new line
+        terminal.send("\x1b\r")  # Alt-Enter adds a line
         terminal.wait_for("You… one x\n     two")
         server.release()
         terminal.wait_for("Half a reply.")

@@ -1,4 +1,4 @@
-"""Enter always sends: after any text, at any speed, in any phase."""
+"""Enter always sends, after any text, at any speed, at any time."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_enter_that_comes_a_moment_after_the_text(tmp_path: Path) -> None:
             terminal.send(f"{LONG}{number}")
             terminal.wait_for(
                 re.compile(r"\w"), output=True
-            )  # the first of it is drawn: that is the moment
+            )  # the moment when its first character is drawn
             terminal.send("\r")
             terminal.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=60, output=True)
         terminal.line("/pin the port is 8443")
@@ -68,7 +68,7 @@ def test_a_long_line_typed_while_things_are_loaded_behind_the_prompt(tmp_path: P
     with PtyChat(
         [sys.executable, "-m", "chat_loop", "--model", "scripted:echo"], env=environment(tmp_path)
     ) as chat:
-        chat.wait_for("context")  # drawn by the editor; from now on things are loaded
+        chat.wait_for("context")  # drawn by the editor; now the program loads the rest
         chat.send(f"{LONG}1\r")
         chat.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=60, output=True)
         leave(chat)
@@ -76,8 +76,8 @@ def test_a_long_line_typed_while_things_are_loaded_behind_the_prompt(tmp_path: P
 
 
 def test_keys_of_a_program_that_stood_still(tmp_path: Path) -> None:
-    """Stopped and continued it finds text and Enter in one piece, as after a moment in which it
-    could not read.
+    """A program that was stopped and continued reads text and Enter at once, as after a delay in
+    which it could not read.
     """
     with PtyChat(command(), env=environment(tmp_path)) as chat:
         chat.wait_for("context")

@@ -67,8 +67,8 @@ def test_without_any_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_everything_else_goes_on_while_the_editor_runs(tmp_path: Path) -> None:
-    """The editor waits for what is done beside it; a program that stood still would wait for
-    ever.
+    """The editor waits for something that the program does meanwhile. If the program were blocked,
+    both would wait forever.
     """
     path, pipe = tmp_path / "file.md", tmp_path / "pipe"
     os.mkfifo(pipe)

@@ -21,12 +21,12 @@ NOW = datetime(2026, 11, 21, 14, 30)
 
 
 def held(path: Path) -> list[str]:
-    """What another terminal finds, the newest first."""
+    """Return the entries that another terminal reads, newest first."""
     return [*PrivateHistory(path).load_history_strings()]
 
 
 def read(data: bytes) -> list[str]:
-    """The entries of a file with this content, the oldest first."""
+    """Return the entries of a file with the content `data`, oldest first."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "history"
         path.write_bytes(data)

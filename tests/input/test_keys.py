@@ -25,7 +25,7 @@ def script(path: Path, body: str) -> str:
 
 
 NEWLINES = ["\x1b\r", "\n", "\x1b[13;2u", "\x1b[27;2;13~", "\\\r"]
-"""Alt-Enter, Ctrl-J, Shift-Enter as two kinds of terminals say it, a backslash at the end."""
+"""Alt-Enter, Ctrl-J, Shift-Enter as two kinds of terminals send it, and a final backslash."""
 
 
 def test_several_lines(tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ def test_several_lines(tmp_path: Path) -> None:
             terminal.wait_for(f"     {number}")
         assert "You: 0\n     1\n     2\n     3\n     4\n     5\n" in terminal.text()
         entered(terminal, "\r")
-        entered(terminal, "C:\\\\\r")  # two backslashes are two
+        entered(terminal, "C:\\\\\r")  # two backslashes stay two
         leave(terminal)
     assert asked(tmp_path) == ["0\n1\n2\n3\n4\n5", "C:\\\\"]
 
@@ -59,7 +59,7 @@ def test_two_backslashes_open_several_lines_and_an_empty_one_ends_them(tmp_path:
         entered(terminal, "one\r")
         terminal.line("\\\\")
         terminal.wait_for("several lines: an empty one ends them")
-        terminal.ctrl("d")  # gives up as well, and does not leave
+        terminal.ctrl("d")  # gives up too, and does not leave the chat
         terminal.wait_for("context")
         entered(terminal, "two\r")
         leave(terminal)
@@ -84,7 +84,7 @@ def test_the_history_lasts_over_sessions_and_is_searched(tmp_path: Path) -> None
         entered(terminal, "\r")
         entered(terminal, "hay\r")
         terminal.send(UP + UP)
-        terminal.wait_for("You: my key is sk-ant")  # in this run it is there
+        terminal.wait_for("You: my key is sk-ant")  # this run still knows the secret
         terminal.ctrl("c")
         leave(terminal)
     assert stat.S_IMODE(history.stat().st_mode) == 0o600
@@ -95,7 +95,7 @@ def test_the_history_lasts_over_sessions_and_is_searched(tmp_path: Path) -> None
         terminal.ctrl("r")
         terminal.send("needle")
         terminal.wait_for("(reverse-i-search)`needle': the first needle")
-        terminal.send("\r")  # takes it into the line
+        terminal.send("\r")  # puts it into the line
         terminal.wait_for("You: the first needle\n     with a second line")
         terminal.ctrl("c")
         terminal.wait_for(re.compile("^You:$", re.MULTILINE))
@@ -159,7 +159,7 @@ def test_vi_keys(tmp_path: Path) -> None:
         terminal.send("one two")
         terminal.wait_for("You: one two")
         terminal.send("\x1b")
-        terminal.wait_for("\x1b[2 q", output=True)  # a block: the cursor of the commands
+        terminal.wait_for("\x1b[2 q", output=True)  # the block cursor of the command mode
         terminal.send("bcw")
         terminal.send("three\x1b\rfour")  # Alt-Enter
         terminal.wait_for("You: one three\n     four")
@@ -195,7 +195,7 @@ UNTOLD = {
     "rows": "\r".join(f"{number} {'漢x' * 30}\t." for number in range(10_000)),
     "one line": "words and 漢字 " * 15_000,
 }
-"""Pastes of 1 MB and a quarter of it, as a terminal sends them that does not tell of pastes."""
+"""Pastes of about 1 MB and 0.25 MB, as sent by a terminal that does not mark pastes."""
 
 
 @pytest.mark.slow
@@ -226,7 +226,7 @@ def test_an_untold_paste_that_comes_in_parts_and_is_given_up(tmp_path: Path) -> 
             terminal.wait_for(f"[paste {number}: {len(part):,} characters, 101 ")
         terminal.ctrl("c")
         terminal.wait_for(re.compile(r"^You:$", re.MULTILINE))
-        terminal.send(part + "\x01" + "!")  # the keys behind it find it in the line
+        terminal.send(part + "\x01" + "!")  # the keys after the paste find it in the line
         terminal.wait_for(re.compile(r"You: !\[paste [^\n]*lines\]\n"))
         terminal.ctrl("c")
         terminal.send((row * 3)[:-1])
@@ -272,7 +272,7 @@ def test_wide_characters_are_edited_at_any_width(tmp_path: Path, cols: int) -> N
         terminal.send("漢字かな交じり文👍🏽 end" * 2)
         terminal.send(
             "\x01" + "\x1b[C" * 2 + "\x7f" + "字"
-        )  # to the beginning, two to the right, one deleted, one typed
+        )  # go to the beginning and two right, delete one, type one
         terminal.send("\x05" + "\x7f" * 4)
         entered(terminal, "\r")
         leave(terminal)
@@ -288,8 +288,8 @@ def test_joined_and_combining_characters_are_sent_as_they_were_typed(
     family, accent, flag = "👩\u200d👩\u200d👧", "e\u0301", "🇯🇵"
     with chat(tmp_path, cols=cols, ready="" if cols == 20 else "context") as terminal:
         terminal.send(f"ab{family}{accent}漢z")
-        terminal.send("\x1b[D" * 2 + "\x1b[3~" + "字")  # two to the left, one deleted, one typed
-        terminal.send("\x1b[D" * 3 + "1" + "\x1b[C" + "2")  # before the family, and behind it
+        terminal.send("\x1b[D" * 2 + "\x1b[3~" + "字")  # go two left, delete one, type one
+        terminal.send("\x1b[D" * 3 + "1" + "\x1b[C" + "2")  # before and after the family
         entered(terminal, "\r")
         terminal.send(family + "." + accent + flag + "\x7f" * 2 + "\x02" * 2 + "\x1b[3~")
         entered(terminal, "?\r")

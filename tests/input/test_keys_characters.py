@@ -1,4 +1,4 @@
-"""Graphemes: cutting a text into them loses nothing."""
+"""Graphemes: splitting a text into them loses nothing."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes of POSIX"
 
 
 def fed(data: bytes) -> tuple[int, threading.Thread]:
-    """Return the reading end of a pipe into which a thread writes the data."""
+    """Return the reading end of a pipe, and the thread that writes the data into it."""
     reading, writing = os.pipe()
 
     def write() -> None:
@@ -39,7 +39,7 @@ def fed(data: bytes) -> tuple[int, threading.Thread]:
 
 
 def lines_of(data: bytes) -> list[str]:
-    """Return what a reader makes of the data."""
+    """Return the lines that a reader finds in the data."""
     reading, thread = fed(data)
     found: list[str] = []
 
@@ -80,7 +80,9 @@ def test_a_line_without_an_end_is_not_held_for_ever() -> None:
 
 
 def test_what_nobody_asks_for_stays_in_the_pipe(tmp_path: Path) -> None:
-    """As `yes | chat-loop`: while the first line is answered, the writer is not read empty."""
+    """While the first line is answered, the program does not read everything that is written, as
+    with `yes | chat-loop`.
+    """
     with Loopback() as server:
         server.enqueue(Reply(chunks=("one", " two"), stall_after=1))
         with subprocess.Popen(

@@ -1,4 +1,4 @@
-"""The engines of the library: tests of what an index does run on each."""
+"""The engines of the library. Tests of an index run on each of them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The archive of a live conversation: followed in the background, searched, read, and put into
-words for a model.
+"""The archive of an open conversation: how it is updated in the background, searched, read, and
+put into words for a model.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def refs(hits: list[Hit]) -> list[str]:
 
 
 def followed(sessions: SessionManager, *spoken: list[str | tuple[str, str]]) -> Archive:
-    """The archive of a chain; the last session is the live one."""
+    """Return the archive of a chain whose last session is the open one."""
     return Archive(sessions, chained(sessions, *spoken))
 
 
@@ -104,7 +104,7 @@ def test_a_broken_chain_is_searched_as_far_as_it_goes(tmp_path: Path) -> None:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Let nobody read or write the index of a folder, as another process that writes does."""
+    """Lock the index of a folder against reads and writes, as another process that writes does."""
     with closing(Library(folder, thorough=True)) as library:
         library.update_index()
     with closing(sqlite3.connect(folder / FILE, isolation_level=None)) as database:
@@ -392,8 +392,8 @@ def test_an_excerpt_fits_and_is_of_the_text(text: str, room: int, data: st.DataO
 
 
 def test_precision_and_recall_of_what_is_attached() -> None:
-    """Of the facts of the second half, which were kept out of all tuning, in an archive of 1,000
-    exchanges.
+    """Search an archive of 1,000 exchanges for every second fact. These facts were kept out of all
+    tuning.
     """
     search = ExchangeIndex()
     search.add(conversation())

@@ -1,4 +1,4 @@
-"""The archive in a conversation: tools for models that call them, excerpts for the others."""
+"""The archive in a conversation: tools for models that can call them, excerpts for the others."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def conversation(
 
 
 async def compacted(talk: Conversation) -> None:
-    """Say a fact and much else, and have it all compacted so that the block holds none of it."""
+    """Say a fact and much else, and compact it all into a block that contains none of it."""
     for text in (SAID, *CHATTER):
         await talk.ask(text)
     draft = await talk.compaction.draft()
@@ -82,7 +82,7 @@ def test_a_model_that_calls_tools_searches_the_archive(tmp_path: Path) -> None:
     assert [entry.name for entry in entries if isinstance(entry, Call)] == [SEARCH, READ]
     results = {
         entry.id: entry.text for entry in entries if isinstance(entry, Result)
-    }  # as they came
+    }  # in the order in which they came
     found, read = results["c1"], results["c2"]
     assert SAID in found
     assert SAID in read

@@ -1,6 +1,4 @@
-"""The index's file: the same from changes as from nothing, and every kind of damage, lock and
-refusal survived.
-"""
+"""The file of the index: how it survives every kind of damage, lock and refusal."""
 
 from __future__ import annotations
 
@@ -52,7 +50,7 @@ def changed(script: str) -> Callable[[Path], object]:
         (garbage(b"garbage" * 999), ANEW),
         (garbage(b"SQLite format 3\x00" + b"\xff" * 4096), ANEW),
         (garbage(b"x"), ANEW),
-        (garbage(b""), ""),  # of a process that was killed
+        (garbage(b""), ""),  # left by a process that was killed
         (changed(f"PRAGMA user_version={VERSION - 1}; DROP TABLE exchanges"), ""),
         (changed(f"PRAGMA user_version={VERSION - 1}; CREATE TABLE other (id)"), ""),
         (changed(f"PRAGMA user_version={VERSION + 1}"), ""),
@@ -82,7 +80,7 @@ def test_an_index_that_is_not_as_it_was_made_is_made_anew(
 
 
 def damaged(data: bytes, chance: random.Random) -> bytes:
-    """The same with some bits flipped, or cut short, or with a block of something else."""
+    """Return the data with some bits flipped, cut short, or with a block of random bytes."""
     some = bytearray(data)
     match chance.randrange(4):
         case 0:
@@ -97,8 +95,8 @@ def damaged(data: bytes, chance: random.Random) -> bytes:
 
 
 def test_bytes_that_flip_never_break_a_listing(tmp_path: Path) -> None:
-    """A text may be another one, for texts have no checksums; nothing else is raised, and no file
-    is missing from the list.
+    """Nothing is raised, and no file is missing from the list. A text may be wrong, because texts
+    have no checksums.
     """
     fill(tmp_path)
     first = library(tmp_path)
@@ -112,7 +110,7 @@ def test_bytes_that_flip_never_break_a_listing(tmp_path: Path) -> None:
         shelf = library(tmp_path)
         assert {row.id for row in shelf.rows(fold=False, everything=True)[0]} == ids
         noticed += bool(shelf.trouble)
-        write(tmp_path, session("new", 1 + number % 2), 999)  # now something must be written to it
+        write(tmp_path, session("new", 1 + number % 2), 999)  # this forces a write
         assert "new" in {row.id for row in shelf.rows(fold=False)[0]}
         shelf.close()
         (tmp_path / "new.md").unlink()
@@ -125,7 +123,7 @@ def test_bytes_that_flip_never_break_a_listing(tmp_path: Path) -> None:
 
 @pytest.fixture(name="impatient")
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A search waits as briefly as a list for another process."""
+    """Let a search wait for another process only as briefly as a list does."""
     monkeypatch.setattr(index_module, "PATIENT_SECONDS", index_module.BUSY_SECONDS)
 
 
@@ -167,7 +165,7 @@ def test_a_held_index_is_not_deleted(tmp_path: Path) -> None:
 
 
 def test_an_index_that_was_replaced_is_opened_again(tmp_path: Path) -> None:
-    """Two processes: one has the index open that the other deletes."""
+    """One process has the index open while another deletes it."""
     fill(tmp_path)
     one = library(tmp_path)
     one.rows()
@@ -201,7 +199,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
 
 @contextmanager
 def as_nobody() -> Iterator[Path]:
-    """A folder of somebody who is not root, and be that one: root may write everywhere."""
+    """Yield a folder of an ordinary user and run as that user, because root may write anywhere."""
     with tempfile.TemporaryDirectory() as name:
         root, folder = os.geteuid() == 0, Path(name)
         if root:
@@ -265,11 +263,11 @@ def test_the_index_and_its_journal_are_private(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / FILE).stat().st_mode) == 0o600
 
 
-# Translation.
+# Kinds of errors.
 
 
 def test_what_sqlite_says_is_told_apart(tmp_path: Path) -> None:
-    """A damaged index, one that cannot be used now, and a bug."""
+    """SQLite's errors mean a damaged index, one that cannot be used now, or a bug."""
     fill(tmp_path, 1)
     index = up_to_date(tmp_path)
 
@@ -303,4 +301,4 @@ def test_what_sqlite_says_is_told_apart(tmp_path: Path) -> None:
     index.close()
 
 
-# Together.
+# Several at once.

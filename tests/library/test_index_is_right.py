@@ -1,5 +1,5 @@
-"""The index tells the truth: a bug is no damage, what is gone is gone, and whoever waits for it is
-told why.
+"""The index is correct: a bug is not taken for damage, deleted text is gone, and a search that has
+to wait says why.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def hits(shelf: Library, words: str, semantic: SemanticIndex | None = None) -> l
     return [hit.row.id for hit in search_all(shelf, words, SessionFilter(), 5, semantic=semantic)]
 
 
-# A bug of ours.
+# A bug in the program.
 
 
 def test_a_bug_is_not_taken_for_a_damaged_index(folder: Path, shelf: Library) -> None:
@@ -94,9 +94,7 @@ def test_texts_and_numbers_that_nobody_wrote_are_damage(
 
 
 def test_bytes_that_flip_never_break_a_search(folder: Path, shelf: Library) -> None:
-    """What is found may be another text, for the texts have no checksums; nothing else is
-    raised.
-    """
+    """Nothing is raised. A text that is found may be wrong, because texts have no checksums."""
     shelf.close()
     whole, chance = (folder / FILE).read_bytes(), random.Random(9)
     noticed = 0
@@ -112,11 +110,11 @@ def test_bytes_that_flip_never_break_a_search(folder: Path, shelf: Library) -> N
     assert noticed > 10
 
 
-# What is gone.
+# Deleted text.
 
 
 def stored(folder: Path) -> set[str]:
-    """Every word that the index could be asked for."""
+    """Return every word that the index contains."""
     with closing(Index(folder)) as index:
         index.ask("CREATE VIRTUAL TABLE temp.words USING fts5vocab (main, sentences, row)")
         return {word for (word,) in index.ask("SELECT term FROM temp.words")}
@@ -140,7 +138,7 @@ def test_words_of_sessions_that_are_gone_are_gone(folder: Path, shelf: Library) 
 def test_words_that_are_cut_otherwise_than_when_they_were_stored_go_as_well(
     folder: Path, shelf: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another version of the program, or of Unicode, folds words in another way."""
+    """Another version of the program or of Unicode splits and folds words differently."""
     monkeypatch.setattr("chat_loop.library.refresh.lines", lambda *texts: " ".join(texts).upper())
     (folder / "s4.md").unlink()
     write(folder, session("s1", 2, text="Something else, please."), 50)
@@ -155,7 +153,7 @@ def test_words_that_are_cut_otherwise_than_when_they_were_stored_go_as_well(
 
 
 def embedded(index: Index) -> list[bytes]:
-    """Give every exchange that has no vector one that says nothing; return what has one."""
+    """Give each exchange without a vector a zero vector. Return the contents that have a vector."""
     bare = "SELECT content FROM exchanges WHERE content NOT IN (SELECT content FROM vectors)"
     vector = bytes([1]) + bytes(383)
     index.keep_vectors([(content, SPACE, vector) for (content,) in index.ask(bare)])
@@ -164,7 +162,7 @@ def embedded(index: Index) -> list[bytes]:
 
 @pytest.mark.skipif(not available(), reason="searching by meaning is not installed")
 def test_vectors_stay_with_their_texts(folder: Path, shelf: Library) -> None:
-    """What did not change is not embedded again; what is gone is near to nothing."""
+    """Unchanged texts are not embedded again, and deleted texts are not found."""
     semantic = SemanticIndex()
 
     def near() -> set[Position]:
@@ -194,7 +192,7 @@ def test_vectors_stay_with_their_texts(folder: Path, shelf: Library) -> None:
 
 
 def test_a_vector_that_comes_late_belongs_to_nobody(folder: Path, shelf: Library) -> None:
-    """An exchange was embedded that is replaced meanwhile by another one."""
+    """An exchange is replaced by another one while it is being embedded."""
     with closing(Index(folder)) as index:
         [(content, identity)] = index.ask(
             "SELECT e.content, s.id FROM exchanges e JOIN sessions s ON s.key = e.session "

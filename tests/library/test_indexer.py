@@ -1,5 +1,5 @@
-"""The indexer: the index follows the files and the live session, in the background, and never gets
-in the way.
+"""The indexer updates the index from the files and the open session in the background, and never
+blocks the program.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def known(folder: Path) -> set[str]:
 
 
 def is_current(folder: Path) -> bool:
-    """Whether the index knows every file as it is."""
+    """Return True when the index is up to date with every file."""
     with closing(Index(folder)) as index:
         return not any(index.stale(newest_first(folder)))
 
@@ -74,7 +74,7 @@ def say(session: LiveSession, text: str = "What is bread?") -> None:
 
 
 def same_as_from_the_file(folder: Path) -> None:
-    """What was noted is what reading the files gives."""
+    """Check that the index is the same as one that is made from the files."""
     with closing(Index(folder)) as index:
         assert not any(index.stale(newest_first(folder)))
         found = contents(index)
@@ -138,7 +138,7 @@ def test_what_changed_is_read_when_it_is_woken(tmp_path: Path) -> None:
     same_as_from_the_file(tmp_path)
 
 
-# What goes wrong.
+# Failures.
 
 
 def test_an_index_that_is_damaged_again_and_again_is_left_for_a_while(
@@ -196,7 +196,7 @@ def test_an_indexer_that_was_never_started_does_nothing(tmp_path: Path) -> None:
 
 
 def test_a_search_finds_what_was_just_said(tmp_path: Path) -> None:
-    """A whole run through pipes: in the chat while it lives, and from another process."""
+    """The real program finds it, in the running chat and in another process."""
     keys = {"COLUMNS": "200"}
     stdin = b"The gateway listens on port 5432.\n/search gateway port\nexit\n"
     shown = run(tmp_path, "--model", "scripted:echo", stdin=stdin, keys=keys).stdout.decode()
@@ -208,8 +208,8 @@ def test_a_search_finds_what_was_just_said(tmp_path: Path) -> None:
 
 
 def test_the_thread_does_not_import_what_plugins_import_at_the_same_time() -> None:
-    """Two threads that first import `importlib.resources` and `importlib.metadata` at once can end
-    in a deadlock, which Python 3.11 raises in one of them.
+    """Two threads that import `importlib.resources` and `importlib.metadata` for the first time at
+    once can deadlock. Python 3.11 then raises an error in one of them.
     """
     code = """
 import sys

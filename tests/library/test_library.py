@@ -1,5 +1,5 @@
-"""Listings: the same from the index and from the files, chains folded, pages, filters, whatever the
-folder holds.
+"""Listings are the same from the index and from the files: folded chains, pages, and filters,
+whatever the folder contains.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ library = open_library
 
 
 def without_index(folder: Path) -> Library:
-    """A library that has no index, and cannot make one."""
+    """Return a library that has no index and cannot make one."""
     (folder / FILE).mkdir()
     return Library(folder)
 
@@ -56,7 +56,7 @@ def ids(rows: list[SessionRow]) -> list[str]:
 
 
 def same(rows: list[SessionRow], folder: Path) -> list[SessionRow]:
-    """Return rows as if they were read in a folder, without what only whole files tell."""
+    """Return rows as if they came from `folder`, without the values that only whole files give."""
     return [replace(row, folder=folder, spent=None, compaction="") for row in rows]
 
 
@@ -123,9 +123,7 @@ def test_the_index_and_the_files_give_equal_listings(
 def test_what_the_index_knows_in_part_is_completed_from_the_files(
     before: tuple[Made, ...], after: tuple[Made, ...]
 ) -> None:
-    """The index knows the folder as it was, and there is too much that is new to be read into
-    it.
-    """
+    """The index knows an older state of the folder, and too many files are new to read at once."""
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         one, other = Path(name, "one"), Path(name, "other")
         one.mkdir()
@@ -148,8 +146,8 @@ def test_what_the_index_knows_in_part_is_completed_from_the_files(
 
 
 def chain(folder: Path) -> None:
-    """a < b < c, where a was used last of the older ones; d is forked from b; e merges c and d; f
-    stands alone.
+    """Write the chain a, b, c, in which a was used after b; d is forked from b; e merges c and d; f
+    is on its own.
     """
     write(folder, session("a", seal=SEALED), 40)
     write(folder, session("b", parent="a", seal=SEALED), 20)

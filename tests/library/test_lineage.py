@@ -1,5 +1,5 @@
-"""Chains and their branches: what stands for a chain in a listing, and how a tree is drawn, of any
-graph.
+"""Chains and their branches, in any graph: the session that represents a chain in a listing, and
+the drawing of a tree.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from chat_loop.library.lineage import (
 from chat_loop.sessions.chain import ALL, Link, last_queries
 
 NAMES = "abcdefgh"
-"""The newest first."""
+"""The ids of the sessions, newest first."""
 
 
 @st.composite
 def graphs(draw: st.DrawFn) -> dict[str, Link]:
-    """Any links between at most eight sessions: circles, missing and double parents, sessions that
-    are their own.
+    """Return any links between at most eight sessions, including cycles, missing and double
+    parents, and sessions that are their own parents.
     """
     there = draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=len(NAMES)))
     one = st.sampled_from(("", "missing", *NAMES))
@@ -32,7 +32,7 @@ def graphs(draw: st.DrawFn) -> dict[str, Link]:
 
 
 def above(identity: str, links: dict[str, Link]) -> set[str]:
-    """What a session comes from, by going up until nothing new is found."""
+    """Return the ancestors of a session, found by following parents until no new one appears."""
     found: set[str] = set()
     level = {identity}
     while level:
@@ -48,7 +48,7 @@ def above(identity: str, links: dict[str, Link]) -> set[str]:
 
 
 def line(*names: str) -> dict[str, Link]:
-    """A chain, the oldest first, as links in the order of a listing."""
+    """Return the links of a chain in the order of a listing. `names` begins with the oldest."""
     return {
         name: Link(name, parent)
         for name, parent in reversed(list(zip(names, ("", *names), strict=False)))
@@ -63,7 +63,7 @@ def test_who_was_forked_from_stays_in_the_list() -> None:
 
 
 def test_branches_are_told_from_what_they_leave() -> None:
-    """c and d both go on from b; e leaves b after its second query, f goes straight on with d."""
+    """c and d both go on from b. e leaves b after its second query. f continues d."""
     links = {
         "f": Link("f", "d"),
         "e": Link("e", "b", until="2.2"),
@@ -81,7 +81,7 @@ def test_branches_are_told_from_what_they_leave() -> None:
 
 
 def test_a_session_that_was_only_given_words_is_no_branch() -> None:
-    """Such as a compaction that was taken back."""
+    """An example is a compaction that was undone."""
     links = {
         "new": Link("new", "a", queries=1),
         "left": Link("left", "a", queries=0),
@@ -154,8 +154,8 @@ def drawn(links: dict[str, Link], identity: str) -> str:
 
 
 def children(*pairs: str) -> dict[str, Link]:
-    """`a:b` is b with the parent a, `a+b:c` one that merges both; in the order of the drawing's
-    children.
+    """Return links: `a:b` is b with the parent a, and `a+b:c` is c, which merges a and b. A drawing
+    keeps their order.
     """
     links = {}
     for pair in pairs:

@@ -1,4 +1,4 @@
-"""What a cleaning takes away (pure): never a session that one which stays needs, and children
+"""The choice of sessions to clean up (pure): none that a remaining session needs, and children
 before their parents.
 """
 
@@ -30,7 +30,7 @@ STATES: Sequence[State] = ("sealed", "unsealed", "plain", "damaged", "empty", "f
 def row(
     identity: str, days: float, state: State = "sealed", parent: str = "", merged: str = ""
 ) -> SessionRow:
-    """A session that was last used so many days ago."""
+    """Return the row of a session that was last used `days` ago."""
     return SessionRow(
         id=identity,
         folder=Path("/sessions"),
@@ -59,7 +59,7 @@ class Folder:
         return ancestry([identity], self.links) - {identity}
 
     def circles(self, identity: str) -> bool:
-        """Whether a session is among those that it comes from, or one of them is."""
+        """Return True when a session or one of its ancestors is its own ancestor."""
         return any(
             one in ancestry(self.links[one].parents, self.links)
             for one in {identity, *self.needs(identity)}
@@ -142,7 +142,7 @@ def test_originals_are_the_sealed_parents() -> None:
 
 @st.composite
 def folders(draw: st.DrawFn) -> Folder:
-    """Any folder: parents that are there or not, in circles, newer than their children."""
+    """Return any folder. Parents may be missing, in a cycle, or newer than their children."""
     count = draw(st.integers(0, 12))
     ids = [f"s{number}" for number in range(count)]
     some = st.sampled_from(["", "gone", *ids])

@@ -1,5 +1,5 @@
-"""A team's library in PostgreSQL: who sees what, two machines of one owner, and a server that is
-not there, not ready or not allowed.
+"""A team's library in PostgreSQL: who sees which sessions, two machines of one owner, and a server
+that is down, not ready, or denies access.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def found(library: Library, words: str) -> list[tuple[str, str]]:
     return [(hit.row.id, hit.row.owner.partition("_")[0]) for hit in hits]
 
 
-# Who sees what.
+# Access.
 
 
 def test_a_row_is_seen_by_its_owner_and_by_whom_the_owners_role_was_granted_to(team: Team) -> None:
@@ -115,7 +115,7 @@ def test_a_row_is_seen_by_its_owner_and_by_whom_the_owners_role_was_granted_to(t
 
 
 def test_the_database_itself_guards_every_table(team: Team) -> None:
-    """Also against statements that are none of the program's, and for the maker of the tables."""
+    """This includes statements that the program never makes, and the maker of the tables."""
     for who in ("alice", "bob"):
         fill(team.folder(who), 3)
         team.listed(who)
@@ -150,7 +150,7 @@ def test_the_database_itself_guards_every_table(team: Team) -> None:
 
 
 def test_a_session_that_somebody_shares_is_stored_once(team: Team) -> None:
-    for who in ("alice", "bob"):  # the files came through an object store, with other times
+    for who in ("alice", "bob"):  # copied through an object store, with other times
         write(team.folder(who), session("plan", 2), 1 + len(who))
     assert team.listed("alice") == [("plan", "")]
     team.grant("alice", to="bob")
@@ -162,7 +162,7 @@ def test_a_session_that_somebody_shares_is_stored_once(team: Team) -> None:
     assert team.listed("bob") == [("plan", "")]  # from the file
     team.grant("alice", to="bob")
     write(team.folder("bob"), session("plan", 3), 9)
-    assert team.listed("bob") == [("plan", "")]  # it has gone on here
+    assert team.listed("bob") == [("plan", "")]  # it was continued here
     with team.index("bob") as index:
         assert index.ask("SELECT count(*) FROM sessions") == [(2,)]
         assert index.rows(["plan"])["plan"].queries == 3
@@ -301,17 +301,17 @@ def test_what_is_said_in_other_words_is_found_with_the_vectors_of_another_machin
                 assert [hit.row.id for hit in related if hit.related] == hits
 
 
-# A server that does not do what it should.
+# Servers that fail.
 
 
 def sentence(url: str, folder: Path) -> str:
-    """The sentence about a library that cannot be used; the list comes from the folder."""
+    """Return the message about a library that cannot be used. The list comes from the folder."""
     fill(folder, 3)
     with closing(Library(folder, thorough=True, database=Database(url))) as library:
         assert len(rows_of(library)) == 1
         trouble = library.trouble
         assert found(library, "monad")
-        assert library.trouble == ""  # it is said once
+        assert library.trouble == ""  # it is only reported once
         return trouble
 
 
@@ -350,7 +350,7 @@ def test_a_library_of_another_version(team: Team, tmp_path: Path) -> None:
     team.server.run(f"UPDATE chat_loop.version SET number = {VERSION - 1}", team.name)
     text = sentence(team.url("bob"), tmp_path / "2")
     assert f"is of an older version: maker_{team.name} updates it" in text
-    assert team.listed("maker") == []  # it is made anew, and filled again by everybody
+    assert team.listed("maker") == []  # it is created again, and everybody fills it again
     assert len(team.listed("alice")) == 3
     assert len(team.listed("bob")) == 3
 

@@ -1,5 +1,5 @@
-"""Searching exchanges: the words that are found, in which order, how surely; laws for any text;
-what is planted.
+"""Searching exchanges: the words that are found, their order, and the certainty of a hit; laws for
+any text; planted facts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OPEN: list[ExchangeIndex] = []
 
 @pytest.fixture(autouse=True)
 def _close() -> Iterator[None]:
-    """Give back what a test has opened."""
+    """Close each index that a test has opened."""
     yield
     while OPEN:
         OPEN.pop().close()
@@ -37,7 +37,7 @@ def opened() -> ExchangeIndex:
 
 
 def index(*said: str | tuple[str, str]) -> ExchangeIndex:
-    """One exchange per text or pair of query and reply, ten to a session."""
+    """Return an index with an exchange for each text or query-reply pair, ten per session."""
     pairs = [(one, "") if isinstance(one, str) else one for one in said]
     search = opened()
     search.add(exchange(at // 10 + 1, at % 10 + 1, *pair) for at, pair in enumerate(pairs))
@@ -49,7 +49,7 @@ def refs(hits: list[Hit]) -> list[str]:
 
 
 def sentence(hit: Hit) -> str:
-    """The best sentence of a hit."""
+    """Return the best sentence of a hit."""
     place = hit.places[0]
     return hit.texts[place.part][1][place.start : place.end].strip()
 
@@ -285,8 +285,8 @@ def planted() -> Iterator[ExchangeIndex]:
 def test_planted_facts_are_found(
     planted: ExchangeIndex, facts: tuple[object, ...], first: float, five: float
 ) -> None:
-    """144 facts in seven languages among 1,000 exchanges; those of the second half were kept out of
-    all tuning.
+    """Search for 144 facts in seven languages among 1,000 exchanges. Every second fact was kept out
+    of all tuning.
     """
     places = [
         [

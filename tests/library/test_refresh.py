@@ -1,4 +1,4 @@
-"""The index follows the files of its folder: any changes give the same tables as building it anew."""
+"""The index follows the files of its folder. Any changes give the same tables as a new index."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_the_newest_session_changes_while_another_one_comes(tmp_path: Path) -> N
 
 @pytest.mark.usefixtures("engine")
 def test_a_file_of_the_same_size_and_time_is_taken_for_the_same(tmp_path: Path) -> None:
-    """The price of looking at sizes and times only; `rebuild` reads everything."""
+    """This is the price of comparing only sizes and times. `rebuild` reads everything."""
     path = write(tmp_path, session("a", text="What is bread?"), 1)
     shelf = library(tmp_path)
     shelf.rows()
@@ -202,7 +202,7 @@ for _ in range(int(sys.argv[2])):
 
 
 def test_processes_that_refresh_at_once(tmp_path: Path) -> None:
-    """The first index is made by one of them; files come and go meanwhile."""
+    """One of them makes the first index, while files change."""
     fill(tmp_path, 60)
     workers = [
         subprocess.Popen(
@@ -221,7 +221,7 @@ def test_processes_that_refresh_at_once(tmp_path: Path) -> None:
         assert worker.returncode == 0
         lines = [line.partition(" ") for line in said.split("\n")[:-1]]
         assert {number for number, _, _ in lines} <= {str(60 + more) for more in range(8)}, said
-        # On a busy machine one may give up waiting, say so, and list from the files.
+        # On a busy machine a process may give up waiting, say so, and list from the files.
         assert all(not trouble or "another process" in trouble for _, _, trouble in lines), said
     shelf = library(tmp_path)
     assert rows_of(shelf) == rows_without_index(tmp_path)

@@ -1,5 +1,5 @@
-"""Searching all sessions of a folder: what is found, where it is, what is left out, and what is
-never kept.
+"""Searching all sessions of a folder: the hits, their positions, the filters, and the secrets that
+the index never contains.
 """
 
 from __future__ import annotations
@@ -284,7 +284,7 @@ def answers(found: Sequence[Exchange], statement: str) -> list[bool]:
 
 @pytest.mark.usefixtures("engine")
 def test_it_finds_what_the_search_in_one_chain_finds(tmp_path: Path) -> None:
-    """144 facts among 1,000 exchanges in 25 sessions."""
+    """Search for 144 facts among 1,000 exchanges in 25 sessions."""
     said = conversation()
     for depth, part in groupby(said, key=lambda exchange: exchange.depth):
         pairs = [(one.query.text, one.reply.text if one.reply else "") for one in part]

@@ -1,5 +1,5 @@
-"""The work of a search grows with the text, not with its square: counted in calls of functions, not
-in seconds.
+"""The work of a search grows with the text, not with its square. It is counted in function calls,
+not in seconds.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.support.library_folder import write
 
 @contextmanager
 def counted() -> Iterator[list[int]]:
-    """Count the calls of Python functions; those of C are not counted."""
+    """Count the function calls of Python code, including calls of functions written in C."""
     calls = [0]
 
     def count(frame: FrameType, event: str, _: object) -> None:
@@ -36,7 +36,7 @@ def counted() -> Iterator[list[int]]:
 
 
 def log(lines: int, first: int = 0) -> str:
-    """Lines that differ in their numbers."""
+    """Return lines that differ only in their numbers."""
     return "\n".join(
         f"2026-11-01 10:{at // 60 % 60:02}:{at % 60:02} service{at % 40} worker-{at} timeout "
         f"after {at % 977} ms"

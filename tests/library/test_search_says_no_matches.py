@@ -1,5 +1,5 @@
-"""What `/search` and `sessions search` say when nothing fits, and what of the rest is merely
-related.
+"""The output of `/search` and `sessions search` when nothing matches, and the exchanges that are
+merely related.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ TALKS = (
 
 @pytest.fixture(name="home", scope="module")
 def _home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Sealed sessions with vectors."""
+    """Return a home with sealed sessions and their vectors."""
     if not available() and os.environ.get("CI_REQUIRE_REAL_MODEL") != "1":
         pytest.skip(f"searching by meaning is not installed: {install_hint('search')}")
     home = tmp_path_factory.mktemp("home")
@@ -106,7 +106,7 @@ def test_nothing_is_found_where_nothing_fits(home: Path, words: str) -> None:
 
 
 def shown(home: Path, *lines: str) -> str:
-    """What a chat prints for these lines."""
+    """Return the output of a chat for `lines`."""
     stdin = "\n".join((*lines, "exit", "")).encode()
     return run(
         home, "--model", "scripted:echo", stdin=stdin, keys={"COLUMNS": "100"}

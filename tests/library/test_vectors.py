@@ -1,5 +1,5 @@
-"""The real sentence model: what is near what, the same bytes for the same text, and what is said
-when it is missing.
+"""The real sentence model: which texts are near each other, the same bytes for the same text, and
+the message when it is missing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Following a session's parents, whatever state their files are in."""
+"""The ancestors of a session, whatever state their files are in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A text is taken out of a session as a value: in every form, and nothing else goes with it."""
+"""Erasing a text from a session removes it in every form, and removes nothing else."""
 
 from __future__ import annotations
 

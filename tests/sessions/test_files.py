@@ -1,4 +1,4 @@
-"""Files are written completely or not at all, also when Ctrl-C comes in between."""
+"""Files are written completely or not at all, even if Ctrl-C interrupts the write."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chat_loop.sessions.files import Files
 
 
 class StoppedFiles(Files):
-    """Ctrl-C comes before a file gets its name."""
+    """Files that are interrupted by Ctrl-C just before a file gets its name."""
 
     def rename(self, source: Path, target: Path) -> None:
         assert source.read_bytes() == b"new", "it is written"

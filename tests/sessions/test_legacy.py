@@ -1,5 +1,5 @@
-"""Transcripts of basic-agent-chat-loop are read as far as they can be, in linear time, and no file
-makes it fail.
+"""The reader of basic-agent-chat-loop transcripts reads all that it can, in linear time, and no
+file makes it fail.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def damage(data: bytes) -> tuple[str, ...]:
 
 
 def said(data: bytes) -> list[tuple[str, str]]:
-    """The texts of all queries and replies."""
+    """Return the texts of all queries and replies."""
     return [words(exchange) for exchange in read(data).exchanges]
 
 
@@ -52,7 +52,7 @@ def local(text: str) -> datetime:
 
 
 def background(data: bytes) -> str:
-    """The background of the summary; a block without headings is all background."""
+    """Return the background of the summary. A block without headings is all background."""
     seal = read(data).seal
     return seal.summary.background if seal is not None and seal.summary is not None else ""
 
@@ -238,7 +238,7 @@ def test_small_damage() -> None:
 
 TIDE = FILES["before-1.8"]
 OPEN = TIDE.partition(b"**Tide Table:** \n")[0]
-"""Up to the second query's reply."""
+"""The file up to the second query's reply."""
 
 
 @pytest.mark.parametrize(
@@ -398,7 +398,9 @@ def test_a_prefix_never_holds_more_than_the_file(data: bytes, at: int) -> None:
 
 
 def lines_executed(data: bytes) -> int:
-    """How many lines of the reader's code run; library calls per line are linear in the line."""
+    """Return the number of lines of the reader that run. This measures its work, because the
+    library calls in each line take linear time.
+    """
     count = 0
 
     def local(_frame: FrameType, event: str, _arg: object) -> TraceFunction:

@@ -1,10 +1,9 @@
-"""A session's file that is changed from outside while the session lives: nothing that was said is
-lost, and it is told.
+"""Another program changes a session's file while the session is open. Nothing that was said is
+lost, and the user is told.
 
-Each disturbance happens to a real file in mid-conversation. Then the conversation goes on and ends
-in one of the ways in which it can end: every query and every reply that was acknowledged stands in
-some file of the folder, the session that the program names holds all of them, and it can be
-resumed.
+Each disturbance changes a real file during a conversation. Then the conversation goes on and ends
+in one of the possible ways. Afterwards some file of the folder contains every acknowledged query
+and reply, the session that the program names contains all of them, and it can be resumed.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ IN_A_PROCESS = {"old copy by rename", "cut to half", "CRLF", "deleted", "a pipe"
 some_by_name = pytest.mark.parametrize(
     "way", [way for way in WAYS if way.name in IN_A_PROCESS], ids=lambda way: way.name
 )
-"""One of each outcome: a process takes a second, and the rest is the same code."""
+"""One way for each outcome, because a process takes a second and the others run the same code."""
 
 
 def texts(session: Session) -> list[str]:
@@ -50,7 +49,7 @@ def texts(session: Session) -> list[str]:
 
 
 def stored(folder: Path) -> dict[str, list[str]]:
-    """What is said in each session of a folder that can be read."""
+    """Return the texts of each readable session in a folder, by its id."""
     sessions, found = SessionManager(folder), {}
     for path in folder.glob("*.md"):
         try:
@@ -61,13 +60,13 @@ def stored(folder: Path) -> dict[str, list[str]]:
 
 
 def holds(whole: list[str], part: list[str]) -> bool:
-    """Whether `whole` has all of `part`, in this order."""
+    """Return True when `whole` contains all of `part`, in the same order."""
     rest = iter(whole)
     return all(text in rest for text in part)
 
 
 class Lines:
-    """The program as it is, at the other end of two pipes."""
+    """The real program, which is controlled through two pipes."""
 
     def __init__(self, home: Path) -> None:
         self.folder = home / "sessions"
@@ -104,19 +103,19 @@ class Lines:
         return path
 
     def line(self, text: str) -> str:
-        """Type a line; return what is printed until the next prompt."""
+        """Type a line and return the output up to the next prompt."""
         assert self._process.stdin is not None
         self._process.stdin.write(f"{text}\n".encode())
         self._process.stdin.flush()
         return self._read_until(PROMPT)
 
     def say(self, text: str) -> list[str]:
-        """Send a message; return it and the reply, which is acknowledged by the next prompt."""
+        """Send a message and return it with the reply. The next prompt acknowledges the reply."""
         assert f"You said: {text}" in self.line(text)
         return [text, f"You said: {text}"]
 
     def end(self, text: str = "exit") -> str:
-        """Leave; return what is printed."""
+        """Leave the chat and return the rest of the output."""
         assert self._process.stdin is not None
         self._process.stdin.write(f"{text}\n".encode())
         self._process.stdin.flush()
@@ -130,7 +129,7 @@ class Lines:
         return self._process.wait(PATIENCE)
 
     def _read_until(self, pattern: str) -> str:
-        """Read until `pattern` is there, or the end."""
+        """Read and return the output until it matches `pattern` or ends."""
         assert self._process.stdout is not None
         descriptor, told, deadline = self._process.stdout.fileno(), b"", time.monotonic() + PATIENCE
         while not re.search(pattern, told.decode("utf-8", "replace")):
@@ -172,7 +171,7 @@ def test_a_chat_on_the_command_line(way: Way, tmp_path: Path) -> None:
 
 
 def disturbed(folder: Path, way: Way, *steps: str | Says) -> tuple[Talk, list[str]]:
-    """A conversation of two exchanges whose file is disturbed after them."""
+    """Return a conversation whose file is disturbed after two exchanges, and their texts."""
     talk = Talk(folder / "sessions", "one", "two", *steps)
     said = []
 
@@ -197,7 +196,9 @@ def sealed_ids(talk: Talk) -> list[str]:
 
 
 def check(talk: Talk, way: Way, said: list[str], named: str) -> None:
-    """What was said stands in the session `named`, which is told and can be resumed."""
+    """Check that the session `named` contains `said` and can be resumed, and that the user was told
+    when the words moved.
+    """
     folder = talk.sessions.directory
     assert holds(stored(folder)[named], said), stored(folder)
     told = [
@@ -221,7 +222,7 @@ def run(talk: Talk, work: Coroutine[Any, Any, object]) -> None:
 
 @by_name
 def test_the_exit_right_after(way: Way, tmp_path: Path) -> None:
-    """Nothing more is said: only the end can notice."""
+    """Nothing more is said, so only the end of the session can notice the change."""
     talk, said = disturbed(tmp_path, way, SUMMARY)
     run(talk, talk.conversation.end())
     [named] = sealed_ids(talk)
@@ -290,8 +291,8 @@ def test_an_undo(way: Way, tmp_path: Path) -> None:
 
 @by_name
 def test_a_reply_that_streams(way: Way, tmp_path: Path) -> None:
-    """The file is disturbed between two pieces of a reply, and the reply is stopped: its words are
-    kept.
+    """The file is disturbed between two pieces of a reply that is then stopped. The words of the
+    reply are kept.
     """
     talk = Talk(
         tmp_path / "sessions",
@@ -339,7 +340,7 @@ def test_a_reply_that_streams(way: Way, tmp_path: Path) -> None:
 
 @some_by_name
 def test_a_hang_up(way: Way, tmp_path: Path) -> None:
-    """The terminal goes away: nobody can be told, and nothing is summarized."""
+    """The terminal is closed, so the user cannot be told, and nothing is summarized."""
     with Lines(tmp_path) as chat:
         said = chat.say("first words")
         path, old = chat.path, tmp_path / OLD
@@ -352,7 +353,7 @@ def test_a_hang_up(way: Way, tmp_path: Path) -> None:
 
 
 def test_where_the_words_are_is_told_when_a_file_was_cut(tmp_path: Path) -> None:
-    """Who deletes words on purpose learns where they are now."""
+    """A user who deletes words on purpose is told where they are now."""
     talk = Talk(tmp_path, "one", "two", "three", "four")
 
     async def on() -> None:
@@ -371,8 +372,8 @@ def test_where_the_words_are_is_told_when_a_file_was_cut(tmp_path: Path) -> None
 
 
 def test_what_is_added_by_hand_stays_where_it_was_written(tmp_path: Path) -> None:
-    """Nothing of ours is missing, so the file is gone on with: a note, a record and another header
-    line are kept.
+    """None of the program's own text is missing, so it keeps using the file. A note, a record and
+    another header line that were added by hand are kept.
     """
     talk = Talk(tmp_path, "one", "two")
     record = (

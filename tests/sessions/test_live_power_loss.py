@@ -37,11 +37,11 @@ from tests.support.scenarios import (
 from tests.support.scripted_chat import START, SUMMARY, Talk
 
 TORN_ESCAPE = re.compile(r"\\(<!?-?)?\Z")
-"""The beginning of an escaped line, of which too little is there to see what it is."""
+"""The beginning of an escaped line that is cut off too early to be recognized."""
 
 
 def _pass() -> None:
-    """Look at nothing."""
+    """Check nothing."""
 
 
 class PowerLoss(Run):
@@ -53,9 +53,11 @@ class PowerLoss(Run):
         watch = _pass if fail_at else self.check  # words that a disk refused may be lost
         self.disk = Disk(root / "disk", watch, fail_at=fail_at)
         self.without_note = b"\n" if fail_at else b""
-        """The note of the current session where there is none: it is not tried again."""
+        """The content that stands for a missing note of the current session. If a call is made to
+        fail, the note may be missing, because writing it is not tried again.
+        """
         self.shown: list[tuple[float, int]] = []
-        """When a piece of the reply that streams was shown, and the reply's length until then."""
+        """When each piece of the streaming reply was shown, and the reply's length with it."""
         self.trees = 0
         self._facts: dict[tuple[str, bytes], set[Fact]] = {}
         self._checked: set[tuple[frozenset[tuple[str, bytes]], int, int]] = set()
@@ -70,7 +72,7 @@ class PowerLoss(Run):
             self.check()
 
     def check(self) -> None:
-        """Open every tree that a power failure could leave now."""
+        """Check every tree of files that a power failure could leave now."""
         assert self.disk.unseen() == [], "every act on the sessions folder goes through Files"
         for tree in self.disk.trees():
             self._check(tree, torn=True)
@@ -99,14 +101,14 @@ class PowerLoss(Run):
         self._check_stream(found)
 
     def _check_stream(self, found: set[Fact]) -> None:
-        """A piece is safe with the first one that comes two seconds after it."""
+        """Check that a piece is safe once another one comes two or more seconds after it."""
         now = self.talk.clock.seconds
         old = [length for at, length in self.shown[:-1] if at <= now - 4 / 3 * SYNC_SECONDS]
         kept = [len(fact[2]) for fact in found if fact[0] == "reply"]
         assert not old or max(kept, default=0) >= old[-1], "words older than two seconds are lost"
 
     def _read(self, name: str, data: bytes, *, torn: bool) -> set[Fact]:
-        """Read a file of a tree with the real reader. `torn`: no byte of it is wrong."""
+        """Read a file of a tree with the real reader. If `torn`, no byte in it may be wrong."""
         if (name, data) in self._facts:
             return self._facts[name, data]
         path = self.root / "found" / Path(name).name
@@ -125,7 +127,7 @@ class PowerLoss(Run):
 
 
 async def power_loss(scenario: Scenario, root: Path, fail_at: int = 0) -> PowerLoss:
-    """Run a scenario on such a disk."""
+    """Run a scenario on a disk that may lose power or, if `fail_at` is set, fails at that act."""
     one = PowerLoss(root, fail_at=fail_at)
     for step in scenario.steps:
         await step(one)
@@ -146,7 +148,7 @@ STATES = {
     "trash": 600,
     "attachments": 1300,
 }
-"""At least so many different states of the disk are opened in each scenario."""
+"""The least number of different disk states that each scenario must open."""
 by_scenario = pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
 
 
@@ -184,7 +186,7 @@ def test_what_was_acknowledged_survives_a_power_loss_at_every_call(
 def test_a_disk_that_is_full_for_one_call_leaves_no_hole(
     tmp_path: Path, scenario: Scenario
 ) -> None:
-    """Each call fails once, in its own run: everything is on the disk in the end."""
+    """Each call fails once, in its own run. In the end everything is on the disk."""
 
     async def run() -> None:
         whole = await power_loss(scenario, tmp_path / "0")
@@ -205,7 +207,7 @@ def test_a_disk_that_is_full_for_one_call_leaves_no_hole(
 
 
 def test_an_index_that_lost_its_bytes_is_made_again(tmp_path: Path) -> None:
-    """It is derived: whatever a power failure left of it, the sessions are listed."""
+    """The index is derived, so the sessions are listed whatever a power failure left of it."""
     [index] = (scenario for scenario in SCENARIOS if scenario.name == "index")
     one = asyncio.run(power_loss(index, tmp_path))
     path = one.folder / FILE
@@ -223,7 +225,7 @@ def test_an_index_that_lost_its_bytes_is_made_again(tmp_path: Path) -> None:
 
 
 def test_what_was_put_into_a_new_file_is_safe_there(tmp_path: Path) -> None:
-    """The file was emptied from outside: the words go on in another one."""
+    """Another program emptied the file, so the conversation goes on in a new one."""
 
     async def run() -> None:
         talk = Talk(tmp_path, "Hello", "Again", files=(disk := Disk(tmp_path)))
@@ -241,7 +243,7 @@ def test_what_was_put_into_a_new_file_is_safe_there(tmp_path: Path) -> None:
 
 
 def test_the_first_entry_of_a_new_file_is_safe_with_its_name(tmp_path: Path) -> None:
-    """Whatever else in the folder is synced later, such as the note of the current session."""
+    """It does not depend on a later sync of the folder, such as the one for the current session."""
     disk = Disk(tmp_path)
     live = SessionManager(tmp_path / "sessions", files=disk).begin(agent="Sally")
     live.add(Query(number=1, at=START, text="first"))
@@ -252,7 +254,7 @@ def test_the_first_entry_of_a_new_file_is_safe_with_its_name(tmp_path: Path) -> 
 
 
 def test_the_lock_is_taken_again_when_the_folder_was_removed(tmp_path: Path) -> None:
-    """Else the session's temporary files look like a killed process's."""
+    """Otherwise the session's temporary files would look like those of a killed process."""
     folder = tmp_path / "sessions"
 
     async def run() -> None:
@@ -287,7 +289,7 @@ def test_a_disk_that_refuses_to_sync_is_not_called_safe(tmp_path: Path) -> None:
 
 
 Call = tuple[str, str, int]
-"""An act of the process on a file: the event, the path (or the inode), and the flags or the mode."""
+"""A call of the process on a file: the event, the path (or the inode), and the flags or mode."""
 _calls: list[Call] | None = None
 
 
@@ -296,7 +298,7 @@ def _heard(event: str, arguments: tuple[object, ...]) -> None:
         path, number = arguments[0], arguments[2 if event == "open" else 1]
         if isinstance(path, int):
             if event == "open":
-                return  # a descriptor that is open already gets a buffer
+                return  # only wraps a descriptor that is already open
             path = os.fstat(path).st_ino
         path = str(path)
         _calls.append((event, path, number if isinstance(number, int) else -1))
@@ -307,7 +309,7 @@ sys.addaudithook(_heard)
 
 @contextmanager
 def calls_below(folder: Path) -> Iterator[list[Call]]:
-    """Collect what this process does with the files of `folder`."""
+    """Collect the calls of this process on the files of `folder`."""
     global _calls  # noqa: PLW0603  # an audit hook cannot be removed
     heard: list[Call] = []
     _calls = heard
@@ -321,8 +323,8 @@ def calls_below(folder: Path) -> Iterator[list[Call]]:
 
 
 def test_files_are_private_from_their_first_moment_and_no_link_is_followed(tmp_path: Path) -> None:
-    """Whatever the umask is, no mode is set after a file was created: others could have opened it
-    before.
+    """Every file is created with its mode, whatever the umask is. If the mode were set later,
+    others could open the file before that.
     """
     before = os.umask(0)
     try:
@@ -355,7 +357,7 @@ def test_files_are_private_from_their_first_moment_and_no_link_is_followed(tmp_p
 
 
 def test_a_link_in_the_place_of_a_session_is_not_followed(tmp_path: Path) -> None:
-    """Neither for reading nor for writing."""
+    """Neither a read nor a write follows the link."""
     folder, elsewhere = tmp_path / "sessions", tmp_path / "elsewhere.md"
 
     async def run() -> None:
@@ -393,7 +395,7 @@ def session_of(tmp_path: Path, body: str) -> Session:
 def test_a_torn_record_is_replaced_by_its_own_repetition_only(
     tmp_path: Path, kind: str, label: str
 ) -> None:
-    """Another record of its kind, with a later number, leaves the torn one as it is."""
+    """Another record of the same kind with a later number leaves the torn one as it is."""
     torn = f"<!-- chat:{kind} n=1 at=2026-11-21T22:30:15+01:00 -->\n{label} Half of"
     fence = "\n<!-- chat:torn -->\n"
 
@@ -416,7 +418,7 @@ SEPARATORS = "one\rtwo\x0bthree\x0cfour\x1cfive\x1dsix\x1eseven\x85eight\u2028ni
 
 
 def test_only_a_newline_ends_a_line_of_a_file_that_was_edited_by_hand(tmp_path: Path) -> None:
-    """An editor leaves characters that the writer never does; what follows them is no new line."""
+    """An editor leaves characters that the writer never does. They do not begin a new line."""
     marker = "<!-- chat:end -->"
     lines = "".join(f"a{character}{marker} " for character in SEPARATORS if not character.isalpha())
     body = (

@@ -1,4 +1,4 @@
-"""The folder of sessions: saving under every failure, sealing, finding, listing."""
+"""The folder of sessions: saving despite every failure, sealing, finding and listing."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ START = datetime(2026, 11, 21, 22, 30, 15, tzinfo=timezone(timedelta(hours=1)))
 
 
 class Clock:
-    """Every reading is one second later."""
+    """A clock that advances one second with each reading."""
 
     def __init__(self) -> None:
         self.count = -1
@@ -129,8 +129,8 @@ def test_a_taken_id_gets_a_number(tmp_path: Path) -> None:
 
 
 def test_disk_full_at_every_byte_loses_nothing_once_there_is_room(tmp_path: Path) -> None:
-    """The disk takes N bytes, refuses, and recovers before the last query: the transcript holds
-    every entry.
+    """The disk takes `room` bytes, then refuses, and recovers before the last query. The transcript
+    contains every entry.
     """
     size = len(render(talk(manager(tmp_path / "size").begin(agent="A"))))
     for room in range(0, size + 40, 3):
@@ -166,9 +166,7 @@ def test_disk_full_is_said_at_sealing_and_the_file_stays_as_it_was(tmp_path: Pat
 
 
 def test_after_a_failed_sync_the_file_is_written_anew(tmp_path: Path) -> None:
-    """A second sync that succeeds proves nothing about the pages that the first one could not
-    write.
-    """
+    """A second sync may succeed although the pages that the first one could not write are lost."""
     files = FailingFiles()
     live = manager(tmp_path, files).begin(agent="A")
     exchange(live, "one", "1")
@@ -318,7 +316,7 @@ def test_a_crashed_session_is_fenced_before_it_is_sealed(tmp_path: Path) -> None
 
 
 def test_a_damaged_file_is_never_rewritten(tmp_path: Path) -> None:
-    """What its reader did not understand would be gone."""
+    """Rewriting it would lose the parts that its reader did not understand."""
     sessions = manager(tmp_path)
     live = sessions.begin(agent="A")
     talk(live)
@@ -490,7 +488,9 @@ def test_nothing_is_appended_through_a_link_or_into_a_pipe(tmp_path: Path) -> No
 
 
 def test_a_session_that_grows_is_the_session_read_at_once() -> None:
-    """Whatever was asked of it before: what is known is taken over from one entry to the next."""
+    """A session carries its computed facts over from one entry to the next. The result does not
+    depend on which facts were computed before.
+    """
     usage = Usage(input=3, output=2)
     entries: list[Entry] = [
         Restoration(at=START, parent_created=START, queries=1, tokens=2, block="b")
@@ -522,7 +522,7 @@ def test_a_session_that_grows_is_the_session_read_at_once() -> None:
 
 
 def test_what_is_being_written_is_no_leftover(tmp_path: Path) -> None:
-    """The note of the current session and an image, while another process cleans up."""
+    """Another process cleans up while the note of the current session and an image are written."""
     folder = tmp_path / "sessions"
     cleaned = []
 

@@ -1,4 +1,4 @@
-"""Copies of sessions that sync tools leave: one with words of its own becomes a branch."""
+"""Copies of sessions that sync tools leave. A copy with words of its own becomes a branch."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ NAMES = (
 
 
 class NoRename(Files):
-    """A disk that was mounted read-only."""
+    """A disk that is mounted read-only."""
 
     def rename(self, source: Path, target: Path) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
 
 
 def with_answer(words: str) -> Session:
-    """SECOND before it ended, and one more exchange."""
+    """Return SECOND as it was before it ended, with one more exchange."""
     number = SECOND.totals.queries + 1
     more = Query(number=number, at=at(11, 3), text="On the other machine?")
     reply = Reply(number=number, at=at(11, 3, 1), text=words)
@@ -44,7 +44,7 @@ def with_answer(words: str) -> Session:
 
 
 def copied(folder: Path, name: str, session: Session | None = None) -> Path:
-    """Leave a copy as a sync tool does, some days ago."""
+    """Leave a copy as a sync tool does, dated in the past so that it is no longer written to."""
     path = folder / name
     path.write_bytes(render(session or with_answer("Yes.")))
     used(path, at(11, 4))

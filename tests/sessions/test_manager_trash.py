@@ -1,5 +1,5 @@
-"""The trash: files move there and back whole, nothing is overwritten, and what cannot be done is
-one sentence.
+"""The trash: files move there and back whole, nothing is overwritten, and each failure is one
+sentence.
 """
 
 from __future__ import annotations
@@ -96,7 +96,9 @@ def test_a_trash_that_is_none(tmp_path: Path) -> None:
 
 @contextmanager
 def read_only(folder: Path) -> Iterator[None]:
-    """As a user for whom the folder's rights count, and who may not write to it."""
+    """Run the block as a user who may not write to the folder. Permissions do not bind root, so
+    root becomes an ordinary user.
+    """
     root = os.geteuid() == 0
     above = [one for one in folder.parents if len(one.parts) > 2]
     modes = [(one, stat.S_IMODE(one.stat().st_mode)) for one in (folder, *above)]

@@ -1,4 +1,4 @@
-"""Comment markers: the values that they take, and give back as they were."""
+"""Comment markers: each value that they accept is read back unchanged."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ values = st.dictionaries(
 
 @given(st.from_regex(r"[a-z-]{1,32}", fullmatch=True), values)
 def test_what_a_marker_takes_it_gives_back(kind: str, given: dict[str, str]) -> None:
-    """As many values as any record will ever have: an older program reads what a newer one
-    writes.
+    """The number of values is not limited to today's records, because an older program reads the
+    markers of newer ones.
     """
     assert marker.read(marker.write(kind, given).encode()) == marker.Marker(kind, given)
 

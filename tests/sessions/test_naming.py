@@ -1,4 +1,4 @@
-"""Names and tags: in a living session, in a stored one, and what of its file they change."""
+"""Names and tags of open and stored sessions, and the lines of the file that they change."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_what_is_named_before_its_first_word_has_it_in_the_header(tmp_path: Path
 
 
 def stored(folder: Path, *, sealed: bool = True) -> tuple[SessionManager, LoadedSession]:
-    """A session of one exchange that was summarized, or whose process was killed."""
+    """Return a session of one exchange that ended or, if not `sealed`, whose process was killed."""
     talk = Talk(folder, "Oak.", SUMMARY)
 
     async def run() -> None:
@@ -165,7 +165,7 @@ def stored(folder: Path, *, sealed: bool = True) -> tuple[SessionManager, Loaded
 
 
 def changes(before: bytes, after: bytes) -> list[str]:
-    """The lines that went and those that came."""
+    """Return the lines that were removed and the lines that were added."""
     lines = difflib.ndiff(before.decode().split("\n"), after.decode().split("\n"))
     return [line for line in lines if line[0] in "+-" and line[2:]]
 

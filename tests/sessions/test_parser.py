@@ -1,4 +1,4 @@
-"""The format law, damage of every kind, and what a reader of the file sees."""
+"""The law of the format, every kind of damage, and the page that a reader of the file sees."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.support.limits import cpu_limit
 from tests.support.strategies import ATOMS, sessions
 
 FORMATS = Path(__file__).parents[1] / "golden" / "transcripts"
-"""Transcripts of every minor version of the format, each with the same sessions."""
+"""Transcripts in every minor version of the format, with the same sessions in each version."""
 GOLDEN = [
     *sorted((Path(__file__).parents[2] / "sessions").glob("*.md")),
     *sorted(FORMATS.rglob("*.md")),
@@ -105,7 +105,7 @@ def test_a_transcript_is_this_text(session: Session, minor: int) -> None:
 
 
 def test_a_page_shows_no_two_fields_on_one_line() -> None:
-    """In markdown a line break is a blank: each field and each heading stands apart."""
+    """Markdown shows a line break as a space, so a blank line separates fields and headings."""
     lines = render(WORKED).decode().split("\n")
     labels = [at for at, line in enumerate(lines) if line.startswith("**") and ":**" in line]
     assert [lines[at] for at in labels if at + 1 in labels] == []
@@ -143,7 +143,7 @@ def test_law_render_of_parse_is_identity_for_golden_files(path: Path) -> None:
 
 
 def test_truncation_at_every_byte_keeps_all_complete_records() -> None:
-    """Only the record that the cut goes through may change; it is reported."""
+    """Only the record that is cut may change, and the damage is reported."""
     data = render(WORKED)
     for cut in range(len(data)):
         parsed = parse(data[:cut])
@@ -203,7 +203,7 @@ def test_an_interrupted_reply_is_kept_as_far_as_it_came() -> None:
 
 
 def test_hostile_sizes_are_read_in_linear_steps() -> None:
-    """Shapes that made a backtracking expression take minutes, as a quadratic reader would."""
+    """A backtracking regular expression or a quadratic reader takes minutes for these inputs."""
     for piece in (
         b"<!-- SESSION_SUMMARY_START -->\n",
         b"<!-- chat:query n=1 at=x -->\n",
@@ -249,7 +249,7 @@ PLAIN_TALK = Session(
     "sign", ["\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"]
 )
 def test_only_a_line_feed_ends_a_line(sign: str) -> None:
-    """A hand edit may leave such a sign as it is: what follows it is no line, and no marker."""
+    """A hand edit may leave such a character unescaped. It does not start a line or a marker."""
     text = f"one{sign}<!-- chat:end n=1 -->"
     parsed = parse(render(PLAIN_TALK).replace(b"HERE", text.encode()))
     assert parsed.session is not None
@@ -267,7 +267,7 @@ def test_a_record_cut_off_in_its_end_marker_has_its_text_and_nothing_else() -> N
         assert session is not None
         reply = session.entries[-1]
         assert isinstance(reply, Reply)
-        # Before the marker's fourth sign it cannot be told from text that begins so.
+        # Up to its fourth character, the marker looks like text that begins the same way.
         assert reply.text.partition("\n")[0] == "the whole text"
         if cut > end + 4:
             assert (reply.text, reply.stop) == ("the whole text", "interrupted")

@@ -1,4 +1,4 @@
-"""docs/format.md is complete: a parser written from it alone reads what ours reads."""
+"""docs/format.md is complete: a parser written from it alone reads the same as the program's."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FILES = sorted(
 
 
 def lists(value: Any) -> Any:
-    """Return nested values with lists for tuples, as JSON has them."""
+    """Return nested values with lists instead of tuples, as in JSON."""
     if isinstance(value, dict):
         return {name: lists(one) for name, one in value.items()}
     return [lists(one) for one in value] if isinstance(value, list | tuple) else value

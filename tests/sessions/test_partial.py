@@ -1,4 +1,4 @@
-"""Long sessions, read at their two ends to go on from them, with the same result."""
+"""A long session that is resumed from its two ends gives the same result as the whole file."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def long(
     size: int = 1000,
     title: str = "",
 ) -> Session:
-    """A session that is longer than what is read whole."""
+    """Return a session that by default is too long to be read whole."""
     made = session(
         "long", queries, parent=parent, seal=seal, undone=undone, title=title, tags=("food",)
     )
@@ -65,14 +65,14 @@ def long(
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that a long session need not be long."""
+    """Lower the limits so that small sessions count as long."""
     monkeypatch.setattr(partial, "SHORT", 20_000)
     monkeypatch.setattr(partial, "_LONG_HEAD", 10_000)
     monkeypatch.setattr(partial, "_TAIL", 2_000)
 
 
 def both(folder: Path, made: Session, last: int = 1) -> tuple[Session, Session | None]:
-    """The session read whole and at its ends."""
+    """Return the session as read whole and as read at its ends, which is None if impossible."""
     path = write(folder, made, 1)
     sessions = SessionManager(folder)
     whole, ends = sessions.load(path), sessions.load_ends(path, last)
@@ -110,7 +110,7 @@ def test_the_ends_tell_all_that_a_child_needs(
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(strategies.sessions, st.integers(0, 9), st.integers(1, 5))
 def test_the_ends_agree_with_the_whole_file(drawn: Session, undone: int, last: int) -> None:
-    """Whatever stands in the middle and in the texts."""
+    """They agree whatever the middle and the texts contain."""
     middle = long(60)
     seal = replace(
         drawn.seal or SEALED, summary=(drawn.seal or SEALED).summary or SUMMARY, covers=None
@@ -141,13 +141,13 @@ def test_the_ends_agree_with_the_whole_file(drawn: Session, undone: int, last: i
 
 
 def test_when_the_whole_file_is_needed(tmp_path: Path) -> None:
-    assert both(tmp_path, long(seal=None))[1] is None  # it has no end
-    assert both(tmp_path, long(seal=Seal(at=START, reason="exit")))[1] is None  # nor a summary
+    assert both(tmp_path, long(seal=None))[1] is None  # it did not end
+    assert both(tmp_path, long(seal=Seal(at=START, reason="exit")))[1] is None  # it has no summary
     assert both(tmp_path, long(5, size=100))[1] is None  # it is short
-    assert both(tmp_path, long(), last=1000)[1] is None  # so many exchanges are all of it
+    assert both(tmp_path, long(), last=1000)[1] is None  # it has fewer exchanges
     assert both(tmp_path, long(seal=replace(SEALED, covers=0)))[1] is None
-    assert both(tmp_path, long(undone=380), last=50)[1] is None  # too few of them stand
-    assert both(tmp_path, long(1, size=100_000))[1] is None  # one exchange
+    assert both(tmp_path, long(undone=380), last=50)[1] is None  # too few exchanges are left
+    assert both(tmp_path, long(1, size=100_000))[1] is None  # it has only one exchange
 
 
 def test_ends_that_are_damaged_or_gone(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_ends_that_are_damaged_or_gone(tmp_path: Path) -> None:
 def test_a_child_of_the_ends_is_the_child_of_the_whole(
     tmp_path: Path, covers: int | None, last: int
 ) -> None:
-    """Restoration, title, tags and the words it goes on with; byte for byte."""
+    """The restoration, title, tags and resumed words are the same, byte for byte."""
     texts, requests = [], []
     for name, from_ends in (("whole", False), ("ends", True)):
         write(tmp_path / name, long(seal=replace(SEALED, covers=covers), title="Bread"), 1)

@@ -29,7 +29,7 @@ SAID = (
     ("We still have to order 12 handles.", "Handles with a spacing of 128 mm fit these drawers."),
     ("The budget is now 9,100 euros.", "Noted: that leaves 700 euros more."),
 )
-"""What is said, again and again: numbers, a decision, a person, a task, a correction."""
+"""Exchanges to repeat, with numbers, a decision, a person, a task and a correction."""
 
 
 def summary(background: str, *topics: str, decision: str = "none") -> Step:
@@ -54,7 +54,7 @@ def talk_of(folder: Path) -> Talk:
 
 
 async def say(talk: Talk, queries: int, first: int = 0) -> None:
-    """Say the next so many of SAID, from the `first` on."""
+    """Say `queries` of the exchanges in SAID, beginning at `first`."""
     for number in range(first, first + queries):
         query, reply = SAID[number % len(SAID)]
         talk.model.steps.append(reply)
@@ -128,7 +128,7 @@ SCENARIOS: dict[str, Callable[[Path], Awaitable[None]]] = {
 
 
 def files(folder: Path) -> dict[str, str]:
-    """The transcripts of a folder, without the folder's own name."""
+    """Return the transcripts of a folder by name, with /sessions instead of the folder's path."""
     return {
         name: (folder / name).read_text("utf-8").replace(str(folder), "/sessions")
         for name in names(folder)
@@ -148,11 +148,11 @@ def test_a_chain_is_these_files(tmp_path: Path, name: str) -> None:
 
 
 GROUPED = (Path(__file__).parents[1] / "golden" / "grouped" / "compacted.md").read_bytes()
-"""A file of an earlier version: the place of neighbors stands once, after the last of them."""
+"""A file of an earlier version, in which neighbors share one place, after the last of them."""
 
 
 def sealed(data: bytes) -> tuple[Summary, tuple[str, ...]]:
-    """The summary block of a file, and what is wrong with it."""
+    """Return the summary block of a file, and the damage."""
     read = parse(data)
     assert read.session is not None
     assert read.session.seal is not None
@@ -161,7 +161,7 @@ def sealed(data: bytes) -> tuple[Summary, tuple[str, ...]]:
 
 
 def rendered() -> bytes:
-    """The same session as it is written now."""
+    """Return GROUPED as this version writes it."""
     session = parse(GROUPED).session
     assert session is not None
     return render(session)
@@ -185,8 +185,8 @@ def test_a_line_that_is_taken_out_of_a_block_takes_no_other_place_along() -> Non
 
 
 def test_half_of_a_block_counts() -> None:
-    """A hand edit that takes the second half away, with the block's end: what is left counts, and
-    the rest is told.
+    """A hand edit removes the second half of the block and its end. The rest counts, and the damage
+    is reported.
     """
     data, end = rendered(), b"<!-- SESSION_SUMMARY_END -->\n"
     left, damage = sealed(
