@@ -251,6 +251,7 @@ def test_a_small_window_is_found_out_before_it_overflows(tmp_path: Path) -> None
         or "half of the window (2,048 tokens)" in result.stderr.decode()
     )
     assert "/props" in asked
+    assert "/v1/chat/completions" not in asked
 
 
 def test_ollama_is_asked_for_the_window_that_it_gives_the_model(tmp_path: Path) -> None:
