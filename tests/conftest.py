@@ -1,4 +1,4 @@
-"""What holds for all tests."""
+"""Settings, hooks and fixtures for all tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from benchmarks.support.loopback import Loopback
 from benchmarks.support.postgres_server import PostgresServer, temporary_server
 from tests.support.engines import require_server
 
-# How long an example takes is the machine's affair. A failure says how to repeat it.
+# No deadline: the time that an example takes depends on the machine. A failure says how to repeat
+# it.
 settings.register_profile("tests", deadline=None, print_blob=True)
 settings.load_profile("tests")
 

@@ -55,7 +55,7 @@ def test_a_script_goes_on_with_a_conversation(tmp_path: Path) -> None:
             [part["content"] for part in request.body["messages"][1:]]
             for request in server.requests
         ]
-    assert len(texts) == 3  # no summary was asked for
+    assert len(texts) == 3  # no summary was requested
     for number, sent in enumerate(texts, 1):
         joined = json.dumps(sent)
         assert [f"question {one}" in joined for one in (1, 2, 3)] == [

@@ -166,7 +166,7 @@ def test_long_monotonous_texts(unit: str, length: int, counter: TokenCounter) ->
 
 
 class Recorder:
-    """Stands for an encoding and keeps the lengths of what it was given."""
+    """A stand-in for an encoding that records the lengths of the texts it is given."""
 
     def __init__(self) -> None:
         self.lengths: list[int] = []

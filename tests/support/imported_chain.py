@@ -16,7 +16,7 @@ class Imported(NamedTuple):
 
 
 def imported(source: Path | bytes, name: str = "x") -> Imported:
-    """Import a path, or a document of that name."""
+    """Import a path, or a document called `name`."""
     importer = Importer()
     if isinstance(source, bytes):
         importer.add_document(source, name)

@@ -20,7 +20,7 @@ REPLIED = re.compile(r"Time: \d+\.\ds")
 
 @dataclass(frozen=True)
 class Program:
-    """How the program is started: its options and its whole environment."""
+    """The options and the environment of a program to start."""
 
     options: tuple[str, ...]
     environment: dict[str, str]
@@ -28,7 +28,8 @@ class Program:
     patience: float
     acknowledges: bool = True
     summarizes: bool = True
-    """The model can write summaries, and is asked for one when the user leaves."""
+    """True if the model can write summaries and the program asks it for one when the user leaves.
+    """
 
     @contextmanager
     def start(self, *more: str, cols: int = 100) -> Iterator[PtyChat]:
@@ -39,8 +40,8 @@ class Program:
             yield chat
 
     def sessions(self) -> list[Session]:
-        """The sessions on disk, oldest first, each of them without damage and equal to what it
-        renders to.
+        """Return the sessions on disk, oldest first. Each must be undamaged and equal to its
+        rendering.
         """
         found = []
         for row in reversed(partial.rows(self.home / "sessions")):
