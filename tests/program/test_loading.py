@@ -29,7 +29,7 @@ def test_threads_switch_as_before_once_everything_is_loaded(tmp_path: Path) -> N
     command = [sys.executable, "-m", "chat_loop", "--trust-agent", "--agent", str(path)]
     with PtyChat(command, env=environment(tmp_path)) as chat:
         chat.wait_for("context", PATIENCE)
-        for _ in range(100):  # nothing tells when everything is loaded
+        for _ in range(100):  # nothing reports when everything is loaded
             chat.mark()
             chat.line("when?")
             chat.wait_for(
