@@ -1,5 +1,4 @@
-"""The user's messages: facts in passing, small talk, and questions that a small model can answer.
-"""
+"""The user's messages: facts in passing, small talk, and questions for a small model."""
 
 from __future__ import annotations
 

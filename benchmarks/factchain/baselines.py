@@ -64,7 +64,7 @@ class Recursive:
     queries: list[str] = field(default_factory=list)
 
     async def compact(self, turns: Sequence[Turn]) -> None:
-        """Write a summary. If that fails, keep the old one, as careless programs do."""
+        """Write a summary. If that fails, keep the old one, as other programs do."""
         answer = await self.summariser.write(
             Task(span=spoken(turns), old=self.summary, style=self.style)
         )

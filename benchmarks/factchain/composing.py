@@ -115,8 +115,7 @@ class Composer:
         return f"{lead} {text[0].lower()}{text[1:]}"
 
     def _mixed(self, said: Sequence[str], filler: Sequence[str]) -> str:
-        """Return the sentences at random positions in the small talk, as one to three paragraphs.
-        """
+        """Return the sentences at random positions in the small talk, in up to three paragraphs."""
         sentences = list(filler)
         for text in said:
             sentences.insert(self._random.randint(0, len(sentences)), text)

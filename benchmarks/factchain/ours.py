@@ -152,8 +152,7 @@ class Ours:
             self.automatic += 1
 
     async def say(self, turn: Turn) -> float:
-        """Have one exchange; return the seconds from the query to the request, or to the refusal.
-        """
+        """Have one exchange; return the seconds from the query to the request, or to a refusal."""
         self.model.expect(turn)
         started = time.perf_counter()
         try:

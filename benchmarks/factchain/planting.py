@@ -32,8 +32,8 @@ BEGUN = (6, 5, 5, 4, 4, 4, 4, 4, 4, 0)
 """The number of values in each segment that will be replaced later."""
 MOST_REPLACED = 6
 SOON = 0.6
-"""The probability that a value is replaced in a segment that has room for its successor. More than
-two segments later, no chance is involved any more.
+"""The probability that a value is replaced in a segment with room for its successor. From the third
+segment after the value on, and in the last two segments, it is replaced whenever there is room.
 """
 TWINS, SUPPOSITIONS = 3, 2
 """Near-duplicates (a fact's sentence about another subject) and hypotheticals per segment; they are

@@ -44,7 +44,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A goal: the limit, the value, and whether it meets the limit; None if not measured."""
+    """A goal: its limit, and the value reached, which is None if it was not measured."""
 
     name: str
     value: Share
