@@ -192,7 +192,7 @@ def locomo(folder: Path) -> str:
 
 
 def large(folder: Path) -> str:
-    """Return the table of large sessions, and how the costs grow."""
+    """Return the table of large sessions, and a sentence about the growth of the costs."""
     found = measures(folder, "large")
     lines = ["| | 1 MB | 5 MB | 20 MB |", "|---|---|---|---|"]
     seconds, memory = list[float](), list[float]()

@@ -36,7 +36,7 @@ SIZES = {"short": (20,), "long": (5_000, 20, 20, 20, 20, 20)}
 KEY = "ж"
 """A character that no program prints."""
 READY, SLOW = 0.2, 3.0
-"""Goals in seconds of an exit: READY if no summary must be made then, else SLOW + READY."""
+"""The goals of an exit in seconds: READY without a summary to wait for, else SLOW + READY."""
 
 
 class Program(Struct, frozen=True, kw_only=True):

@@ -124,7 +124,7 @@ def printed(pieces: Sequence[str], out: TextIO) -> Callable[[], None]:
 def rendered(
     pieces: Sequence[str], out: TextIO, loop: asyncio.AbstractEventLoop
 ) -> Callable[[], None]:
-    """Return a function that shows the pieces on the display, loaded as it is behind the prompt.
+    """Return a function that shows the pieces on the display, which is loaded as in the program.
     The event `loop` turns once for each packet; the accounting line of the reply is left out.
     """
     display = DisplayManager(out, agent="A")

@@ -48,7 +48,7 @@ WARM_GOAL, FIRST_GOAL = 4.0, 40.0
 SAVING_GOAL = 1.3
 SDK_GOAL = 65.0
 USED_GOALS = {"anthropic": 125.0, "openai": 100.0}
-"""MiB of the process: with the SDK loaded, and after a few short turns."""
+"""The goals for the MiB of the process, with the SDK loaded and after a few short turns."""
 FEW_TURNS = 5
 TIMED = """\
 import os, sys, time

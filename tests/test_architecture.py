@@ -141,7 +141,7 @@ TESTED_ELSEWHERE = {
     "subcommands/models.py": "test_headless.py",
     "subcommands/plugins.py": "test_plugins.py",
 }
-"""A module without a test file of its own -> the file or folder of `tests/` that tests it."""
+"""A module without its own test file -> the file or folder of `tests/` that tests it."""
 
 
 def modules() -> Iterator[tuple[str, Path, ast.Module]]:
@@ -242,7 +242,7 @@ def test_display_prompt_and_browser_know_only_values() -> None:
 
 
 def test_nothing_prints_outside_the_doors() -> None:
-    # agent/isolation.py keeps what foreign code prints off the screen
+    # agent/isolation.py keeps the output of foreign code off the screen
     printing = {
         *("agent/isolation.py", "display/manager.py", "display/plain.py", "display/nonblocking.py"),
         *(
@@ -307,7 +307,7 @@ print(sorted(heavy & set(sys.modules)))
 
 
 def test_the_instant_prompt_loads_nothing_but_itself() -> None:
-    """Each module before it delays the prompt; msgspec alone takes as long as all the rest."""
+    """Each module loaded before it delays the prompt; msgspec alone doubles the delay."""
     import subprocess
     import sys
 

@@ -1,4 +1,4 @@
-"""The config file: every key is documented, and every mistake is named."""
+"""The config file: every key is documented, and every mistake is reported."""
 
 from __future__ import annotations
 

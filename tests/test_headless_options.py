@@ -28,7 +28,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and modes of
 
 
 def everything(folder: Path) -> dict[str, tuple[int, bytes]]:
-    """Every file below a folder, with its time and content."""
+    """Return the time and the content of every file below a folder."""
     return {
         str(file): (file.stat().st_mtime_ns, file.read_bytes())
         for file in folder.rglob("*")

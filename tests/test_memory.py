@@ -189,7 +189,7 @@ def test_the_model_gets_whole_facts_within_the_budget(facts: list[str], max_toke
     assert block == ("\n".join([INTRO, *map(bullet, given_)]) if given_ else "")
     assert estimate(block) <= max_tokens
     longer, more = fact_block([*facts, "one more"], max_tokens)
-    assert longer.startswith(block)  # what was sent before stays the beginning
+    assert longer.startswith(block)  # the block sent before remains the beginning
     assert set(more) - {len(facts)} == set(left_out)
 
 

@@ -1,4 +1,4 @@
-"""A wrong command line: the unknown option is named, below a clean prompt."""
+"""A wrong command line: the error names the unknown option, and the prompt below it is clean."""
 
 from __future__ import annotations
 

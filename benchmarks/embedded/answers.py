@@ -49,7 +49,7 @@ def normal(text: str) -> str:
 
 
 def figure(value: str) -> str:
-    """Return the part of a value that an answer must contain: an amount's number, else all."""
+    """Return what an answer must contain: the number of an amount, else the whole value."""
     amount = _AMOUNT.fullmatch(normal(value))
     return amount[1] if amount else normal(value)
 

@@ -126,7 +126,7 @@ async def resummarize(provider: Provider, spans: Sequence[Sequence[Turn]]) -> li
 
 
 def join(pairs: Sequence[tuple[Role, str]]) -> tuple[Message, ...]:
-    """Return texts as messages that alternate, the user's first."""
+    """Return texts as alternating messages, beginning with the user's."""
     messages: list[Message] = []
     for role, text in pairs:
         if messages and messages[-1].role == role:
@@ -147,7 +147,7 @@ def tokens(messages: Sequence[Message], count: Count) -> int:
 
 
 def newest_within(turns: Sequence[Turn], limit: int, count: Count) -> tuple[Message, ...]:
-    """Return the newest messages that fit in a number of tokens."""
+    """Return the newest messages that fit in `limit` tokens."""
     pairs = texts(turns)
     fitting = newest([text for _, text in pairs], limit, lambda text: size(text, count))
     return join(pairs[len(pairs) - len(fitting) :])

@@ -15,7 +15,7 @@ EXCHANGES = (9, 14)
 
 
 def generate(seed: int, profile: str) -> Talk:
-    """Make the conversation of a seed and a profile."""
+    """Generate the conversation for a seed and a profile."""
     random = Random(f"{profile} {seed}")
     planter = Planter(profile, random, shift=seed)
     composer = Composer(random)

@@ -57,7 +57,7 @@ FAULTS = (
 
 @dataclass(frozen=True)
 class Program:
-    """A command line, its input, and words that count as saved once the program shows them."""
+    """A command line, its input, and words in it that must be saved once the program replies."""
 
     arguments: tuple[str, ...]
     typed: str = ""

@@ -1,6 +1,6 @@
 """The program reads a bounded part of anything that a server, a file or a pipe sends, names the
-limit in one sentence, and ends with a specific exit code. The system limits the memory: a read
-without a bound fails with MemoryError.
+limit in one sentence, and ends with its own exit code. The system limits the memory: a read without
+a bound fails with MemoryError.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A server that fails at exit, compaction or resume gets one more attempt and costs one line."""
+"""A server that fails at exit, compaction or resume: one more attempt, and one line of output."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def row(number: int) -> SessionRow:
 
 
 def session(shown: SessionRow) -> Session:
-    """A session for the preview of any row."""
+    """Return a session for the preview of any row."""
     said = [
         f"Question {number} of {shown.id}: and what about \x1b[2J ties in the second key?"
         for number in range(1, 12)

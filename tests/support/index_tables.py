@@ -1,4 +1,4 @@
-"""The index of a folder: filled, compared, and held by another process."""
+"""The index of a folder: filled, compared, and locked by another process."""
 
 from __future__ import annotations
 

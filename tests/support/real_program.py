@@ -40,7 +40,7 @@ def command(server: Loopback | None = None) -> list[str]:
 
 
 def settings(chat: PtyChat) -> list[Any]:
-    """The terminal's settings."""
+    """Return the terminal's settings."""
     return termios.tcgetattr(chat._child.fileno())
 
 

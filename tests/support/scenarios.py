@@ -39,7 +39,7 @@ LONG = tuple(f"word{number}\n<!-- is not a marker" for number in range(12))
 
 
 def facts(session: Session) -> set[Fact]:
-    """Return everything in a session that a user may rely on once it was acknowledged."""
+    """Return all facts in a session that a user may rely on once they are acknowledged."""
     identity = session.header.id
     found: set[Fact] = {("pin", identity, pin) for pin in session.pins}
     found |= {("tag", identity, tag) for tag in session.tags}
@@ -225,7 +225,7 @@ async def fork(run: Run) -> None:
 
 
 async def leave(run: Run) -> None:
-    """Seal the session and begin another one, as /clear does."""
+    """Seal the session and begin a new one, as /clear does."""
     await run.talk.conversation.leave("clear")
 
 

@@ -184,7 +184,7 @@ class Talk:
 
     @property
     def sent(self) -> list[tuple[Message, ...]]:
-        """The messages of every request."""
+        """Return the messages of every request."""
         return [request.messages for request in self.model.requests]
 
     def _tell(self, event: Event) -> None:

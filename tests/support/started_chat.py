@@ -1,4 +1,4 @@
-"""The program on a terminal with keys typed as soon as it runs."""
+"""A program on a terminal that receives keys as soon as it runs."""
 
 from __future__ import annotations
 

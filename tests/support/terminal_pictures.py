@@ -94,7 +94,7 @@ def take(bucket: Bucket, now: float) -> bool:
 }
 NOTHING = "\n\n**Decisions Made:**\n- none\n\n**Pending:**\n- none"
 LONG_WINDED = 6
-"""How many times the first answer repeats its text, to have something to compact."""
+"""The first answer repeats its text this often, so that there is something to compact."""
 SHORT = (
     "**Background Context:** Initial session.\n\n**Current Session Summary:**\n**Topics "
     "Discussed:**"

@@ -65,7 +65,7 @@ def environment(home: Path, **more: str) -> dict[str, str]:
 
 
 def say(chat: PtyChat, text: str, patience: float, until: str | re.Pattern[str] = REPLIED) -> None:
-    """Send a line and wait until its reply has ended and the prompt is back."""
+    """Send a line; wait until its reply has ended and the prompt is back."""
     chat.mark()
     chat.line(text)
     chat.wait_for(until, timeout=patience, output=True)

@@ -62,8 +62,8 @@ TYPED = (
 )
 LATER = ("What was that?", "/sessions", "/resume 1", "/tree")
 BEGINNING = ("/compact --force", "/resume 1")
-"""Lines that begin a session, each in another second: with the id of an existing session, the new
-id would get longer.
+"""Lines that begin a session. Each waits for a new second, since the ids of two sessions that begin
+in the same second differ in length.
 """
 MODES: dict[str, dict[str, str]] = {
     "dark": {},
