@@ -1,10 +1,10 @@
 """Ten thousand sessions, and very long ones: listing, searching, indexing, resuming.
 
-Commands are processes of the program with pipes for their output, timed from start to first row and
-to end. They are judged by how much longer they take than `chat-loop --version` in the same round. A
-resume is timed from the start of the program to the first echo of a key, minus the same time
-without a session. The indexer works beside a thread that measures how long it is blocked, as the
-thread that echoes keys would be.
+Commands are processes of the program with pipes for their output, timed from their start to the
+first row and to their end. They are judged by how much longer they take than `chat-loop --version`
+in the same round. A resume is timed from the start of the program to the first echo of a key, minus
+the same time without a session. The indexer works beside a thread that measures how long it is
+blocked, as the thread that echoes keys would be.
 """
 
 from __future__ import annotations

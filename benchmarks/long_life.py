@@ -60,7 +60,7 @@ UNITS = dict.fromkeys(("descriptors", "threads", "tasks", "objects"), "") | {
     "mebibytes": "MiB",
     "milliseconds": "ms",
 }
-"""The units of the counts that are measured here. A test traces `kilobytes`, since that is slow."""
+"""The units of the measured counts. Only a test traces `kilobytes`, since that is slow."""
 
 
 class BriefProvider(EchoProvider):

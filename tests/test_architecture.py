@@ -26,8 +26,7 @@ LAYERS = (
     ("app", "headless", "interactive", "subcommands"),
     ("cli", "__main__"),
 )
-"""Lowest first: a module imports from its own layer or a lower one. `events` imports only `values`.
-"""
+"""Lowest first: a module imports from its own layer or below; `events` imports only `values`."""
 
 DOORS = {
     "anthropic": {"providers/anthropic.py", "providers/bedrock.py"},

@@ -1,7 +1,7 @@
 """FactChain: the planted facts that are left after one, three, five and ten compactions, and the
 cost.
 
-    wording, wording_*      texts with slots: two profiles, five languages, ten types of facts
+    wording, wording_*      texts with slots: three profiles, seven languages, ten types of facts
     talk                    a seeded conversation of ten segments, and every fact in it
     summarisers, standin    the models: one that loses, one that fails, a real one; and the one in the chat
     ours                    the program itself: the only file that knows its interface

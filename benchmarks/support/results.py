@@ -38,7 +38,7 @@ PACE_ROUNDS = 5
 
 class Machine(Struct, frozen=True, omit_defaults=True):
     """The computer of a run, its load averages at the beginning of the run, and the time that a new
-    Python takes for `import prompt_toolkit`: the median before and after the run.
+    Python takes for `import prompt_toolkit`: the median of measurements before and after the run.
     """
 
     system: str

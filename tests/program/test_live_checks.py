@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 
 def answer(request: Received) -> Reply:
-    """Answer as a service would that follows every request."""
+    """Answer like a service that follows every instruction."""
     words = sum(len(text.split()) for text in (request.system, *request.texts))
     usage = Usage(input=words, output=3)
     if request.body["model"] == "no-such-model-1":

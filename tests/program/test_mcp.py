@@ -54,7 +54,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 PATIENCE = 60
-"""Seconds; this time is reached only when something is broken."""
+"""Seconds; reached only when something is broken."""
 PROMPT = re.compile(r"You:.*context ", re.DOTALL)
 SCRIPT = {
     "pages": [listing("echo", "hang")],

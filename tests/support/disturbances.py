@@ -11,8 +11,7 @@ from pathlib import Path
 LINE = b"\na line of another program\n"
 UNNOTICED = "other words, same size and time"
 OLD = "old"
-"""The name of the copy of the file as it was after the first exchange, beside the sessions folder.
-"""
+"""The name of a copy of the file after the first exchange, beside the sessions folder."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 SERVER = str(HERE / "mcp_server.py")
 RAW = str(HERE / "mcp_raw_server.py")
 PATIENCE_SECONDS = 60.0
-"""The time is reached only when something is broken."""
+"""Seconds; reached only when something is broken."""
 
 
 def sdk(*args: str, **more: Any) -> McpServer:

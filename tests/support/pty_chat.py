@@ -239,7 +239,7 @@ class PtyChat:
         # Not with the child's own `read`: at the end it waits for the process, without a limit.
         try:
             data = os.read(self._child.fileno(), self.read_size)
-        except OSError:  # Linux reports like this that nobody has the terminal open any more
+        except OSError:  # on Linux, nobody has the terminal open any more
             return False
         self.raw += data
         # The emulator is slow, so it processes output only when somebody looks or the program sends

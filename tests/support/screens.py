@@ -44,7 +44,7 @@ class Script(Reader):
         self._out = out
         self.typed = ""
         self.edited: Callable[[str], str] = str
-        """Returns the text as the user changed it in an editor."""
+        """The user's changes to a text in an editor, as a function."""
         self.compacts = "y"
         """The answer to "Compact anyway?", asked when the context would not shrink."""
         self.again: list[str] = []

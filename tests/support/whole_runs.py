@@ -28,8 +28,7 @@ class Program:
     patience: float
     acknowledges: bool = True
     summarizes: bool = True
-    """True if the model can write summaries and the program asks it for one when the user leaves.
-    """
+    """The model can write summaries, and the program asks for one when the user leaves."""
 
     @contextmanager
     def start(self, *more: str, cols: int = 100) -> Iterator[PtyChat]:

@@ -26,7 +26,7 @@ def test_a_store_that_comes_and_goes(tmp_path: Path) -> None:
             chat.wait_for("Which port?", output=True)
             chat.wait_for("tokens")
             assert here.run("sync") == 0
-            assert len(server.objects("team/")) == 2  # one from each machine
+            assert len(server.objects("team/")) == 2  # from both machines
             server.kill()
             chat.line("And the host?")
             chat.wait_for("s3://chats/team cannot be reached.")
