@@ -1,1 +1,1 @@
-"""What the program costs, measured in one run and printed as ratios."""
+"""Benchmarks of the program, with goals and committed results."""

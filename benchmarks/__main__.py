@@ -33,11 +33,11 @@ TOP = Path(__file__).resolve().parent.parent
 REPORT = TOP / "docs" / "benchmarks.md"
 FAILED, MISUSED = 1, 2
 PATIENCE_SECONDS = 20.0
-"""How long an interrupted benchmark may clear up."""
+"""The time that an interrupted benchmark has to clean up."""
 
 
 class Interrupted(Exception):
-    """A signal came."""
+    """The command received a signal."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -94,7 +94,7 @@ def _count(text: str) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what the command line asks for; return the exit code."""
+    """Run the benchmarks that the command line asks for; return the exit code."""
     options = parser().parse_args(arguments)
     chosen = [BENCHMARKS[name] for name in options.only if name not in options.skip]
     folder = (options.folder or RESULTS).resolve()
@@ -125,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def announce(chosen: Sequence[Benchmark], folder: Path) -> None:
-    """Print what is run and how long it takes."""
+    """Print the benchmarks to run and the time that they take."""
     expected = {each.name: seconds(each, folder) for each in chosen}
     for each in chosen:
         print(f"{each.name:11}{expected[each.name]:>6} s  {each.description}")
@@ -133,7 +133,7 @@ def announce(chosen: Sequence[Benchmark], folder: Path) -> None:
 
 
 def seconds(benchmark: Benchmark, folder: Path) -> int:
-    """Return how long a benchmark took when its result was made, or as the registry says."""
+    """Return the seconds that a benchmark took last time, or else the registry's estimate."""
     result = read(folder / f"{benchmark.name}.json")
     return benchmark.seconds if result is None else round(result.seconds)
 
@@ -158,7 +158,7 @@ def run(chosen: Sequence[Benchmark], folder: Path, settings: Settings) -> int:
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """Let a benchmark that still runs clear up and end."""
+    """Let a benchmark that is still running clean up and end."""
     if process.poll() is None:
         process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -169,8 +169,8 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 @contextlib.contextmanager
 def scratch() -> Iterator[dict[str, str]]:
-    """Give the environment of the benchmarks, with a folder for all their temporary files. At the
-    end, also after a signal, no file is left in it and no process that was started with it.
+    """Yield the environment of the benchmarks, with a folder for all their temporary files. At the
+    end, also after a signal, delete the folder and kill every process that was started with it.
     """
 
     def interrupt(number: int, frame: object) -> None:

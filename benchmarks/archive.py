@@ -1,8 +1,9 @@
-"""What the archive of a chain costs and finds.
+"""The archive of a chain: its cost, and what it finds.
 
-A chain on disk is indexed behind a thread that measures how long it is held up, then asked 144
-questions about facts that were said once. Precision and recall are those of what is attached to a
-query unasked. One half of the facts was used for tuning; goals are for the other.
+A chain on disk is indexed in a thread while the main thread measures how long it is blocked. Then
+the archive is asked 144 questions about facts that were said once. Precision and recall refer to
+the passages attached to a query unasked. Half of the facts were used for tuning; the goals apply to
+the other half.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ HALVES = {"tuned on": 0, "kept out of tuning": 1}
 
 
 def make_chain(folder: Path, exchanges: list[Exchange]) -> tuple[Header, int]:
-    """Write the exchanges as sealed sessions; return the header of a live one after them, and its
-    depth.
+    """Write the exchanges as sealed sessions. Return the header of a live session after them, and
+    its depth.
     """
     folder.mkdir(parents=True)
     parent, depth = "", 1
@@ -57,8 +58,8 @@ def make_chain(folder: Path, exchanges: list[Exchange]) -> tuple[Header, int]:
 
 
 def made_ready(archive: Archive) -> tuple[float, float]:
-    """Return the seconds until everything can be found, and the longest that this thread was held
-    up meanwhile.
+    """Return the seconds until everything can be found, and the longest time that this thread was
+    blocked meanwhile.
     """
 
     def index() -> None:
@@ -77,8 +78,8 @@ def made_ready(archive: Archive) -> tuple[float, float]:
 
 
 def asked(archive: Archive, facts: tuple[Fact, ...]) -> tuple[list[float], float, float]:
-    """Return the milliseconds of each query, and the percentages of the facts that come first and
-    among the first five.
+    """Return the milliseconds of each query, and the percentages of the facts whose exchange is
+    found first and among the first five.
     """
     times, first, five = [], 0, 0
     for fact in facts:
@@ -94,8 +95,8 @@ def asked(archive: Archive, facts: tuple[Fact, ...]) -> tuple[list[float], float
 def attached(
     archive: Archive, facts: tuple[Fact, ...], chatter: tuple[str, ...]
 ) -> tuple[float, float]:
-    """Return precision and recall, in percent, of what is attached to questions about the facts,
-    and to queries about nothing archived.
+    """Return the precision and the recall, in percent, of the passages attached to questions about
+    `facts`. Passages attached to `chatter`, which has nothing in the archive, count as wrong.
     """
     answers = [(fact, archive.recall(fact.question)[0]) for fact in facts]
     right = sum(fact.answer in text for fact, text in answers)
@@ -106,7 +107,7 @@ def attached(
 
 
 def run(results: Results, settings: Settings) -> None:
-    """Measure and judge. What is found is the same in each run: it is not repeated."""
+    """Measure and judge. The search results are the same in each run, so this is done only once."""
     for length in (USUAL, LONG):
         with tempfile.TemporaryDirectory() as name:
             header, depth = make_chain(Path(name) / "chain", conversation(length))

@@ -1,10 +1,10 @@
 """A compaction: the program's own work for 100 messages, and the pause that a user notices.
 
-The conversations are FactChain's. The work is processor time without a model: to find the values in
-100 messages, and to fit them into a full ledger. The pause is the longest time from a query to its
-request in a conversation that is compacted automatically, beyond the median of the same conversation;
-the summarizer takes 0.1 s for each call. It is taken with a user who reads each reply until the
-summary is ready, and with queries that come one upon the other.
+The conversations are FactChain's. The work is processor time without a model: finding the values in
+100 messages, and fitting them into a full ledger. The pause is the longest time from a query to its
+request in a conversation that is compacted automatically, minus the median of the same
+conversation. The summarizer takes 0.1 s for each call. The pause is measured with a user who reads
+each reply until the summary is ready, and with queries that follow each other at once.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from chat_loop.tokens import TokenCounter
 ROUNDS = 3
 WORK_GOAL = 20.0
 PAUSE_GOAL = 16.0
-"""A frame of a screen: nobody notices less."""
+"""Milliseconds: one frame of a screen; nobody notices a shorter pause."""
 REMEMBERED = 20_000
-"""Texts whose tokens are counted once."""
+"""The number of texts whose token counts are cached."""
 
 
 def run(results: Results, settings: Settings) -> None:

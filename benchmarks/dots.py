@@ -1,5 +1,6 @@
-"""A plot with a row for each thing: a dot for the median, a line from the lowest to the highest
-sample, on a logarithmic axis. No background and no script; the colors stand out on light and dark.
+"""A plot with a row for each item: a dot for the median and a line from the lowest to the highest
+sample, on a logarithmic axis. It has no background and no script; the colors work on light and
+dark.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ WIDTH, LABELS, VALUES = 760, 360, 60
 TOP, ROW, BOTTOM = 34, 20, 26
 
 LEAST = 1e-3
-"""What is below, or below zero, is drawn at the left end."""
+"""Lower values, also negative ones, are drawn at the left end."""
 
 
 class Row(Struct, frozen=True):

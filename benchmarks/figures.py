@@ -1,7 +1,8 @@
-"""The measured figures in the pages for users: blocks that are made from committed results.
+"""The measured figures in the pages for users: blocks that are generated from committed results.
 
-A block stands between `<!-- figures: NAME -->` and `<!-- end of figures -->`, and NAME is a function
-below, which returns its text. `python -m benchmarks --report` writes all of them; a test compares.
+A block is between `<!-- figures: NAME -->` and `<!-- end of figures -->`. NAME is a function below
+that returns the block's text. `python -m benchmarks --report` writes all blocks; a test checks that
+they are up to date.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ SIZES = ("mb_1", "mb_5", "mb_20")
 
 
 def pages(folder: Path) -> Iterator[tuple[Path, str, str]]:
-    """Yield each page that has blocks, its text, and the text that the results in `folder` give."""
+    """Yield each page with blocks, its current text, and its text from the results in `folder`."""
     for page in (TOP / "README.md", *sorted((TOP / "docs").glob("*.md"))):
         old = page.read_text("utf-8")
         if BLOCK.search(old):
@@ -52,8 +53,8 @@ def pages(folder: Path) -> Iterator[tuple[Path, str, str]]:
 
 
 def with_figures(text: str, folder: Path) -> str:
-    """Return a page's text with its blocks as the results give them. Raises KeyError for a name of
-    no block; a block whose result is not there stays as it is.
+    """Return a page's text with its blocks made from the results. A block without a result stays as
+    it is. Raises KeyError for an unknown block name.
     """
 
     def block(found: re.Match[str]) -> str:
@@ -191,7 +192,7 @@ def locomo(folder: Path) -> str:
 
 
 def large(folder: Path) -> str:
-    """Return the table of large sessions, and how the costs grow."""
+    """Return the table of large sessions, and a sentence about the growth of the costs."""
     found = measures(folder, "large")
     lines = ["| | 1 MB | 5 MB | 20 MB |", "|---|---|---|---|"]
     seconds, memory = list[float](), list[float]()
@@ -242,7 +243,7 @@ LIBRARIES = {
     "10⁶": "PostgreSQL, 1,000,000",
     "10⁶, one owner of 20": "PostgreSQL, 1,000,000, one owner of 20",
 }
-"""The columns of the table of large libraries, and how their measures begin."""
+"""The columns of the table of large libraries, and the prefixes of their measures."""
 LIBRARY_ACTS = {
     "the list's first page": "list",
     "filter: a rare word": "filter by a rare word",
@@ -280,17 +281,17 @@ def _rounded(text: str) -> str:
 
 USERS, SESSIONS = 10**6, 10**9
 MONTHLY, EXCHANGES, UPLOADS, STARTS, MACHINES = 40, 3, 5, 60, 2
-"""A user's sessions a month, the exchanges of one, the uploads of an exchange, the starts a month, and
-the machines.
+"""Per user: the sessions a month, the exchanges of a session, the uploads of an exchange, the
+starts a month, and the machines.
 """
 GIGABYTE_MONTH, PUT, GET, EGRESS = 0.023, 0.005 / 1_000, 0.0004 / 1_000, 0.09
-"""US dollars of S3 Standard in us-east-1: a gigabyte of the first 50 TB for a month, a PUT or LIST, a
-GET, and a gigabyte of the first 10 TB a month that leave Amazon.
+"""US dollars for S3 Standard in us-east-1: a gigabyte for a month (within the first 50 TB), a PUT
+or LIST, a GET, and a gigabyte that leaves Amazon (within the first 10 TB a month).
 """
 
 
 def scaling_costs(folder: Path) -> str:
-    """Return the table of a million users on an object store and in databases."""
+    """Return the table of the costs of a million users on an object store and in databases."""
     found = measures(folder, "scaling")
     size = found["bytes of a transcript"].median
     largest = max(

@@ -1,9 +1,9 @@
 """The echo of keys while an embedded model loads and writes.
 
-A real process in a pseudo-terminal. Keys are pressed one after the other from the first prompt on,
-each as soon as the one before it shows, until the model is loaded and a while longer; then while it
-writes a reply, where keys do not show, it is interrupted and the time until the next prompt is
-taken.
+A real process runs in a pseudo-terminal. From the first prompt on, a key is pressed as soon as the
+previous one shows, until the model is loaded and for a while longer. Then the model writes a reply,
+during which keys do not show. The reply is interrupted, and the time until the next prompt is
+measured.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from benchmarks.support.terminal import Terminal, environment
 
 KEYS = "abcdefghijklmnopqrstuvwxyz"
 SECONDS = 6.0
-"""Keys are pressed so long; the smaller models of the catalogue are loaded by then."""
+"""The time during which keys are pressed; the smaller models of the catalog are loaded by then."""
 PAUSE_SECONDS = 0.02
 ROUNDS = 3
 ECHO_GOAL = 20.0
 CONTROL = "scripted:echo"
-"""No model is loaded: what the machine itself costs."""
+"""A model that needs no loading, to measure the cost of the machine itself."""
 QUESTION = "Tell a very long story about a baker."
 
 
 def echoes(terminal: Terminal, seconds: float) -> list[float]:
-    """Press keys for so long, and take each back; return the milliseconds until each showed."""
+    """Press keys for `seconds`, deleting each one; return the milliseconds until each showed."""
     found: list[float] = []
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:
@@ -44,8 +44,8 @@ def echoes(terminal: Terminal, seconds: float) -> list[float]:
 
 
 def measured(reference: str) -> tuple[list[float], float, float]:
-    """Return the echoes while the model loads, the time from SIGINT in a reply to the prompt, and
-    MiB at the prompt.
+    """Return the echo times while the model loads, the time from SIGINT in a reply to the prompt,
+    and MiB at the prompt.
     """
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "chat_loop", "--model", reference]
@@ -58,7 +58,7 @@ def measured(reference: str) -> tuple[list[float], float, float]:
             terminal.wait_for("Assistant:", before)
             before = len(terminal.output)
             pressed = time.perf_counter()
-            os.kill(terminal.pid, signal.SIGINT)  # it has no shell that would make one of a key
+            os.kill(terminal.pid, signal.SIGINT)  # no shell turns a key into a signal here
             stopped = 1000 * (terminal.wait_for("You:", before) - pressed)
             return while_loading, stopped, memory
 
@@ -71,7 +71,7 @@ def run(results: Results, settings: Settings) -> None:
         CONTROL: [],
         f"local:{settings.model}": [],
     }
-    for _ in range(settings.rounds or ROUNDS):  # in turn, so that both see the same machine
+    for _ in range(settings.rounds or ROUNDS):  # in turn, under the same conditions
         for reference, rows in found.items():
             rows.append(measured(reference))
     for reference, rows in found.items():

@@ -1,10 +1,11 @@
-"""Large sessions: what each act costs.
+"""Large sessions: the cost of each action.
 
-Each act is a process of the program, from its start to its end, on a folder that holds one session.
-Its cost is the processor time of the process and of its children, and its largest resident memory.
-Chats are driven through pipes, a resume in a chat through a pseudo-terminal. The model is a server
-in a thread of this process. Judged is the growth: an act on a session of four times the size must
-not cost more than six times the time, nor six times the memory, beyond the smallest session's.
+Each action is a process of the program, from start to end, with a folder that contains one session.
+Its cost is the processor time of the process and its children, and its largest resident memory.
+Chats run through pipes, a resume in a chat through a pseudo-terminal. The model is a server in a
+thread of this process. The growth is judged: with the cost for the smallest session subtracted, an
+action on a session of four times the size must not cost more than six times the time or six times
+the memory.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ MEGABYTES = (1, 5, 20)
 QUERIES, LOG_LINES, LINE = 20_000, 8_000, 1_000_000
 REPLY = 4_000  # characters
 GROWTH = 1.5
-LEAST_SECONDS, LEAST_MEBIBYTES = 1.0, 32.0  # what is below is noise
+LEAST_SECONDS, LEAST_MEBIBYTES = 1.0, 32.0  # lower values are noise
 KEY = "ж"
 WORDS = "question"
 PATIENCE_SECONDS = 900.0
@@ -53,9 +54,9 @@ ACTS: dict[str, tuple[str, ...]] = {
     "import json": ("sessions", "import", "{folder}/export.json"),
     "import md": ("sessions", "import", "{folder}/export.md"),
 }
-"""The acts on the command line, in their order: the first search builds the index."""
+"""The actions on the command line, in order: the first search builds the index."""
 LINES = {"/search": f"/search {WORDS}", "/stats": "/stats", "/history": "/history --full"}
-"""What is entered in a chat that resumed the session."""
+"""The lines entered in a chat that resumed the session."""
 
 
 class Cost(Struct, frozen=True):
@@ -66,7 +67,7 @@ class Cost(Struct, frozen=True):
 
 
 def log_session() -> Session:
-    """A session with 8,000 lines of a log that differ in their numbers."""
+    """Return a session with 8,000 log lines that differ in their numbers."""
     lines = (
         f"2026-11-01 10:{at // 60 % 60:02}:{at % 60:02} service{at % 40} worker-{at} timeout after "
         f"question {at % 977} ms"
@@ -76,7 +77,7 @@ def log_session() -> Session:
 
 
 def line_session() -> Session:
-    """A session with a reply of a million characters in one line."""
+    """Return a session with a reply of a million characters in one line."""
     chance = random.Random(5)
     words = (f"word{chance.randrange(5_000)}" for _ in range(LINE // 9))
     return _one_reply("line", f"question {' '.join(words)}"[:LINE])
@@ -88,7 +89,7 @@ def _one_reply(identity: str, text: str) -> Session:
 
 
 def sessions() -> list[Session]:
-    """Return the sessions to measure; the unsealed ones end in `_open`."""
+    """Return the sessions to measure; the ids of unsealed ones end in `_open`."""
     made = []
     for size in MEGABYTES:
         sealed = long_session(f"mb_{size}", size * 1_000_000 // (REPLY + 300), REPLY)
@@ -100,7 +101,7 @@ def sessions() -> list[Session]:
 
 
 def cost_of(argv: Sequence[str], env: dict[str, str], folder: Path, entered: str = "") -> Cost:
-    """Run a program to its end. Raises RuntimeError when it fails."""
+    """Run a program to its end; return its cost. Raises RuntimeError when it fails."""
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as said:
         given.write(entered.encode())
         given.seek(0)
@@ -128,19 +129,19 @@ def seconds_of_children() -> float:
 
 
 def peak_of(pid: int) -> float:
-    """Return the largest resident memory so far of a process in MiB; 0 when it has ended."""
+    """Return the largest resident memory of a process so far, in MiB; 0 when it has ended."""
     status = Path(f"/proc/{pid}/status").read_text("ascii", "replace")
     return int((status.partition("VmHWM:")[2].split() or ["0"])[0]) / 1024
 
 
 class Chat(Terminal):
-    """The program in a pseudo-terminal, for as long as a large session takes."""
+    """The program in a pseudo-terminal, with the patience that a large session needs."""
 
     patience = PATIENCE_SECONDS
 
 
 def resumed(argv: Sequence[str], env: dict[str, str], folder: Path) -> Cost:
-    """Resume in a chat, until the restored context shows and a key that is pressed then."""
+    """Resume in a chat until the restored context and then a pressed key show; return the cost."""
     before = seconds_of_children()
     with Chat(argv, env, folder) as chat:
         chat.wait_for("Restoring context")
@@ -151,7 +152,7 @@ def resumed(argv: Sequence[str], env: dict[str, str], folder: Path) -> Cost:
 
 
 def measure(session: Session) -> dict[str, Cost]:
-    """Return what each act costs on a folder with this session."""
+    """Return the cost of each action on a folder with this session."""
     costs: dict[str, Cost] = {}
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name, Loopback() as server:
         folder = Path(name)
@@ -176,7 +177,7 @@ def measure(session: Session) -> dict[str, Cost]:
 
 
 def judge(results: Results, costs: Mapping[str, Mapping[str, Cost]]) -> None:
-    """Judge how the costs grow from each size to the next; `costs` are by session and act."""
+    """Judge the growth of the costs from size to size; `costs` are by session and action."""
     first, *larger = sorted(MEGABYTES)
     for kind in ("", "_open"):
         base = costs[f"mb_{first}{kind}"]
@@ -193,7 +194,7 @@ def judge(results: Results, costs: Mapping[str, Mapping[str, Cost]]) -> None:
 
 
 def run(results: Results, settings: Settings) -> None:
-    """Measure and judge; each act once."""
+    """Measure each action once, and judge."""
     costs = {}
     for session in sessions():
         identity = session.header.id

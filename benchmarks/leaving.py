@@ -1,10 +1,11 @@
 """Exit and resume, with a slow model.
 
-The real program in a pseudo-terminal talks to a server in a thread of this process, which answers at
-once, but takes 10 s for each summary and each acknowledgment. The times are from Enter to the end of
-the process, to the restored context, and to the end of the acknowledgment, and from the start of a
-program that resumes to the restored context and to the echo of a key that is pressed then. One exit
-comes after a minute in which nobody types. With --model, an embedded model is run for real.
+The real program in a pseudo-terminal talks to a server in a thread of this process. The server
+answers at once, except that it takes 10 s for each summary and each acknowledgment. The times are
+measured from Enter to the end of the process, to the restored context, and to the end of the
+acknowledgment. After the start of a program that resumes, the times are measured to the restored
+context and to the echo of a key pressed then. One exit comes after a minute without typing. With
+--model, an embedded model runs for real.
 """
 
 from __future__ import annotations
@@ -25,37 +26,37 @@ from benchmarks.support.terminal import Terminal, environment
 
 SLOW_SECONDS = 10.0
 IDLE_SECONDS = 75.0
-"""The chat prepares its summary after a minute; the server takes its time for that, too."""
+"""The chat prepares its summary after a minute, and the server is slow for that one, too."""
 SETTLE_SECONDS = 2.0
 PATIENCE_SECONDS = 300.0
 """An embedded model may take minutes to summarize a long conversation."""
 ROUNDS = 3
 SIZES = {"short": (20,), "long": (5_000, 20, 20, 20, 20, 20)}
-"""The words of each question. A resume takes five exchanges along as they are, without a summary."""
+"""The number of words of each question. A resume keeps five exchanges without a summary."""
 KEY = "ж"
-"""It stands in nothing that a program prints."""
+"""A character that no program prints."""
 READY, SLOW = 0.2, 3.0
-"""The goals of an exit, in seconds: with a summary that is ready or not needed, and without."""
+"""The goals of an exit in seconds: READY without a summary to wait for, else SLOW + READY."""
 
 
 class Program(Struct, frozen=True, kw_only=True):
-    """A program: how it is started, asked, left and resumed. `{url}`, `{home}` and `{work}` in its
-    texts are the server, its home and its working directory.
+    """A program: the ways to start it, ask it, leave it and resume. In its texts, `{url}`, `{home}`
+    and `{work}` stand for the server, its home and its working directory.
     """
 
     name: str
     command: tuple[str, ...]
     environment: Mapping[str, str] = {}
     files: Mapping[str, str] = {}
-    """Its settings: texts by their paths in its home."""
+    """The program's settings: texts by their paths in its home."""
     ready: str = "context"
-    """Stands on the screen once it takes keys; `answered`, once a reply has ended, and `restored`,
-    once the conversation is back.
+    """The text on the screen when the program takes keys. `answered` appears when a reply has
+    ended, and `restored` when the conversation is back.
     """
     answered: str = "Time:"
     restored: str = "Restoring context"
     summarizes: bool = True
-    """It makes a summary at its end, or prepares one in a pause."""
+    """True if the program makes a summary at its end, or prepares one during a pause."""
 
 
 def chat_loop(name: str, *options: str, **more: object) -> Program:
@@ -77,11 +78,11 @@ OURS = (
     ),
 )
 EMBEDDED_SETTINGS = "providers: {local: {max_tokens: 24}}\n"
-"""A small model goes on until it is stopped."""
+"""A small model continues until it is stopped."""
 
 
 class Server(Loopback):
-    """Keeps summaries and acknowledgments back for a while."""
+    """A server that delays summaries and acknowledgments."""
 
     def __init__(self) -> None:
         super().__init__(self.answer)
@@ -97,7 +98,7 @@ class Server(Loopback):
 
 
 class Chat(Terminal):
-    """A program in a home of its own; `fill` puts the server and the folders into its settings."""
+    """A program in its own home. `fill` puts the server and the folders into its settings."""
 
     def __init__(self, program: Program, home: Path, fill: Callable[[str], str], *more: str):
         self.program, self.patience = program, PATIENCE_SECONDS
@@ -113,16 +114,17 @@ class Chat(Terminal):
         self.rest(SETTLE_SECONDS)
 
     def enter(self, line: str) -> tuple[int, float]:
-        """Paste a line, and enter it; return the output's length before Enter, and when that was.
+        """Paste a line and press Enter; return the length of the output before Enter, and the time
+        of Enter.
 
-        A program may take an Enter that comes with text for a part of it.
+        A program may take an Enter that arrives together with text for a part of the text.
         """
         self.press(f"\x1b[200~{line}\x1b[201~")
         self.rest(SETTLE_SECONDS)
         return len(self.output), self.press("\r")
 
     def listen(self, seconds: float) -> None:
-        """Read for so long."""
+        """Read for `seconds`."""
         end = time.perf_counter() + seconds
         while time.perf_counter() < end:
             self.read(end)
@@ -133,14 +135,16 @@ class Chat(Terminal):
 
 
 class Measurement:
-    """The times of one program, by what was waited for."""
+    """The times of one program, by the event that was awaited."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
         self.times: dict[str, list[float]] = {}
 
     def run(self, size: str, *, idle: float = 0.0) -> None:
-        """Ask questions of a size, leave, and resume, in a new home; after a pause, leave only."""
+        """Ask questions of a size in a new home, leave, and resume; after an `idle` time, only
+        leave.
+        """
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, Server() as server:
             home = Path(folder)
             (home / "work").mkdir()
@@ -173,8 +177,8 @@ class Measurement:
         chat.listen(pause)
 
     def _resume(self, chat: Chat, server: Server, size: str) -> None:
-        """Resume from within, and leave without a new message. What has no summary yet, or is
-        smaller than its summary, comes back without an acknowledgment.
+        """Resume from within the chat, and leave without a new message. A session that has no
+        summary yet, or is smaller than its summary, comes back without an acknowledgment.
         """
         before, pressed = chat.enter("resume last")
         restored = chat.wait_for(self.program.restored, before) - pressed
@@ -187,7 +191,7 @@ class Measurement:
         self._add(f"exit, {size}, nothing new", chat.leave())
 
     def _come_back(self, chat: Chat, size: str) -> None:
-        """Take the times of a program that was started to resume."""
+        """Measure the times of a program that was started to resume."""
         restored = chat.wait_for(self.program.restored) - chat.started
         self._add(f"start with resume, {size} -> restored", restored)
         chat.press(KEY)
@@ -209,7 +213,7 @@ def embedded(model: Path) -> Program:
 
 
 def add(results: Results, measurement: Measurement) -> None:
-    """Keep the times of a program, and judge each exit."""
+    """Record the times of a program, and judge each exit."""
     program = measurement.program
     for name, seconds in measurement.times.items():
         goal = None
@@ -227,7 +231,7 @@ def run(results: Results, settings: Settings) -> None:
     else:
         measurements.append(Measurement(embedded(settings.model)))
     for _ in range(settings.rounds or ROUNDS):
-        for measurement in measurements:  # in turn, so that all see the same machine
+        for measurement in measurements:  # in turn, so that all run under the same conditions
             for size in SIZES:
                 measurement.run(size)
     for measurement in measurements:

@@ -1,10 +1,10 @@
 """Ten thousand sessions, and very long ones: listing, searching, indexing, resuming.
 
-Commands are processes of the program, from their start to the first row and to their end, with pipes
-for their output; what is judged is how much longer they take than `chat-loop --version` of the same
-round. A resume is timed from the start of the program to a key that shows, beyond that of a start
-without a session. The indexer works beside a thread that measures how long it is held up, as the
-thread that echoes keys would be.
+Commands are processes of the program with pipes for their output, timed from their start to the
+first row and to their end. They are judged by how much longer they take than `chat-loop --version`
+in the same round. A resume is timed from the start of the program to the first echo of a key, minus
+the same time without a session. The indexer works beside a thread that measures how long it is
+blocked, as the thread that echoes keys would be.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SESSIONS, EXCHANGES, MEGABYTES = 10_000, 10_000, 100
 ROUNDS = 7
 NEAR, FAR = 10, 300
 EMBEDDED = 64
-"""Exchanges whose vectors stand for those of all: 10,000 would take minutes."""
+"""Exchanges whose vectors are reused for all: 10,000 vectors would take minutes."""
 LIST_GOAL = TEXT_GOAL = RESUME_GOAL = UPDATE_GOAL = 100.0
 MEANING_GOAL, CHAT_GOAL = 300.0, 50.0
 HEAVY_GOAL = 300.0
@@ -74,11 +74,11 @@ print((kibibytes("VmHWM") - before) / 1024)
 
 
 def held_up(indexer: Indexer) -> tuple[float, float]:
-    """Return the seconds until an indexer has done everything, and the longest that this thread was held
-    up meanwhile.
+    """Return the seconds until an indexer is done, and the longest time that this thread was
+    blocked meanwhile.
     """
     usual = sys.getswitchinterval()
-    sys.setswitchinterval(SWITCH_SECONDS)  # as the program has it
+    sys.setswitchinterval(SWITCH_SECONDS)  # as the program sets it
     started = last = time.perf_counter()
     longest = 0.0
     indexer.start()
@@ -98,7 +98,7 @@ class Command:
         self.end: list[float] = []
 
     def run(self, home: Path, *, keep: bool) -> None:
-        """Run it. Raises RuntimeError when it fails."""
+        """Run the command. Raises RuntimeError when it fails."""
         started = time.perf_counter()
         with subprocess.Popen(
             [CHAT[0], *self.words],
@@ -132,7 +132,7 @@ def commands(results: Results, home: Path, rounds: int) -> None:
     every = [version, *listings.values(), *searches.values()]
     for number in range(rounds + 1):
         for command in every:
-            command.run(home, keep=number > 0)  # the first fills the caches
+            command.run(home, keep=number > 0)  # the first round fills the caches
     results.add("chat-loop --version", version.end, "ms")
     for name, command in listings.items():
         for what, times in ((f"{name}, first row", command.first), (name, command.end)):
@@ -146,7 +146,7 @@ def commands(results: Results, home: Path, rounds: int) -> None:
 
 
 def give_vectors(folder: Path) -> None:
-    """Give every exchange a vector: those of a few, over and over."""
+    """Give every exchange a vector; the vectors of a few exchanges are reused for all."""
     from chat_loop.library import vectors
 
     embedder = vectors.load()
@@ -160,7 +160,7 @@ def give_vectors(folder: Path) -> None:
 
 
 def searched(folder: Path, rounds: int, semantic: SemanticIndex | None) -> Iterator[float]:
-    """Yield the milliseconds of searches in a chat: the index is open, the model loaded."""
+    """Yield the milliseconds of searches in a chat, with an open index and a loaded model."""
     with closing(Library(folder)) as library:
         for number, question in enumerate(islice(cycle(QUESTIONS), rounds + 1)):
             started = time.perf_counter()
@@ -171,7 +171,7 @@ def searched(folder: Path, rounds: int, semantic: SemanticIndex | None) -> Itera
 
 
 def resumed(folder: Path, identity: str) -> float:
-    """Return the milliseconds in the program until a child of a session has begun."""
+    """Return the milliseconds that the program needs until a child of a session has begun."""
     sessions = SessionManager(folder)
     agent = Agent(name="Assistant", system_prompt="", provider=EchoProvider())
     options = Options(acknowledge=False)
@@ -195,8 +195,8 @@ def resumed(folder: Path, identity: str) -> float:
 
 
 def followed(folder: Path, session: Session) -> list[float]:
-    """Return the milliseconds until a search can find each of some further exchanges of a session
-    that lives.
+    """Return the milliseconds until a search can find each of some further exchanges of a live
+    session.
     """
     folder.mkdir()
     live = replace(session, seal=None, entries=session.entries[: -2 * ROUNDS])
@@ -217,7 +217,7 @@ def followed(folder: Path, session: Session) -> list[float]:
 
 
 def resumes(results: Results, home: Path, bare: Path, rounds: int) -> None:
-    """Measure a resume of a session of 100 MB in a chat, beyond a plain start."""
+    """Measure a resume of a session of 100 MB in a chat, minus a plain start."""
     folder = home / "chat-loop" / "sessions"
     path = folder / "heavy.md"
     plain, heavy = [], []

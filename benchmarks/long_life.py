@@ -1,11 +1,11 @@
-"""A chat that lives long: what grows.
+"""A chat with a long life: the things that grow.
 
-One process holds a conversation with a model that is a script, in a small window, so that it is
-compacted again and again; the files are real. At even distances it is counted what the process
-holds: descriptors, threads, tasks, objects that the garbage collector tracks, resident memory, and
-the processor time of an exchange. Judged is the growth from the second fifth, when the block of the
-first compactions is full, to the last one, by their medians, since a session's entries come and go
-with its compactions.
+One process has a conversation with a scripted model in a small window, so that it is compacted
+again and again; the files are real. At regular intervals, the process is measured: descriptors,
+threads, tasks, objects that the garbage collector tracks, resident memory, and the processor time
+of an exchange. The growth is judged from the second fifth of the samples, when the block of the
+first compactions is full, to the last fifth. Medians are compared, since a session's entries come
+and go with its compactions.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ GROWTH = 1.1
 
 
 class Sample(Struct, frozen=True):
-    """What the process holds after an exchange, and the median time of the ones before it."""
+    """The state of the process after an exchange, and the median time of recent ones."""
 
     exchanges: int
     compactions: int
@@ -55,12 +55,12 @@ class Sample(Struct, frozen=True):
 
 GROWING = ("descriptors", "threads", "tasks", "objects", "kilobytes", "mebibytes", "milliseconds")
 NOISE = {"objects": 2_000, "kilobytes": 500, "mebibytes": 8, "milliseconds": 2}
-"""What may come on top of the factor; the small counts have neither."""
+"""The allowance on top of the factor; the small counts have neither."""
 UNITS = dict.fromkeys(("descriptors", "threads", "tasks", "objects"), "") | {
     "mebibytes": "MiB",
     "milliseconds": "ms",
 }
-"""The units of what is measured here; `kilobytes` are traced by a test, since that takes long."""
+"""The units of the measured counts. Only a test traces `kilobytes`, since that is slow."""
 
 
 class BriefProvider(EchoProvider):
@@ -72,12 +72,12 @@ class BriefProvider(EchoProvider):
 
 
 def words(text: str) -> int:
-    """Count tokens as the script's model does."""
+    """Count words as tokens."""
     return len(text.split())
 
 
 async def live(folder: Path, exchanges: int, step: int, options: Options = OPTIONS) -> list[Sample]:
-    """Hold a conversation of so many exchanges; return a sample for each `step` of them."""
+    """Have a conversation of `exchanges` exchanges; return a sample after every `step` of them."""
     sessions = SessionManager(folder)
     provider = BriefProvider(Window(WINDOW))
     conversation = Conversation(
@@ -104,8 +104,8 @@ async def live(folder: Path, exchanges: int, step: int, options: Options = OPTIO
 
 
 def sample(number: int, compactions: int, seconds: float) -> Sample:
-    """Return what the process holds now."""
-    for cache in (ledger.read, ledger.read_clean, exact.normalize):  # they are bounded
+    """Return the current state of the process."""
+    for cache in (ledger.read, ledger.read_clean, exact.normalize):  # these caches are bounded
         cache.cache_clear()
     re.purge()
     gc.collect()

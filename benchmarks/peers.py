@@ -1,9 +1,9 @@
-"""The same acts in other programs, on the same server, in the same terminal.
+"""The same actions in other programs, on the same server, in the same terminal.
 
-Every program is installed by whoever runs this, and starts with a fresh home and settings that name
-nothing but the server. One round takes each program once, chat-loop and a bare client among them:
-start until the prompt is drawn, and until a key that is typed then shows; Enter until the request
-has come; a reply of 4,000 tokens of markdown at once, until its last word shows, with the processor
+The user installs the other programs. Each starts with a fresh home and settings that name only the
+server. A round runs each program once, including chat-loop and a bare client. It measures: the
+start until the prompt is drawn, and until a key typed then shows; Enter until the request has
+arrived; a reply of 4,000 tokens of Markdown at once until its last word shows, with the processor
 time of all processes of the terminal and the bytes that they print; and the end of the program.
 """
 
@@ -32,30 +32,30 @@ from chat_loop.values import Usage
 TOKENS = 4_000
 ROUNDS = 5
 KEY = "Ж"
-"""Stands in nothing that a program prints."""
+"""A character that no program prints."""
 QUESTION = "Explain"
 LAST = "ѪѬ"
-"""What the first and the second reply end in: a program that draws what changed draws one character
-in one piece.
+"""The last characters of the first and the second reply. Single characters, since a program that
+redraws only changes draws a character in one piece.
 """
 SETTLE_SECONDS, TYPED_SECONDS = 2.0, 1.0
-"""A program may take an Enter that comes with text for a part of it."""
+"""A program may take an Enter that arrives with text for a part of the text."""
 KEY_SECONDS, LOOK_SECONDS = 0.1, 0.005
 PROMPT_TO_CODEX = 0.5
 
 
 class Program(Struct, frozen=True, kw_only=True):
-    """A program: how it is started and left. `{url}`, `{home}` and `{work}` in its texts are the
-    server, its home and its working directory.
+    """A program, and the ways to start and leave it. In its texts, `{url}`, `{home}` and `{work}`
+    stand for the server, its home and its working directory.
     """
 
     name: str
     command: tuple[str, ...]
     ready: str
-    """Is printed with the prompt; for a program that moves the cursor over blanks, without them."""
+    """A text printed with the prompt; without blanks if the program moves the cursor over them."""
     environment: Mapping[str, str] = {}
     files: Mapping[str, str] = {}
-    """Its settings: texts by their paths in its home."""
+    """The program's settings: texts by their paths in its home."""
     leave: str = "/quit"
 
 
@@ -216,7 +216,7 @@ OURS = ("chat-loop", "bare client")
 
 
 class Chat(Terminal):
-    """A program in a home of its own."""
+    """A program in its own home."""
 
     patience = 60.0
     """The slowest program loads for several seconds on a quiet machine."""
@@ -238,8 +238,8 @@ class Chat(Terminal):
         super().__init__(command, environment(home, **variables), home / "work")
 
     def type_until_shown(self) -> float:
-        """Type a key, again and again where the program loses it; return when it showed. Then take
-        every one of them back.
+        """Type a key until it shows, since a program may lose keys; return the time when it showed.
+        Then delete every key typed.
         """
         pressed = 0
         while KEY not in visible(self.output):
@@ -259,8 +259,8 @@ class Chat(Terminal):
         return at
 
     def wait_for_character(self, character: str, after: int) -> float:
-        """Read until a character comes after so many bytes; return when. Each byte is looked at
-        once, since a program that prints much must not wait for its reader.
+        """Read until a character arrives after byte `after`; return the time. Each byte is searched
+        only once, since a program that prints much must not wait for its reader.
         """
         wanted, deadline = character.encode(), time.perf_counter() + self.patience
         at, seen = time.perf_counter(), after
@@ -273,27 +273,29 @@ class Chat(Terminal):
         return at
 
     def listen(self, seconds: float) -> None:
-        """Read for so long: some programs never stop drawing."""
+        """Read for `seconds`, since some programs never stop drawing."""
         end = time.perf_counter() + seconds
         while time.perf_counter() < end:
             self.read(end)
 
     def cpu_of_session(self) -> float:
         """Return the processor seconds of all processes of this terminal; the kernel counts them in
-        hundredths.
+        hundredths of a second.
         """
         total = 0
         for stat in Path("/proc").glob("[0-9]*/stat"):
             try:
                 fields = stat.read_text("utf-8", "replace").rpartition(")")[2].split()
-            except OSError:  # it has ended
+            except OSError:  # the process has ended
                 continue
-            if int(fields[3]) == self.pid:  # the session; utime and stime are the 14th and 15th
+            if int(fields[3]) == self.pid:  # the session; utime and stime are fields 14 and 15
                 total += int(fields[11]) + int(fields[12])
         return total / 100
 
     def enter(self, line: str) -> tuple[int, float]:
-        """Type a line, and enter it; return the output's length before Enter, and when that was."""
+        """Type a line and press Enter; return the output's length before Enter, and the time of
+        Enter.
+        """
         self.press(line)
         self.listen(TYPED_SECONDS)
         return len(self.output), self.press("\r")
@@ -308,13 +310,13 @@ def reply(request: Received) -> Reply:
 
 
 def measure(program: Program, home: Path) -> dict[str, tuple[float, str]]:
-    """Return what each act of a program costs, with the unit."""
+    """Return the cost of each action of a program, with its unit."""
     with Loopback(reply) as server, Chat(program, home, server.url) as chat:
         drawn = chat.wait_for(program.ready) - chat.started
         shown = chat.type_until_shown() - chat.started
         chat.listen(SETTLE_SECONDS)
         found: list[tuple[float, float, float, float]] = []
-        for number, last in enumerate(LAST):  # the second is warm
+        for number, last in enumerate(LAST):  # the second run is warm
             used = chat.cpu_of_session()
             known = len(server.requests)
             before, pressed = chat.enter(f"{QUESTION} {number}")
@@ -345,8 +347,8 @@ def measure(program: Program, home: Path) -> dict[str, tuple[float, str]]:
 
 
 def asked(chat: Chat, server: Loopback, known: int, text: str) -> Received:
-    """Return the first request after the known ones that says `text`. The terminal is read
-    meanwhile: a program may print much before it sends. Raises TimeoutError.
+    """Return the first request after the known ones that contains `text`. Read the terminal
+    meanwhile, since a program may print much before it sends. Raises TimeoutError.
     """
     deadline = time.perf_counter() + chat.patience
     while time.perf_counter() < deadline:
@@ -358,21 +360,21 @@ def asked(chat: Chat, server: Loopback, known: int, text: str) -> Received:
 
 
 def version(program: Program) -> str:
-    """Return what an installed program says of itself."""
+    """Return the version that an installed program reports."""
     command = [program.command[0], "--version"]
     found = subprocess.run(command, capture_output=True, text=True, check=True)
     return (found.stdout.strip() or found.stderr.strip()).split()[-1]
 
 
 def installed(results: Results, names: Sequence[str]) -> list[Program]:
-    """Return the programs that are there, and keep their versions."""
+    """Return the installed programs among `names`, and record their versions."""
     chosen = []
     for name in names:
         program = PROGRAMS[name]
         found = shutil.which(program.command[0])
         if (
             found is None or Path(found).parent == Path(sys.executable).parent
-        ):  # that is chat-loop's
+        ):  # it belongs to chat-loop
             results.skip(name, f"`{program.command[0]}` is not installed where PATH leads.")
         else:
             results.versions[name] = version(program)
@@ -381,7 +383,7 @@ def installed(results: Results, names: Sequence[str]) -> list[Program]:
 
 
 def take_round(results: Results, programs: list[Program]) -> Iterator[tuple[str, str, float, str]]:
-    """Yield each act, program, cost and unit. A program that fails is taken out of the list."""
+    """Yield each action, program, cost and unit. A program that fails is removed from the list."""
     for program in [*programs]:
         try:
             with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
@@ -389,7 +391,7 @@ def take_round(results: Results, programs: list[Program]) -> Iterator[tuple[str,
         except (EOFError, TimeoutError) as error:
             if program.name in OURS:
                 raise
-            programs.remove(program)  # a newer version, perhaps, that wants other settings
+            programs.remove(program)  # perhaps a newer version that needs other settings
             reason = str(error).partition("\n")[0].rstrip(":.")
             results.skip(program.name, f"A step failed: {reason}.")
             continue
@@ -407,7 +409,7 @@ def run(results: Results, settings: Settings) -> None:
     units: dict[str, str] = {}
     for number in range((settings.rounds or ROUNDS) + 1):
         for act, name, value, unit in take_round(results, programs):
-            if number:  # the first fills the caches
+            if number:  # the first round fills the caches
                 times.setdefault((act, name), []).append(value)
                 units[act] = unit
     measured = {program.name for program in programs}

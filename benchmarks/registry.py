@@ -16,10 +16,10 @@ class Benchmark(Struct, frozen=True):
     description: str
     seconds: int
     module: str = ""
-    """Where `run` is, if not in the module of its name."""
+    """The module with `run`, if it has a different name."""
 
     def run(self, results: Results, settings: Settings) -> None:
-        """Measure. Raises NotMeasured when something is not there that it needs."""
+        """Measure. Raises NotMeasured when something that the benchmark needs is missing."""
         import_module(f"benchmarks.{self.module or self.name}").run(results, settings)
 
 

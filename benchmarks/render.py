@@ -1,10 +1,10 @@
-"""A reply rendered as it streams, against a bare print.
+"""A reply rendered as it streams, compared with a bare print.
 
-Each reply goes token by token into a pseudo-terminal that somebody reads: through the display as
-markdown, and from a bare client that prints what comes, a write and a flush for each token.
-Compared are the bytes that the terminal gets and the CPU time of the thread that writes; the ways
-take turns. The bare client takes its tokens out of the lines that a server streams, with nothing but
-`json`; the display is charged with the same.
+Each reply goes token by token into a pseudo-terminal with a reader: once through the display as
+Markdown, and once from a bare client that prints each token with a write and a flush. The two are
+compared by the bytes that the terminal receives and by the CPU time of the writing thread; they
+take turns. The bare client extracts its tokens from the lines of a server's stream with only
+`json`; the display is charged with the same cost.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from chat_loop.events import Event, TextDelta
 
 SIZES = (100, 1_000, 4_000, 40_000)
 PACKET = 10
-"""Tokens that arrive at once."""
+"""The number of tokens that arrive at once."""
 ROUNDS = 9
 GOAL = 2.0
 LINEAR = 1.5
-"""What a token of the longest reply may take, as a multiple of one of 4,000."""
+"""The limit for a token of the longest reply, as a multiple of one in a reply of 4,000."""
 
 PROSE = """\
 ## How the limiter works
@@ -78,13 +78,13 @@ _TOKENS = re.compile(r" ?\w{1,7}|[^\w\s]{1,2}|\s+?(?=\S)|\s+")
 
 
 def tokens(text: str, count: int) -> list[str]:
-    """About as a tokenizer cuts: four characters each on the average."""
+    """Return `count` pieces about as a tokenizer cuts them: four characters each on average."""
     once = _TOKENS.findall(text)
     return (once * (count // len(once) + 1))[:count]
 
 
 class Tty:
-    """A pseudo-terminal whose other side is read and counted by a thread."""
+    """A pseudo-terminal with a thread that reads and counts the output."""
 
     def __init__(self) -> None:
         self._master, slave = pty.openpty()
@@ -109,7 +109,7 @@ class Tty:
 
 
 def printed(pieces: Sequence[str], out: TextIO) -> Callable[[], None]:
-    """The bare client."""
+    """Return a function that prints the pieces as the bare client does."""
 
     def show() -> None:
         for piece in pieces:
@@ -124,8 +124,8 @@ def printed(pieces: Sequence[str], out: TextIO) -> Callable[[], None]:
 def rendered(
     pieces: Sequence[str], out: TextIO, loop: asyncio.AbstractEventLoop
 ) -> Callable[[], None]:
-    """The display, loaded as it is behind the prompt, in an event `loop` that turns once for
-    each packet, and without the line of the reply's accounting.
+    """Return a function that shows the pieces on the display, which is loaded as in the program.
+    The event `loop` turns once for each packet; the accounting line of the reply is left out.
     """
     display = DisplayManager(out, agent="A")
     display.load()
@@ -144,7 +144,7 @@ def rendered(
 def measured(
     way: Callable[[Sequence[str], TextIO], Callable[[], None]], pieces: Sequence[str]
 ) -> tuple[float, int]:
-    """CPU seconds of this thread, and bytes."""
+    """Return the CPU seconds of this thread, and the bytes."""
     terminal = Tty()
     show = way(pieces, terminal.out)
     begin = time.thread_time()
@@ -155,7 +155,7 @@ def measured(
 
 
 def streamed(pieces: Sequence[str]) -> list[bytes]:
-    """The lines that a server of OpenAI's protocol would send."""
+    """Return the lines that a server of OpenAI's protocol would send."""
     chunk = {
         "id": "chatcmpl-1",
         "object": "chat.completion.chunk",
@@ -171,8 +171,8 @@ def streamed(pieces: Sequence[str]) -> list[bytes]:
 
 
 def received(lines: Sequence[bytes]) -> float:
-    """CPU seconds that the least of clients takes to read the tokens out of `lines`, once they are
-    in its memory.
+    """Return the CPU seconds that the simplest client needs to read the tokens out of `lines` in
+    its memory.
     """
     begin = time.thread_time()
     for line in lines:
@@ -185,7 +185,7 @@ def run(results: Results, settings: Settings) -> None:
     """Measure and judge."""
     loop = asyncio.new_event_loop()
     markdown = functools.partial(rendered, loop=loop)
-    measured(markdown, tokens(KINDS["mixed"], 2_000))  # loads what is needed
+    measured(markdown, tokens(KINDS["mixed"], 2_000))  # loads everything needed
     per_token: dict[int, list[float]] = {}
     for kind, text in KINDS.items():
         for count in SIZES if kind == "mixed" else (4_000,):

@@ -1,6 +1,6 @@
-"""The report, docs/benchmarks.md: every goal with its result, and the reason of each miss.
+"""The report, docs/benchmarks.md: every goal with its result, and the reason for each miss.
 
-It is written from the results that are there and from nothing else; what was not measured is named.
+It is written only from the existing results; anything that was not measured is named.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from benchmarks.support.results import (
 
 MISSES = Path(__file__).parent / "misses.toml"
 PEERS = ("codex", "pi", "llm", "vibe", "gptme", "aider", "basic-agent-chat-loop")
-"""The programs that can be measured beside chat-loop; `peers.py` has how each is started."""
+"""The programs that can be measured beside chat-loop; `peers.py` defines how each is started."""
 ALL, JUDGED = 40, 40
-"""A benchmark's table shows all measures if there are at most so many, else the judged ones if there
-are at most so many, else the missed ones.
+"""A benchmark's table shows all measures if there are at most `ALL`, else the judged ones if there
+are at most `JUDGED`, else the missed ones.
 """
 UNEXPLAINED = "Not explained yet."
 
@@ -192,8 +192,8 @@ grew like that import.
 
 
 def write(folder: Path, page: Path) -> None:
-    """Write the report of the results in `folder`, with its pictures in the same folder; of the
-    committed results, bring the figures of the other pages up to date, too. Raises OSError.
+    """Write the report of the results in `folder`, with its pictures in the same folder. For the
+    committed results, also update the figures in the other pages. Raises OSError.
     """
     results = results_in(folder)
     for name, picture in pictures(results):
@@ -206,7 +206,7 @@ def write(folder: Path, page: Path) -> None:
 
 
 def results_in(folder: Path) -> dict[str, Result]:
-    """Return the results that are in a folder, in the order of the registry."""
+    """Return the results in a folder, in the order of the registry."""
     found = ((name, read(folder / f"{name}.json")) for name in BENCHMARKS)
     return {name: result for name, result in found if result is not None}
 
@@ -246,7 +246,7 @@ def goals(
 
 
 def cells(measure: Measure, machine: Machine) -> str:
-    """Return the cells of a goal, the median, the range and the verdict."""
+    """Return the cells of a goal: the goal, the median, the range and the verdict."""
     verdict = {None: "", True: "met", False: "**missed**"}[measure.met]
     if scaled := at_pace_of_goals(measure, machine):
         verdict += f", there {scaled}"
@@ -354,7 +354,7 @@ def details(results: dict[str, Result], base: str) -> Iterator[str]:
 
 PICTURE = "goals.svg"
 PLOTTED = ("start to a typed key", "Enter to the request", "reply of 4,000 tokens, time", "exit")
-"""The acts of the peers that have a picture."""
+"""The actions of the peers that have a picture."""
 
 
 def pictures(results: dict[str, Result]) -> Iterator[tuple[str, str]]:
@@ -397,7 +397,7 @@ def pictures(results: dict[str, Result]) -> Iterator[tuple[str, str]]:
 
 
 def as_share(name: str, measure: Measure | None) -> Row | None:
-    """Return what was reached in percent of the goal; of a least share, the goal in percent of it."""
+    """Return the result in percent of the goal, inverted for a least share; None without a goal."""
     if measure is None:
         return None
     values: Sequence[float] = (measure.median, measure.lowest, measure.highest)

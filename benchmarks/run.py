@@ -1,7 +1,7 @@
-"""Run one benchmark in a process of its own, so that none sees what another has loaded:
+"""Run one benchmark in its own process, so that it does not see modules that another has loaded:
 `python -m benchmarks.run NAME FOLDER SETTINGS`, started by `python -m benchmarks`.
 
-The exit code is 1 after a missed goal, 4 when nothing could be measured, and 128 and the number of
+The exit code is 1 after a missed goal, 4 when nothing could be measured, and 128 plus the number of
 the signal after an interruption.
 """
 
@@ -58,9 +58,9 @@ def main(name: str, folder: Path, settings: Settings) -> int:
 
 
 def _leave(number: int, frame: object) -> None:
-    for each in (signal.SIGINT, signal.SIGTERM):  # what is left is clearing up
+    for each in (signal.SIGINT, signal.SIGTERM):  # only the cleanup is left
         signal.signal(each, signal.SIG_IGN)
-    # A folder may still be written to while it is removed; the command removes all of them.
+    # A process may still write to a folder while it is removed; the command removes all of them.
     sys.excepthook = lambda *_: None
     sys.unraisablehook = lambda _: None
     raise SystemExit(128 + number)

@@ -1,11 +1,12 @@
-"""A library of 10,000, 100,000 and, with --sessions 1000000, a million sessions, in PostgreSQL; beside
-it the index of a folder in SQLite.
+"""A library of 10,000, 100,000 and, with --sessions 1000000, a million sessions in PostgreSQL,
+beside the index of a folder in SQLite.
 
-The sessions are synthetic: two to four exchanges each, in words that are as frequent as those of a
-language, by twenty owners. They are filled in by COPY, not through the program. Then the program
-asks, on an open connection: the first page of the list, the same with filters, and searches by words.
-The server is Debian's with its usual settings, but for `fsync`; everything fits into this machine's
-memory. A reader of all owners is the worst case; a reader of one owner sees a twentieth.
+The sessions are synthetic: two to four exchanges each, with words as frequent as those of a
+language, by twenty owners. They are loaded with COPY, not through the program. Then the program
+asks, on an open connection, for the first page of the list, for the same with filters, and for
+searches by words. The server is Debian's with its usual settings, except for `fsync`; everything
+fits into this machine's memory. A reader of all owners is the worst case; a reader of one owner
+sees a twentieth.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ FUNCTION_WORDS = [
     "not",
     "we",
 ]
-RARE = "zanzibar"  # one session of a thousand is about it
+RARE = "zanzibar"  # one session in a thousand mentions it
 LISTS = {
     "list": SessionFilter(),
     "filter by a rare word": SessionFilter(words=RARE),
@@ -86,7 +87,7 @@ class Talk(Struct, frozen=True):
 
 
 class Pool:
-    """Exchanges in pseudo-words whose frequencies fall as those of a language do."""
+    """Exchanges in pseudo-words with the frequencies of a natural language."""
 
     def __init__(self) -> None:
         self._chance = random.Random(7)
@@ -103,7 +104,7 @@ class Pool:
         self.talks = [self._talk() for _ in range(POOL)]
 
     def searches(self, total: int) -> dict[str, str]:
-        """Return the queries for a library of this size."""
+        """Return the queries for a library of `total` sessions."""
         return searches([talk.exchange.lines for talk in self.talks], total)
 
     def _sentence(self, least: int, most: int) -> str:
@@ -119,7 +120,7 @@ class Pool:
 
 
 def session_of(number: int, total: int, pool: Pool) -> tuple[SessionRow, list[Talk], str]:
-    """Return a session, its exchanges, and words that only few have."""
+    """Return a session, its exchanges, and words that are rare or unique to it."""
     chance = random.Random(number)
     at = END - timedelta(minutes=5 * (total - number))
     talks = chance.choices(pool.talks, k=chance.randint(2, 4))
@@ -132,7 +133,7 @@ def session_of(number: int, total: int, pool: Pool) -> tuple[SessionRow, list[Ta
         created=at,
         agent="Assistant",
         project=f"/home/user/project-{number % 50}",
-        # every fifth one goes on from the one before
+        # every fifth session continues the previous one
         parent=f"assistant_{at - timedelta(minutes=5):%Y%m%d_%H%M%S}_{number - 1}"
         if number % 5 == 4
         else "",
@@ -146,11 +147,11 @@ def session_of(number: int, total: int, pool: Pool) -> tuple[SessionRow, list[Ta
 
 
 def fill_postgres(server: PostgresServer, database: str, total: int, pool: Pool) -> None:
-    """Fill a database by COPY, and make its indexes afterwards."""
+    """Fill a database with COPY, then create its indexes."""
     owners = [f"owner{number}" for number in range(OWNERS)]
     with psycopg.connect(server.url(database)) as connection:
         run = connection.execute
-        run("SET session_replication_role = replica")  # nothing is checked
+        run("SET session_replication_role = replica")  # no constraint is checked
         run("SET maintenance_work_mem = '1GB'")
         vectors = []
         for at in range(0, POOL, 1_000):
@@ -198,7 +199,7 @@ def fill_postgres(server: PostgresServer, database: str, total: int, pool: Pool)
                 f"SELECT setval(pg_get_serial_sequence('chat_loop.{table}', 'key'), "
                 f"(SELECT max(key) FROM chat_loop.{table}))".encode()
             )
-    for _ in range(2):  # the second one finds that everything is visible to all
+    for _ in range(2):  # the second run can mark all rows as visible to everyone
         server.run("VACUUM (ANALYZE)", database)
 
 
@@ -233,7 +234,7 @@ def fill_sqlite(folder: Path, total: int, pool: Pool) -> None:
 
 
 class Filled(Library):
-    """The library of a folder whose sessions are in the index only."""
+    """The library of a folder whose sessions are only in the index."""
 
     def __init__(self, index: Index) -> None:
         super().__init__(index.directory)
@@ -245,7 +246,7 @@ class Filled(Library):
 
 
 def searches(indexed: Sequence[str], total: int) -> dict[str, str]:
-    """Return queries by their kind, of words that so many of these exchanges hold."""
+    """Return queries by kind, with words of different frequency in the exchanges `indexed`."""
     held = Counter(word for text in indexed for word in {*text.split()} if 3 < len(word) < 8)
     by_share = sorted((count / len(indexed), word) for word, count in held.items())
 
@@ -270,7 +271,7 @@ def measure(
         for number in range(rounds + 1):
             started = time.perf_counter()
             act()
-            if number:  # the first one fills the caches
+            if number:  # the first round fills the caches
                 samples.append(1000 * (time.perf_counter() - started))
         results.add(f"{name}: {what}", samples, "ms")
 
@@ -281,7 +282,7 @@ def measure(
 
 
 def sizes(results: Results, name: str, server: PostgresServer, total: int) -> None:
-    """Measure what the tables and their indexes take."""
+    """Measure the size of the tables and their indexes."""
     with psycopg.connect(server.url("library")) as connection:
         rows = connection.execute(
             "SELECT relname::text, pg_table_size(oid), pg_indexes_size(oid) FROM pg_class "
@@ -295,7 +296,7 @@ def sizes(results: Results, name: str, server: PostgresServer, total: int) -> No
 
 
 def transcripts(results: Results, pool: Pool) -> None:
-    """Measure the files of such sessions."""
+    """Measure the size of the transcripts of such sessions."""
     lengths = []
     for number in range(1, 501):
         row, talks, _ = session_of(number, 1_000, pool)
@@ -336,7 +337,7 @@ def run(results: Results, settings: Settings) -> None:
 
 
 def postgres(results: Results, total: int, pool: Pool, rounds: int) -> None:
-    """Measure a library of this size."""
+    """Measure a library of `total` sessions on a new server."""
     settings = {"shared_buffers": "1GB", "work_mem": "32MB", "max_wal_size": "16GB"}
     with temporary_server(settings=settings) as server, tempfile.TemporaryDirectory() as name:
         owners = [f"owner{number}" for number in range(OWNERS)]
@@ -354,7 +355,7 @@ def postgres(results: Results, total: int, pool: Pool, rounds: int) -> None:
 def filled(
     results: Results, server: PostgresServer, total: int, queries: Mapping[str, str], rounds: int
 ) -> None:
-    """Measure a server with a library of this size."""
+    """Measure a server that contains a library of `total` sessions."""
     label = f"PostgreSQL, {total:,}"
     sizes(results, label, server, total)
     for role, what in (("reader", label), ("owner7", f"{label}, one owner of {OWNERS}")):

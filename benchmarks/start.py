@@ -1,8 +1,8 @@
-"""From process start to the prompt, to a typed key, and to a resumed session.
+"""The time from process start to the prompt, to a typed key, and to a resumed session.
 
-Real processes in pseudo-terminals, one kind after another in every round, so that all see the same
-machine. The goals are ratios to `python -c pass` and `python -c "import prompt_toolkit"` of the same
-round, or milliseconds beyond a plain start of it.
+Real processes run in pseudo-terminals, one kind after another in every round, so that all run under
+the same conditions. The goals are ratios to `python -c pass` and `python -c "import
+prompt_toolkit"` in the same round, or milliseconds more than a plain start in that round.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ EXCHANGES = 1_000
 RESUMED = "long"
 ROUNDS = 15
 KEY = "Ж"
-"""Stands nowhere in what the program prints."""
+"""A character that the program never prints."""
 
 PROMPT_TO_PYTHON = 2.5
-"""Half of what codex takes, which needs five times as long as an empty Python."""
+"""Half the time of codex, which needs five times as long as an empty Python."""
 KEY_TO_EDITOR = 1.3
 RESUME_MILLISECONDS = 100.0
 MEBIBYTES = 45.0
 WARM_SECONDS = 3.0
-"""By then everything that is loaded behind the prompt is there."""
+"""The time after which everything is loaded behind the prompt."""
 TYPED_EARLY = 20
-"""Lines that are typed at different times before the editor is ready."""
+"""The number of lines that are typed at different times before the editor is ready."""
 
 
 def milliseconds_of(code: str, home: Path) -> float:
-    """Milliseconds from process start to process end of `python -c code`."""
+    """Return the milliseconds from process start to process end of `python -c code`."""
     with Terminal([sys.executable, "-c", code], environment(home)) as terminal:
         return 1000 * (terminal.exit_time() - terminal.started)
 
 
 def start(home: Path, *options: str) -> tuple[float, float, float, float]:
-    """Milliseconds to the instant prompt, the status line, and the echo of a key that was pressed
-    at once; MiB by then.
+    """Return the milliseconds to the instant prompt, to the status line, and to the echo of a key
+    pressed at the prompt, and the MiB by then.
     """
     with Terminal([*CHAT, *options], environment(home)) as terminal:
         prompt = terminal.wait_for(PROMPT)
@@ -58,7 +58,7 @@ def start(home: Path, *options: str) -> tuple[float, float, float, float]:
 
 
 def memory_behind_prompt(home: Path) -> float:
-    """MiB when nothing more is loaded behind the prompt."""
+    """Return the MiB when everything is loaded behind the prompt."""
     with Terminal(CHAT, environment(home)) as terminal:
         terminal.wait_for(MODEL)
         terminal.rest(WARM_SECONDS)
@@ -66,8 +66,8 @@ def memory_behind_prompt(home: Path) -> float:
 
 
 def lost_lines(home: Path, delays: list[float]) -> Iterator[str]:
-    """Type a line with Enter so long after process start, and once right after the prompt; yield
-    what got no reply.
+    """Type a line with Enter at each of `delays` after process start, and once right after the
+    prompt; yield the lines that got no reply.
     """
     for delay in [None, *delays]:
         line = "at the prompt" if delay is None else f"after {delay * 1000:.0f} ms"
@@ -109,7 +109,7 @@ def run(results: Results, settings: Settings) -> None:
                 found[f"key shown, {folder}"] = echo
             path.write_bytes(long)
             found["key shown, resume of 2,000 messages"] = start(resumed, "--resume", RESUMED)[2]
-            if turn:  # the first fills the caches
+            if turn:  # the first round fills the caches
                 memory.append(mebibytes)
                 for what, value in found.items():
                     times.setdefault(what, []).append(value)

@@ -1,9 +1,9 @@
-"""A reply that streams into the whole program, against a bare client.
+"""A reply that streams into the whole program, compared with a bare client.
 
 The real program in a pseudo-terminal talks to a server in a thread of this process. 4,000 tokens of
-markdown come at once, and then 1,000 at 200 a second, with keys typed meanwhile. The bare client
-reads the same stream with the standard library and prints each token. CPU is that of the process
-from Enter to the end of the reply, as the kernel counts it.
+Markdown come at once, and then 1,000 at 200 a second, with keys typed meanwhile. The bare client
+reads the same stream with the standard library and prints each token. The CPU time is that of the
+process from Enter to the end of the reply, as the kernel counts it.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ AT_ONCE, PACED, RATE = 4_000, 1_000, 200.0
 AT_ONCE_GOAL, PACED_GOAL = 2.5, 2.0
 ECHO_GOAL = 20.0
 FIRST_KEY = 0x410
-"""From here on every key is another Cyrillic letter; none stands in the reply."""
+"""Keys are the Cyrillic letters from this one on; none of them occurs in the reply."""
 KEY_SECONDS = 0.15
 READY_SECONDS = 2.0
-"""The program warms up behind its prompt for so long."""
+"""The time in which the program warms up behind its prompt."""
 BARE = """\
 import http.client, json, sys
 port = int(sys.argv[1])
@@ -48,7 +48,7 @@ while sys.stdin.readline():
 
 
 class Server(ThreadingHTTPServer):
-    """Streams `count` tokens, `rate` a second or all at once."""
+    """A server that streams `count` tokens, at `rate` a second or all at once."""
 
     daemon_threads = True
     count = 0
@@ -78,7 +78,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(f"data: {data}\n\n".encode())
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
 @contextmanager
@@ -117,7 +117,7 @@ def echoes(terminal: Terminal) -> list[float]:
 
 
 def program(port: int, home: Path) -> Terminal:
-    """Start a chat with the server, warmed up."""
+    """Start a chat with the server, and let it warm up."""
     options = ("--base-url", f"http://127.0.0.1:{port}/v1", "--model", "compatible:m")
     terminal = Terminal([sys.executable, "-m", "chat_loop", *options], environment(home))
     terminal.wait_for("context")

@@ -1,13 +1,13 @@
 """From Enter to the request, from a key to its echo, saving, and memory.
 
 The real program in a pseudo-terminal talks through the real SDKs to a server in a thread of this
-process, so that keys and requests are timed by one clock. A request is there when its head has
-arrived. Exchange 500 comes after 499 turns through the program. It is compared with the exchanges
-after the first of a second program, a turn here and a turn there, so that both see the same
-machine; the first alone creates the file.
+process, so that one clock times keys and requests. A request counts as arrived when its head has
+arrived. Exchange 500 comes after 499 turns through the program. It is compared with the early
+exchanges of a second program, except for the first, which creates the file. The two programs take
+turns, so that both run under the same conditions.
 
-The time in which the disk syncs is measured in the program and taken off: it is the disk's, and what
-it buys is that no word is lost. With it the times are there, too.
+The time in which the disk syncs is measured in the program and subtracted: it depends on the disk,
+and it is the price for losing no word. The times that include it are recorded, too.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ SAVED = 100
 TYPING_SECONDS = 2.0
 KEY_SECONDS = 0.02
 FIRST_KEY = 0x410
-"""From here on every key is another Cyrillic letter; none stands in what the program prints."""
+"""Keys are the Cyrillic letters from this one on; the program prints none of them."""
 
 WARM_GOAL, FIRST_GOAL = 4.0, 40.0
 SAVING_GOAL = 1.3
 SDK_GOAL = 65.0
 USED_GOALS = {"anthropic": 125.0, "openai": 100.0}
-"""MiB of the process: with the SDK loaded, and after a few short turns."""
+"""The goals for the MiB of the process, with the SDK loaded and after a few short turns."""
 FEW_TURNS = 5
 TIMED = """\
 import os, sys, time
@@ -64,19 +64,19 @@ Files.sync, Files.sync_directory = timed(Files.sync), timed(Files.sync_directory
 from chat_loop.cli import main
 sys.exit(main())
 """
-"""The program, which notes when each of its syncs begins and ends; the clock is the machine's."""
+"""The program, which records when each of its syncs begins and ends, by the machine's clock."""
 LOG = "syncs"
 
 
 class Unsynced(Files):
-    """Without the disk: what is left is the program's own work."""
+    """Files that skip syncing, so that only the program's own work is measured."""
 
     def sync(self, descriptor: int) -> None:
-        """Trust the system."""
+        """Do nothing: the system writes the data later."""
 
 
 class Turn(Struct, frozen=True):
-    """When Enter was pressed, and when the request had come."""
+    """The times when Enter was pressed and when the request arrived."""
 
     pressed: float
     arrived: float
@@ -86,7 +86,7 @@ class Turn(Struct, frozen=True):
         return 1000 * (self.arrived - self.pressed)
 
     def syncs(self, home: Path) -> list[float]:
-        """Return the milliseconds of each sync of the program between the two."""
+        """Return the milliseconds of each of the program's syncs between the two times."""
         lines = (home / LOG).read_text("ascii").splitlines()
         spans = (map(float, line.split()) for line in lines)
         return [
@@ -97,7 +97,7 @@ class Turn(Struct, frozen=True):
 
 
 def chat(model: str, server: Loopback, home: Path) -> Terminal:
-    """Start the program; every SDK finds the server."""
+    """Start the program with a model; every SDK uses the server."""
     keys = {"ANTHROPIC_API_KEY": "x", "OPENAI_API_KEY": "x"}
     addresses = {"ANTHROPIC_BASE_URL": server.url, "OPENAI_BASE_URL": f"{server.url}/v1"}
     home.mkdir(parents=True, exist_ok=True)
@@ -108,8 +108,8 @@ def chat(model: str, server: Loopback, home: Path) -> Terminal:
 
 
 def type_keys(terminal: Terminal, seconds: float) -> list[float]:
-    """Press a key every 20 ms; return how many milliseconds each took to be echoed once the
-    editor has echoed the first.
+    """Press a key every 20 ms; return the milliseconds that each took to be echoed, from the first
+    echo of the editor on.
     """
     start = time.perf_counter()
     keys = [chr(FIRST_KEY + number) for number in range(int(seconds / KEY_SECONDS))]
@@ -142,7 +142,7 @@ def turn(terminal: Terminal, server: Loopback, text: str) -> Turn:
 
 
 def enter(terminal: Terminal, server: Loopback, number: int) -> Turn:
-    """Press Enter, wait for request `number` without disturbing the server, then for the next
+    """Press Enter; wait for request `number` without disturbing the server, then for the next
     prompt.
     """
     begin = len(terminal.output)
@@ -154,7 +154,7 @@ def enter(terminal: Terminal, server: Loopback, number: int) -> Turn:
 
 
 def first_requests(model: str, home: Path, starts: int) -> list[Turn]:
-    """Several starts: two seconds of typing from the prompt on, then Enter."""
+    """Return the first turn of each start, after two seconds of typing at the prompt."""
     found = []
     with Loopback() as server:
         for number in range(starts):
@@ -166,7 +166,7 @@ def first_requests(model: str, home: Path, starts: int) -> list[Turn]:
 
 
 def begun(terminal: Terminal, server: Loopback) -> None:
-    """Have the first exchange, and wait until everything is loaded."""
+    """Have the first exchange, then wait until everything is loaded."""
     terminal.wait_for(PROMPT)
     type_keys(terminal, TYPING_SECONDS)
     enter(terminal, server, len(server.requests))
@@ -185,7 +185,7 @@ def memories(model: str, home: Path) -> tuple[float, float]:
 
 
 def many_turns(model: str, home: Path, turns: int) -> tuple[list[Turn], list[Turn]]:
-    """Have turns after the first, and from exchange 500 on."""
+    """Return turns after the first one, and turns from exchange 500 on."""
     near, far = [], []
     with (
         Loopback() as server,
@@ -203,7 +203,7 @@ def many_turns(model: str, home: Path, turns: int) -> tuple[list[Turn], list[Tur
 
 
 def echoes(model: str, home: Path, starts: int) -> list[float]:
-    """Return the milliseconds from key to echo, over all starts, while everything is loaded behind the prompt."""
+    """Return the milliseconds from key to echo, over all starts, during the loading."""
     found = []
     with Loopback() as server:
         for _ in range(starts):
@@ -242,7 +242,7 @@ def savings(folder: Path, files: Files) -> tuple[list[float], list[float]]:
 
 
 def add_requests(results: Results, name: str, turns: list[Turn], home: Path, goal: float) -> None:
-    """Keep the times from Enter to the request, with the time in which the disk syncs and without."""
+    """Record the times from Enter to the request, with the time of the disk's syncs and without."""
     syncs = [each.syncs(home) for each in turns]
     times = [each.milliseconds for each in turns]
     spent = [sum(each) for each in syncs]

@@ -1,4 +1,4 @@
-"""What holds for all tests."""
+"""Settings, hooks and fixtures for all tests."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from benchmarks.support.loopback import Loopback
 from benchmarks.support.postgres_server import PostgresServer, temporary_server
 from tests.support.engines import require_server
 
-# How long an example takes is the machine's affair. A failure says how to repeat it.
+# No deadline: an example's time depends on the machine. A failure says how to repeat it.
 settings.register_profile("tests", deadline=None, print_blob=True)
 settings.load_profile("tests")
 
 
 def pytest_configure() -> None:
-    """Let Ctrl-C interrupt. A shell that starts a run in the background has it ignored, and so
-    would the programs that tests start.
+    """Let Ctrl-C interrupt the tests. A shell that starts a run in the background makes it ignore
+    SIGINT, and the programs that tests start would inherit that.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -29,8 +29,8 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Return one worker more than there are cores: tests of whole programs wait for half of their
-    time.
+    """Return one worker more than there are cores, since tests of whole programs spend half of
+    their time waiting.
     """
     return (os.cpu_count() or 1) + 1
 
@@ -40,7 +40,7 @@ LONG = ("test_a_whole_run_on_a_real_embedded_model", "test_fifty_kills", "test_f
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Begin with the longest tests. Leave out tests that cost money unless `-m` asks for them."""
+    """Run the longest tests first. Leave out tests that cost money unless `-m` asks for them."""
     items.sort(key=lambda item: not item.name.startswith(LONG))
     if "live" not in config.getoption("markexpr"):
         live = [item for item in items if item.get_closest_marker("live")]
@@ -50,14 +50,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(autouse=True)
 def machine_zone() -> Iterator[None]:
-    """Return to the machine's time zone after a test that changed TZ."""
+    """Restore the machine's time zone after a test that changed TZ."""
     yield
     time.tzset()
 
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
-    """A PostgreSQL server for all tests of a worker."""
+    """Yield a PostgreSQL server for all tests of a worker."""
     require_server()
     with temporary_server() as running:
         yield running
@@ -65,6 +65,6 @@ def postgres() -> Iterator[PostgresServer]:
 
 @pytest.fixture
 def server() -> Iterator[Loopback]:
-    """A server on loopback, ended after the test."""
+    """Yield a server on loopback that ends after the test."""
     with Loopback() as loopback:
         yield loopback

@@ -26,7 +26,7 @@ LAYERS = (
     ("app", "headless", "interactive", "subcommands"),
     ("cli", "__main__"),
 )
-"""Lowest first: a module imports from its own layer or from below. `events` names values only."""
+"""Lowest first: a module imports from its own layer or below; `events` imports only `values`."""
 
 DOORS = {
     "anthropic": {"providers/anthropic.py", "providers/bedrock.py"},
@@ -103,7 +103,7 @@ SEAMS = {
         *("yaml", "tomllib", "platformdirs", "importlib", "json", "urllib.parse"),
     ),
 }
-"""Why something is imported inside a function -> what."""
+"""The reason for importing inside a function -> what is imported."""
 LATE = 59
 """The number of imports inside functions."""
 
@@ -140,7 +140,7 @@ TESTED_ELSEWHERE = {
     "subcommands/models.py": "test_headless.py",
     "subcommands/plugins.py": "test_plugins.py",
 }
-"""A module without a test file of its own -> the file or folder of `tests/` that tests it."""
+"""A module without its own test file -> the file or folder of `tests/` that tests it."""
 
 
 def modules() -> Iterator[tuple[str, Path, ast.Module]]:
@@ -157,9 +157,7 @@ def imported(tree: ast.AST) -> Iterator[str]:
 
 
 def part(name: str) -> str:
-    """The part of the package that a dotted name belongs to: its first component after
-    chat_loop.
-    """
+    """The part of the package that a dotted name belongs to: the component after `chat_loop`."""
     return name.split(".")[1] if name.count(".") else ""
 
 
@@ -243,7 +241,7 @@ def test_display_prompt_and_browser_know_only_values() -> None:
 
 
 def test_nothing_prints_outside_the_doors() -> None:
-    # agent/isolation.py keeps what foreign code prints off the screen
+    # agent/isolation.py keeps the output of foreign code off the screen
     printing = {
         *("agent/isolation.py", "display/manager.py", "display/plain.py", "display/nonblocking.py"),
         *(
@@ -286,7 +284,7 @@ def test_no_broad_excepts() -> None:
 
 
 def test_the_prompt_loads_no_sdk() -> None:
-    """What stands between the start and the prompt must not import an SDK, a tokenizer or rich."""
+    """Nothing that runs before the prompt may import an SDK, a tokenizer or rich."""
     import subprocess
     import sys
 
@@ -308,7 +306,7 @@ print(sorted(heavy & set(sys.modules)))
 
 
 def test_the_instant_prompt_loads_nothing_but_itself() -> None:
-    """Each module before it delays the prompt; msgspec alone takes as long as all the rest."""
+    """Each module loaded before it delays the prompt; msgspec alone doubles the delay."""
     import subprocess
     import sys
 
@@ -350,8 +348,8 @@ def test_the_architecture_page_names_the_parts_and_modules_that_exist() -> None:
 
 
 def module_of(name: str, folder: Path) -> str:
-    """Return the module of a folder after which `test_MODULE.py` or `test_MODULE_TOPIC.py` is
-    named, or nothing.
+    """Return the module of `folder` that `test_MODULE.py` or `test_MODULE_TOPIC.py` is named after,
+    or an empty string.
     """
     stems = [path.stem for path in folder.iterdir() if path.suffix == ".py" or path.is_dir()]
     topic = name.removeprefix("test_").removesuffix(".py")

@@ -1,4 +1,4 @@
-"""The config file: every key is documented, and every mistake is named."""
+"""The config file: every key is documented, and every mistake is reported."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ALIASES = "its aliases (*) repeat too much. Write it without them."
 
 
 def bomb(levels: int) -> str:
-    """Return YAML of a few hundred bytes that stands for 2 ** `levels` values."""
+    """Return a few hundred bytes of YAML that expand to 2 ** `levels` values."""
     text = "&a0 {x: l, y: l}"
     for level in range(1, levels):
         text = f"&a{level} {{x: {text}, y: *a{level - 1}}}"
@@ -52,7 +52,7 @@ def test_the_example_shows_every_key_with_its_default() -> None:
 
 
 def test_the_providers_that_the_example_describes_can_be_set_so() -> None:
-    """They stand in comments: their explanations in round brackets are no part of them."""
+    """They are in comments; the explanations in parentheses are not part of them."""
     import re
 
     text = EXAMPLE.read_text().partition("providers: {}")[2].partition("\nmodels:")[0]
@@ -108,7 +108,7 @@ mcp:
 
 
 def test_the_example_of_a_server_is_one() -> None:
-    """What stands in the comments of the example, without their signs."""
+    """The example is in comments; the test removes the comment signs."""
     lines = EXAMPLE.read_text().partition("\nmcp: {}")[2].partition("\n\n")[0].split("\n")[1:]
     text = "mcp:\n" + "\n".join(line.strip().removeprefix("#") for line in lines)
     assert sorted(parse(text.encode(), "example").mcp) == ["notes", "wiki"]

@@ -17,7 +17,7 @@ MARKER = re.compile(r"^<!-- chat:([a-z-]+)((?: [a-z_]+=\S+)*) -->$", re.MULTILIN
 
 
 def rows() -> dict[str, str]:
-    """The rows of the table of records, by kind."""
+    """Return the rows of the table of records, by kind."""
     found = {}
     for line in FORMAT.partition("## Kinds")[2].partition("## The header")[0].split("\n"):
         for kind in re.findall(r"`([a-z-]+)`", line.partition("|")[2].partition("|")[0]):

@@ -28,7 +28,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and modes of
 
 
 def everything(folder: Path) -> dict[str, tuple[int, bytes]]:
-    """Every file below a folder, with its time and content."""
+    """Return the time and the content of every file below a folder."""
     return {
         str(file): (file.stat().st_mtime_ns, file.read_bytes())
         for file in folder.rglob("*")
@@ -55,7 +55,7 @@ def test_a_script_goes_on_with_a_conversation(tmp_path: Path) -> None:
             [part["content"] for part in request.body["messages"][1:]]
             for request in server.requests
         ]
-    assert len(texts) == 3  # no summary was asked for
+    assert len(texts) == 3  # no summary was requested
     for number, sent in enumerate(texts, 1):
         joined = json.dumps(sent)
         assert [f"question {one}" in joined for one in (1, 2, 3)] == [

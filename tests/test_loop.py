@@ -311,7 +311,7 @@ def test_an_unsaved_conversation_is_said_and_gets_no_command_to_resume_it(tmp_pa
 
 
 class FullFolder(FailingFiles):
-    """A disk without room, and another one with room for new files."""
+    """A full disk, and another disk with room for new files."""
 
     def write_new(self, path: Path, data: bytes) -> None:
         self.room = None if path.parent.name == "elsewhere" else 0
@@ -319,7 +319,7 @@ class FullFolder(FailingFiles):
 
 
 def test_an_exit_on_a_full_disk_offers_another_place(tmp_path: Path) -> None:
-    """A place that does not take it either is asked for again."""
+    """When the typed place cannot be written either, the program asks again."""
     files, place = FullFolder(), tmp_path / "elsewhere" / "talk.md"
     files.room = 0
     place.parent.mkdir()

@@ -51,7 +51,7 @@ def without_fact(text: str, number: int) -> str:
 
 
 def place(folder: Path, max_tokens: int = 1500) -> MemoryLocation:
-    """A project in `folder`/project, in a home with the user's own data."""
+    """A project in `folder`/project, in a home that also contains the user's data."""
     (folder / "project").mkdir(exist_ok=True)
     return MemoryLocation(
         directory=folder / "project",
@@ -70,8 +70,8 @@ def memory_of(folder: Path, max_tokens: int = 1500) -> ProjectMemory:
 
 
 def test_a_file_written_by_hand_keeps_all_but_the_fact() -> None:
-    """`before.md` has prose, headings, code, comments, other bullets; the fact goes after the last
-    one there.
+    """`before.md` has prose, headings, code, comments and other bullets; the fact goes after the
+    last bullet.
     """
     before = (GOLDEN / "before.md").read_text("utf-8")
     after = (GOLDEN / "after.md").read_text("utf-8")
@@ -189,7 +189,7 @@ def test_the_model_gets_whole_facts_within_the_budget(facts: list[str], max_toke
     assert block == ("\n".join([INTRO, *map(bullet, given_)]) if given_ else "")
     assert estimate(block) <= max_tokens
     longer, more = fact_block([*facts, "one more"], max_tokens)
-    assert longer.startswith(block)  # what was sent before stays the beginning
+    assert longer.startswith(block)  # the block sent before remains the beginning
     assert set(more) - {len(facts)} == set(left_out)
 
 
@@ -341,7 +341,7 @@ def test_what_is_no_memory_is_said_and_left_alone(tmp_path: Path, name: str) -> 
 
 @contextlib.contextmanager
 def as_nobody() -> Iterator[Path]:
-    """A folder of somebody who is not root, and be that one: root may do everything."""
+    """A folder of a user who is not root; the test runs as this user: root may do anything."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         root = os.geteuid() == 0
         folder = Path(name)
@@ -385,7 +385,7 @@ def test_files_and_folders_that_may_not_be_read_or_written() -> None:
 
 
 class Full(Files):
-    """A disk without room."""
+    """A full disk."""
 
     def write(self, descriptor: int, data: bytes) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

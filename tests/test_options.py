@@ -1,4 +1,4 @@
-"""A wrong command line: the unknown option is named, below a clean prompt."""
+"""A wrong command line: the error names the unknown option, and the prompt below it is clean."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_without_a_terminal_a_message_is_answered_once(tmp_path: Path) -> None:
     "arguments", [("--max-tokens", "many"), ("--model",), ("--resume=1", "--new-session")]
 )
 def test_nothing_is_printed_over_the_prompt(tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    with PtyChat(["cat"], env=environment(tmp_path)) as other:  # which changes no settings
+    with PtyChat(["cat"], env=environment(tmp_path)) as other:  # cat changes no settings
         before = settings(other)
     with PtyChat(
         [sys.executable, "-m", "chat_loop", *arguments], env=environment(tmp_path)

@@ -1,5 +1,5 @@
-"""Packages that add providers, commands, tools and exporters: the four of docs/plugins.md are
-installed by pip and used.
+"""Packages that add providers, commands, tools and exporters: the four examples of docs/plugins.md,
+installed with pip and used.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def install(site: Path, name: str, modules: Mapping[str, str]) -> None:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the plugins of the page, and one that fails."""
+    """Return a folder with the plugins of docs/plugins.md and one that fails."""
     folder = tmp_path_factory.mktemp("plugins") / "site"
     names = ("shouting", "counting", "texts", "backwards")
     assert len(EXAMPLES) == len(names)
@@ -61,7 +61,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(home: Path, site: Path, *arguments: str, typed: str = "", code: int = 0) -> tuple[str, str]:
-    """Return what the program prints and complains about."""
+    """Return the standard output and standard error of the program."""
     variables = environment(home, PYTHONPATH=f"{site}:{Path(__file__).parents[1]}")
     done = subprocess.run(
         [sys.executable, "-m", "chat_loop", *arguments],

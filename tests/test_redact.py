@@ -1,4 +1,4 @@
-"""Secrets are redacted whatever stands around them."""
+"""Secrets are redacted regardless of the text around them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text that is no secret stays, and redaction takes linear time."""
+"""Text that is not a secret stays, and redaction takes linear time."""
 
 from __future__ import annotations
 
@@ -103,8 +103,8 @@ def test_what_is_no_secret_stays(text: str) -> None:
 
 
 def paragraphs() -> Iterator[str]:
-    """Code that is full of passwords and tokens but holds none: of this package and of Python's
-    library.
+    """Yield code that mentions passwords and tokens but contains none: this package and parts of
+    Python's library.
     """
     library = Path(sysconfig.get_paths()["stdlib"])
     names = (

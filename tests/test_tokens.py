@@ -51,7 +51,7 @@ def counter() -> TokenCounter:
 
 @pytest.fixture(scope="module")
 def genuine(tmp_path_factory: pytest.TempPathFactory) -> tiktoken.Encoding:
-    """tiktoken's own encoding, with a cache directory filled from the same rank file."""
+    """Return tiktoken's own encoding, with a cache directory filled from the same rank file."""
     cache = tmp_path_factory.mktemp("tiktoken")
     raw = zlib.decompress(rank_file().read_bytes(), wbits=31)
     (cache / hashlib.sha1(URL.encode()).hexdigest()).write_bytes(raw)
@@ -166,7 +166,7 @@ def test_long_monotonous_texts(unit: str, length: int, counter: TokenCounter) ->
 
 
 class Recorder:
-    """Stands for an encoding and keeps the lengths of what it was given."""
+    """A stand-in for an encoding that records the lengths of the texts it is given."""
 
     def __init__(self) -> None:
         self.lengths: list[int] = []

@@ -1,7 +1,7 @@
 """Embedded: the exact facts that a small real model still gives after several compactions.
 
-The recommended embedded model chats for 60 exchanges in a window of 4,096 tokens, in which the
-user states 50 exact facts, some of them twice with a newer value. Then it answers a question about
+The recommended embedded model chats for 60 exchanges in a window of 4,096 tokens, in which the user
+states 50 exact facts, some of them again later with a newer value. Then it answers a question about
 each fact from contexts of about the same size.
 
     script      the user's messages, with facts in FactChain's unseen English wording
@@ -10,5 +10,5 @@ each fact from contexts of about the same size.
     answers     is an answer right? counts and comparisons
     run         the conversation, the contexts and the questions
 
-`python -m benchmarks.embedded` runs it; `--help` says what else there is.
+`python -m benchmarks.embedded` runs it; `--help` lists its options.
 """

@@ -35,7 +35,7 @@ THREADS = 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Play, ask, and write the results and the transcript."""
+    """Have the conversation, ask the questions, and write the results and the transcripts."""
     options_parser = parser("embedded", __doc__)
     options_parser.add_argument(
         "--model", default=store.QWEN_1_5B.name, help="an installed embedded model, or its file"
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             path = store.resolve(find_paths().models, options.model).absolute()
             provider = Greedy(path, path.stem, Window(WINDOW), threads=THREADS)
-            # the folder's name stands in what is sent: it must be the same in every run
+            # the requests contain the folder's name, so it must be the same in every run
             with contextlib.chdir(progress):
                 recorded = Recorded(provider, Path("answers"))
                 found = asyncio.run(_run(recorded, lru_cache(None)(counter.count)))

@@ -16,17 +16,17 @@ _AMOUNT = re.compile(r"[£$€]?(\d[\d.,]*)(?: [a-z]+)?")
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """What the model said to a question from one context."""
+    """The model's answer to a question from one context."""
 
     answer: str
     right: bool
     stale: bool
-    """It gives a value that was replaced."""
+    """True if the answer gives a value that was replaced."""
     in_context: bool
-    """FactChain's scoring finds the fact in the context."""
+    """True if FactChain's scoring finds the fact in the context."""
     prompt_tokens: int
     attached: str = ""
-    """What the program attached from the archive."""
+    """The passages that the program attached from the archive."""
 
 
 class Question(Struct, frozen=True, kw_only=True):
@@ -41,21 +41,21 @@ class Question(Struct, frozen=True, kw_only=True):
 
 
 def normal(text: str) -> str:
-    """Return a text without the signs that only format it: capitals, emphasis, blanks, and commas
-    between digits.
+    """Return a text without mere formatting: capitals, emphasis, extra blanks, and commas between
+    digits.
     """
     plain = re.sub(r"[*`]", "", text.casefold())
     return flat(re.sub(r"(?<=\d),(?=\d{3})", "", plain))
 
 
 def figure(value: str) -> str:
-    """Return what an answer must hold of a value: of an amount the number, else everything."""
+    """Return what an answer must contain: the number of an amount, else the whole value."""
     amount = _AMOUNT.fullmatch(normal(value))
     return amount[1] if amount else normal(value)
 
 
 def gives(answer: str, value: str) -> bool:
-    """Return True if an answer holds a value as a whole."""
+    """Return True if an answer contains a value as a whole."""
     text, wanted = normal(answer), figure(value)
     if wanted != normal(value):  # "16GB" is 16 GB, and "£1200" is £1,200
         text = re.sub(r"(?<=\d)(?=[a-z])|(?<=[£$€])(?=\d)", " ", text)
@@ -63,7 +63,7 @@ def gives(answer: str, value: str) -> bool:
 
 
 def judge(answer: str, fact: Fact, facts: Sequence[Fact]) -> bool:
-    """Return True if an answer gives a fact's value and no other fact's."""
+    """Return True if an answer gives a fact's value and no value of another fact."""
     [value] = fact.values
     others = {other.values[0] for other in facts} - {value}
     rivals = [other for other in others if figure(other) not in figure(value)]
@@ -71,7 +71,7 @@ def judge(answer: str, fact: Fact, facts: Sequence[Fact]) -> bool:
 
 
 def compare(first: Sequence[bool], second: Sequence[bool]) -> dict[str, float]:
-    """Compare two contexts question by question; `p` is that of the exact sign test."""
+    """Compare two contexts question by question; `p` is the p-value of the exact sign test."""
     cases = Counter(zip(first, second, strict=True))
     better, worse = cases[True, False], cases[False, True]
     tail = sum(comb(better + worse, k) for k in range(min(better, worse) + 1))

@@ -1,4 +1,4 @@
-"""The embedded model's answers in the form of all results."""
+"""The embedded model's answers in the form of the other results."""
 
 from __future__ import annotations
 

@@ -40,13 +40,13 @@ Count = Callable[[str], int]
 
 
 class Chat:
-    """A conversation in the program's own parts, saved in `folder`, and what its compactions
-    covered.
+    """A conversation that runs through the program's own code and is saved in `folder`, and the
+    spans that its compactions covered.
     """
 
     def __init__(self, provider: Provider, folder: Path, count: Count) -> None:
         self.turns: dict[str, Turn] = {}
-        """By reference, in order."""
+        """The exchanges by reference, in order."""
         self.compactions: list[Compacted] = []
         self._count = count
         self._window = provider.window.tokens
@@ -65,7 +65,7 @@ class Chat:
             self.compactions.append(event)
 
     async def say(self, query: str) -> None:
-        """One exchange of a user who lets the summary in the background end before going on."""
+        """Have one exchange, and wait for the summary in the background before the next."""
         reply = await self.conversation.ask(query)
         ref = self.conversation.thread.exchanges[-1].ref
         self.turns[ref] = Turn(query, reply.text)
@@ -73,7 +73,7 @@ class Chat:
 
     @property
     def spans(self) -> list[list[Turn]]:
-        """The exchanges that each compaction summarized."""
+        """Return the exchanges that each compaction summarized."""
         refs, spans, start = list(self.turns), [], 0
         for event in self.compactions:
             end = refs.index(event.compaction.last) + 1
@@ -83,12 +83,12 @@ class Chat:
 
     @property
     def tail(self) -> list[Turn]:
-        """The exchanges since the last compaction's."""
+        """Return the exchanges since the last compaction."""
         return list(self.turns.values())[sum(map(len, self.spans)) :]
 
     def request(self, question: str) -> tuple[tuple[Message, ...], str]:
-        """Return the messages that the program would send with a question, and what it attaches
-        to the question from the archive.
+        """Return the messages that the program would send with a question, and the passages that it
+        attaches to the question from the archive.
         """
         conversation = self.conversation
         thread, restoration = conversation.thread, conversation.session.restoration
@@ -110,8 +110,8 @@ class Chat:
 
 
 async def resummarize(provider: Provider, spans: Sequence[Sequence[Turn]]) -> list[str]:
-    """Return the summaries that a program without a ledger makes: each of the one before and the
-    new words, by the program's own instructions and within the ledger's tokens.
+    """Return the summaries of a program without a ledger. Each is made from the previous one and
+    the new messages, by the program's own instructions and within the ledger's tokens.
     """
     found: list[str] = []
     for span in spans:
@@ -126,7 +126,7 @@ async def resummarize(provider: Provider, spans: Sequence[Sequence[Turn]]) -> li
 
 
 def join(pairs: Sequence[tuple[Role, str]]) -> tuple[Message, ...]:
-    """Return texts as messages that alternate, the user's first."""
+    """Return texts as alternating messages, beginning with the user's."""
     messages: list[Message] = []
     for role, text in pairs:
         if messages and messages[-1].role == role:
@@ -147,7 +147,7 @@ def tokens(messages: Sequence[Message], count: Count) -> int:
 
 
 def newest_within(turns: Sequence[Turn], limit: int, count: Count) -> tuple[Message, ...]:
-    """Return the newest messages that fit in a number of tokens."""
+    """Return the newest messages that fit in `limit` tokens."""
     pairs = texts(turns)
     fitting = newest([text for _, text in pairs], limit, lambda text: size(text, count))
     return join(pairs[len(pairs) - len(fitting) :])

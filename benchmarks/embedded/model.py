@@ -1,4 +1,4 @@
-"""The embedded model as the benchmark asks it, and a record of its answers."""
+"""The embedded model as the benchmark uses it, and a record of its answers."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from chat_loop.values import Request
 
 
 class Greedy(LocalProvider):
-    """An embedded model that always takes the likeliest token, where the program's varies a bit."""
+    """An embedded model that always takes the likeliest token; the program's varies a little."""
 
     def _answer(self, body: dict[str, object]) -> AsyncGenerator[object]:
         return super()._answer({**body, "temperature": 0.0, "seed": SEED})
 
 
 class Recorded(Provider):
-    """A model each of whose complete answers is kept in a file, and not asked for again."""
+    """A model that saves each complete answer in a file, so that no request is computed twice."""
 
     def __init__(self, model: Provider, folder: Path) -> None:
         self.name, self.model, self.window = model.name, model.model, model.window
@@ -54,7 +54,7 @@ class Recorded(Provider):
 
 
 async def complete(provider: Provider, request: Request) -> tuple[str, int]:
-    """Return an answer, and the tokens of its prompt. Raises ProviderError."""
+    """Return an answer and the number of tokens in its prompt. Raises ProviderError."""
     pieces: list[str] = []
     prompt = 0
     async for event in provider.stream(request):

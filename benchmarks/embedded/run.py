@@ -52,7 +52,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 async def play(provider: Provider, folder: Path, count: Count, queries: Sequence[str]) -> Chat:
-    """Have the conversation."""
+    """Have the conversation; return it."""
     chat = Chat(provider, folder, count)
     for number, query in enumerate(queries, 1):
         await chat.say(query)
@@ -63,7 +63,7 @@ async def play(provider: Provider, folder: Path, count: Count, queries: Sequence
 async def answer(
     provider: Provider, messages: tuple[Message, ...], fact: Fact, script: Script, attached: str
 ) -> Answer:
-    """Ask for a fact with the last of `messages`, and judge the answer."""
+    """Ask the model for a fact, with the question as the last of `messages`; judge the answer."""
     request = Request(system=SYSTEM, messages=messages, max_tokens=ANSWER_TOKENS)
     text, prompt = await complete(provider, request)
     right = judge(text, fact, script.facts)

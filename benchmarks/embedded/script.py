@@ -1,4 +1,4 @@
-"""The user's messages: facts in passing, small talk, and a question that a small model can answer."""
+"""The user's messages: facts in passing, small talk, and questions for a small model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchmarks.factchain.wording import language
 SEED = 19
 PROFILE, CODE = "unseen", "en"
 KINDS = ("number", "path", "id", "url", "person")
-"""The kinds that have an exact value, beside `update`, whose values are replaced later."""
+"""The kinds with one exact value, apart from `update`, whose values are replaced later."""
 PLAN = ((10, 7, 3, 0), (10, 8, 3, 0), (10, 5, 3, 3), (10, 5, 3, 3), (10, 7, 0, 3), (10, 6, 0, 3))
 """Per segment: exchanges, facts, facts that will get a newer value, and the newer values."""
 ASK = """
@@ -80,20 +80,20 @@ What should I check before I deploy on a Friday?
 How do I compress a folder with tar?
 What is dependency injection?
 """.strip().split("\n")
-"""One for each exchange, instead of FactChain's, to which a small model always replies the same."""
+"""One for each exchange; FactChain's own always get the same reply from a small model."""
 _MARK = "#"
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What the user says, and the facts in it; `facts` holds replaced ones, too."""
+    """The user's messages and the facts in them; `facts` also contains replaced ones."""
 
     queries: tuple[str, ...]
     facts: tuple[Fact, ...]
 
     @property
     def live(self) -> tuple[Fact, ...]:
-        """The facts that are asked for."""
+        """The facts that the benchmark asks about."""
         return tuple(fact for fact in self.facts if fact.superseded_by is None)
 
     def replaced(self, fact: Fact) -> tuple[str, ...]:
@@ -102,7 +102,7 @@ class Script:
 
 
 def write_script(seed: int, plan: Sequence[tuple[int, int, int, int]] = PLAN) -> Script:
-    """Write the user's messages; they follow from the seed."""
+    """Write the user's messages, which depend only on the seed and the plan."""
     random = Random(f"embedded {seed}")
     planter, composer, deck = Planter(PROFILE, random, shift=0), Composer(random), Deck(random)
     words = dataclasses.replace(language(PROFILE, CODE), ask=(_MARK,))

@@ -31,7 +31,7 @@ from chat_loop.tokens import TokenCounter
 
 SEEDS = 3
 REMEMBERED = 20_000
-"""Texts whose tokens are counted once."""
+"""The number of texts whose token counts are cached."""
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -74,7 +74,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _tokens(text: str) -> int:
-    """Read 16384, or 16K."""
+    """Read a number of tokens such as 16384 or 16K."""
     return int(text[:-1]) * 1024 if text[-1:] in "kK" else int(text)
 
 
@@ -85,7 +85,7 @@ def _provider(model: str) -> Provider:
 
 
 async def _measure(options: argparse.Namespace, count: Callable[[str], int]) -> run.Results:
-    """Every arm over every conversation."""
+    """Measure every arm over every conversation."""
     results = run.Results()
     seeds = range(1, 2 if options.quick else options.seeds + 1)
     scored = (SEGMENTS,) if options.quick else run.SCORED
@@ -121,7 +121,7 @@ async def _measure(options: argparse.Namespace, count: Callable[[str], int]) -> 
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print, write, judge."""
+    """Measure, print, write and judge."""
     options = _options(arguments)
     files = {
         name: path.absolute()
@@ -133,7 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     counter.load()
     count = lru_cache(REMEMBERED)(counter.count)
     try:
-        # The folder's name stands in what is sent: it must be the same in every run.
+        # The requests contain the folder's name, so it must be the same in every run.
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
             results = asyncio.run(_measure(options, count))
     except ChatLoopError as error:

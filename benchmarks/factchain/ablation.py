@@ -1,8 +1,8 @@
-"""What each rule of the ledger earns: `python -m benchmarks.factchain.ablation`.
+"""The value of each rule of the ledger: `python -m benchmarks.factchain.ablation`.
 
-The ledger alone goes over the ten segments of FactChain's talks, without any model's bullets, once
-as it is and once without each of its rules. A rule that earns nothing has no place in it. Noise is
-about two points between two seeds; one stale value is about 1.4 %.
+The ledger alone processes the ten segments of FactChain's talks, without any model's bullets, once
+as it is and once without each of its rules. A rule that improves nothing should be removed. The
+noise is about two points between two seeds; one stale value is about 1.4 %.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from chat_loop.sessions.records import Summary
 from chat_loop.tokens import TokenCounter
 
 ROOMS = (2_826, 5_652, 12_000)
-"""Tokens of the ledger in windows of 8K and 16K, and from 35K on."""
+"""The tokens of the ledger in windows of 8K, 16K, and 35K or more."""
 
 NOTHING = (0.0, 0.0, 0.0, 0.0)
 WITHOUT: Mapping[str, Mapping[str, object]] = {
@@ -42,7 +42,7 @@ WITHOUT: Mapping[str, Mapping[str, object]] = {
 
 @contextmanager
 def points(changed: Mapping[str, object]) -> Iterator[None]:
-    """Let lines be worth other points for a while."""
+    """Change the points of lines until the end of the block."""
     before = {name: getattr(ledger, name) for name in changed}
     for name, value in changed.items():
         setattr(ledger, name, value)
@@ -56,7 +56,7 @@ def points(changed: Mapping[str, object]) -> Iterator[None]:
 def measure(
     profile: str, seeds: int, room: int, count: Callable[[str], int]
 ) -> tuple[float, float]:
-    """Return the share of live facts in the last block, and that of stale values, in percent."""
+    """Return the percentage of live facts in the last block, and the percentage of stale values."""
     there = live = old = replaced = 0
     for seed in range(1, seeds + 1):
         talk = generate(seed, profile)

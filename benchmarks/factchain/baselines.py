@@ -1,7 +1,7 @@
-"""What other programs do, in the smallest form that still does it, around the same summarisers.
+"""The methods of other programs, in their smallest form, around the same summarizers.
 
-All but the first write a new summary from the old one and the new words. What they send next is
-that summary and the last exchanges in their own words, as many as the program itself carries.
+All except the first write a new summary from the old one and the new messages. Their next request
+contains that summary and the last exchanges verbatim, as many as the program itself keeps.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from benchmarks.factchain.talk import Turn
 Count = Callable[[str], int]
 
 LIMIT = 6_500
-"""Tokens of talk that the goals allow."""
+"""The tokens of talk that the goals allow."""
 TAIL = 3
-"""Exchanges that follow a summary in their own words."""
+"""The number of exchanges that follow a summary verbatim."""
 USER_WORDS = 8_000
-"""Tokens of the user's own messages that the last baseline keeps."""
+"""The tokens of the user's own messages that the last baseline keeps."""
 
 
 def spoken(turns: Sequence[Turn]) -> str:
@@ -28,7 +28,7 @@ def spoken(turns: Sequence[Turn]) -> str:
 
 
 def newest(texts: Sequence[str], room: int, count: Count) -> list[str]:
-    """The last texts that fit in `room` tokens, in their order."""
+    """Return the last texts that fit in `room` tokens, in their order."""
     sizes = accumulate(count(text) for text in reversed(texts))
     fitting = sum(size <= room for size in sizes)
     return list(texts[len(texts) - fitting :])
@@ -36,7 +36,7 @@ def newest(texts: Sequence[str], room: int, count: Count) -> list[str]:
 
 @dataclass
 class Truncating:
-    """Forgets all but the newest messages."""
+    """A baseline that keeps only the newest messages."""
 
     count: Count
     said: list[str] = field(default_factory=list)
@@ -51,8 +51,8 @@ class Truncating:
 
 @dataclass
 class Recursive:
-    """Writes a new summary from the old one and what was said since; `user_words` keeps the user's
-    messages too.
+    """A baseline that writes a new summary from the old one and the messages since. With
+    `user_words`, it also keeps that many tokens of the user's messages.
     """
 
     summariser: Summariser
@@ -64,7 +64,7 @@ class Recursive:
     queries: list[str] = field(default_factory=list)
 
     async def compact(self, turns: Sequence[Turn]) -> None:
-        """A summary that fails leaves the old one, as programs do that go on regardless."""
+        """Write a summary. If that fails, keep the old one, as other programs do."""
         answer = await self.summariser.write(
             Task(span=spoken(turns), old=self.summary, style=self.style)
         )
@@ -93,7 +93,7 @@ TRUNCATE, FREE, TEMPLATE, VERBATIM = (
 
 
 def baselines(summariser: Summariser, count: Count) -> dict[str, Baseline]:
-    """All of them, fresh."""
+    """Return all baselines, newly made."""
     return {
         TRUNCATE: Truncating(count),
         FREE: Recursive(summariser, "free", count),

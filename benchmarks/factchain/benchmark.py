@@ -1,4 +1,4 @@
-"""FactChain in the two windows that are published."""
+"""FactChain in the two windows with published results."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ WINDOWS = ("16K", "64K")
 
 
 def run(results: Results, settings: Settings) -> None:
-    """Measure and judge; everything that is counted goes to `factchain-WINDOW.json`, and the curve
-    of the smaller window to `curve.svg`.
+    """Measure and judge. All numbers go to `factchain-WINDOW.json`, and the curve of the smaller
+    window to `curve.svg`.
     """
     curve = CURVE if settings.folder == RESULTS else settings.folder / CURVE.name
     for window in WINDOWS:

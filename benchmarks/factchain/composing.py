@@ -1,5 +1,5 @@
-"""How sentences that must be said become messages: small talk around them, lines and lists as
-people and models do.
+"""Messages made from sentences: small talk around them, and lines and lists as people and models
+write them.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from benchmarks.factchain.wording import Filling, Language
 QUERY_WORDS, LONGEST_QUERY = (30, 84), 112
 REPLY_WORDS, LONGEST_REPLY = (56, 140), 184
 LED, ASKS, OWN_LINE, BOLD, LISTED = 0.4, 0.65, 0.5, 0.4, 0.35
-"""Shares: of sentences with a lead-in where one fits, messages with a question, announcements on a
-line of their own, bold labels of the model, replies with a list.
+"""Shares of sentences with a lead-in where one fits, of messages with a question, of announcements
+on their own line, of labels that the model writes in bold, and of replies with a list.
 """
 
 _SMALL = """
@@ -26,7 +26,7 @@ le la les il pour avec après depuis dans au en notre nos une un
 el los las una para con después nuestro mi si al
 per dopo su in i da alla
 """
-"""Words that lose their capital when something stands before them."""
+"""Words that lose their capital when another word comes before them."""
 _SMALL_WORDS = frozenset(_SMALL.split())
 
 
@@ -38,7 +38,7 @@ class Composer:
         self._deck = Deck(random)
 
     def turns(self, words: Language, count: int, sayings: Sequence[Saying]) -> list[Turn]:
-        """`count` exchanges in one language that hold all sayings."""
+        """Return `count` exchanges in one language that contain all sayings."""
         queries: list[list[Saying]] = [[] for _ in range(count)]
         replies: list[list[Saying]] = [[] for _ in range(count)]
         for side, speaker in ((queries, "user"), (replies, "model")):
@@ -82,7 +82,7 @@ class Composer:
         wanted: tuple[int, int],
         most: int,
     ) -> list[str]:
-        """Small talk until the message is as long as it should be."""
+        """Return small talk that makes the message as long as it should be."""
         length = sum(len(text.split()) for text in said)
         target = min(most, max(self._random.randint(*wanted), length + 14))
         filler: list[str] = []
@@ -95,7 +95,7 @@ class Composer:
         return filler
 
     def _said(self, words: Language, saying: Saying) -> str:
-        """A sentence with its announcement or, now and then, a lead-in."""
+        """Return a sentence with its announcement or, now and then, a lead-in."""
         text = saying.text
         if saying.label:
             label = f"{saying.label}:"
@@ -108,14 +108,14 @@ class Composer:
         return self._after(self._random.choice(words.leads), text)
 
     def _after(self, lead: str, text: str) -> str:
-        """The text after a lead-in, when its first word may lose its capital."""
+        """Return the text after a lead-in, or alone if its first word must keep its capital."""
         first = text.split(maxsplit=1)[0]
         if first == "I" or first.lower() not in _SMALL_WORDS:
             return text
         return f"{lead} {text[0].lower()}{text[1:]}"
 
     def _mixed(self, said: Sequence[str], filler: Sequence[str]) -> str:
-        """The sentences at random places of the small talk, in one to three paragraphs."""
+        """Return the sentences at random positions in the small talk, in up to three paragraphs."""
         sentences = list(filler)
         for text in said:
             sentences.insert(self._random.randint(0, len(sentences)), text)

@@ -1,6 +1,4 @@
-"""generate(seed, profile): a conversation of ten segments; everything in it follows from the
-two.
-"""
+"""generate(seed, profile): a conversation of ten segments that depends only on these two."""
 
 from __future__ import annotations
 
@@ -13,11 +11,11 @@ from benchmarks.factchain.talk import SEGMENTS, Talk, Turn
 from benchmarks.factchain.wording import language
 
 EXCHANGES = (9, 14)
-"""Per segment, at least and at most."""
+"""The lowest and the highest number of exchanges in a segment."""
 
 
 def generate(seed: int, profile: str) -> Talk:
-    """Make the conversation of a seed and a profile."""
+    """Generate the conversation for a seed and a profile."""
     random = Random(f"{profile} {seed}")
     planter = Planter(profile, random, shift=seed)
     composer = Composer(random)
@@ -33,7 +31,7 @@ def generate(seed: int, profile: str) -> Talk:
 def _segment(
     number: int, profile: str, random: Random, planter: Planter, composer: Composer
 ) -> Iterator[Turn]:
-    """The languages one after another, in an order that changes."""
+    """Yield the exchanges of a segment, one language after another in a random order."""
     sayings = planter.segment(number)
     count = random.randint(*EXCHANGES)
     first, *others = planter.room(number).items()
@@ -45,7 +43,7 @@ def _segment(
 
 
 def pins(random: Random) -> tuple[str, ...]:
-    """Six texts that must stay as they are, byte for byte."""
+    """Return texts that must stay the same byte for byte."""
     one, two, three = (random.randrange(1000, 10_000) for _ in range(3))
     return (
         f"Answer briefly, never use tables, and quote file {one} verbatim.",

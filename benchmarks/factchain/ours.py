@@ -1,8 +1,8 @@
 """The program itself, through its real path: conversations, session files, compaction, exit and
 resume.
 
-The only file here that knows how the program is driven; when its interface changes, this is what
-changes with it.
+This is the only file here that knows how to drive the program. When the program's interface
+changes, only this file changes.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ SYSTEM_PROMPT = "You are a helpful assistant."
 
 
 class Unsynced(Files):
-    """Without the disk: what is left is the program's own work."""
+    """Files that skip syncing, so that only the program's own work is measured."""
 
     def sync(self, descriptor: int) -> None:
-        """Trust the system."""
+        """Do nothing: the system writes the data later."""
 
     def sync_directory(self, path: Path) -> None:
-        """Trust the system."""
+        """Do nothing: the system writes the data later."""
 
 
 def exchanges(turns: Sequence[Turn], depth: int = 1) -> list[Exchange]:
-    """Return turns as the exchanges of the chain's session `depth`."""
+    """Return turns as the exchanges of the session at `depth` of a chain."""
     at = Clock().now()
     return [
         Exchange(
@@ -60,7 +60,7 @@ def exchanges(turns: Sequence[Turn], depth: int = 1) -> list[Exchange]:
 
 
 def scan(turns: Sequence[Turn]) -> float:
-    """Return the seconds of work that it takes to read turns for the ledger."""
+    """Return the processor seconds for reading turns for the ledger."""
     fresh = exchanges(turns)
     ledger.read.cache_clear()
     started = time.process_time()
@@ -69,7 +69,7 @@ def scan(turns: Sequence[Turn]) -> float:
 
 
 def block(before: Sequence[Turn], turns: Sequence[Turn], room: int, count: Count) -> float:
-    """Return the seconds of work for the block of turns that were read, when others fill it."""
+    """Return the processor seconds for a block of `turns`, already read, that `before` fills."""
     parent = ledger.ledger(None, None, exchanges(before), (), (), room, count).summary
     fresh = exchanges(turns, 2)
     ledger.collect(fresh)
@@ -79,12 +79,12 @@ def block(before: Sequence[Turn], turns: Sequence[Turn], room: int, count: Count
 
 
 async def _at_once(seconds: float) -> None:
-    """A pause between two attempts that takes no time."""
+    """Pause between two attempts without taking time."""
 
 
 class Clock:
-    """A second passes with every look, so that every session has its own id, and the same in every
-    run.
+    """A clock that advances by a second with each reading, so that every session has its own id,
+    the same in every run.
     """
 
     def __init__(self) -> None:
@@ -97,8 +97,8 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """How one went. `wait` are the seconds that the user waited apart from the model; `messages`
-    were compacted.
+    """The outcome of a compaction. `wait` is the time in seconds that the user waited, without the
+    model's time; `messages` is the number of compacted messages.
     """
 
     made: bool
@@ -107,7 +107,7 @@ class Compaction:
 
 
 class Ours:
-    """One conversation in `folder`. `automatic`: the program compacts by itself, too."""
+    """One conversation in `folder`. With `automatic`, the program also compacts by itself."""
 
     def __init__(
         self,
@@ -120,9 +120,9 @@ class Ours:
     ) -> None:
         self.folder = folder
         self.automatic = 0
-        """How often the program compacted by itself."""
+        """The number of times that the program compacted by itself."""
         self.refused = 0
-        """Queries that it did not send, because they did not fit."""
+        """The number of queries that were not sent because they did not fit."""
         self._summariser = summariser
         self._count = count
         self._window = window
@@ -131,7 +131,7 @@ class Ours:
         self._begin()
 
     def _begin(self) -> None:
-        """A new process: nothing is known but what the folder holds."""
+        """Start as a new process would, which knows only the files in the folder."""
         self.model = StandIn(self._summariser, self._count, self._window)
         self.sessions = SessionManager(self.folder, now=self._clock.now, files=Unsynced())
         self.conversation = Conversation(
@@ -152,7 +152,7 @@ class Ours:
             self.automatic += 1
 
     async def say(self, turn: Turn) -> float:
-        """One exchange; returns the seconds from the query to the request, or to its refusal."""
+        """Have one exchange; return the seconds from the query to the request, or to a refusal."""
         self.model.expect(turn)
         started = time.perf_counter()
         try:
@@ -166,7 +166,7 @@ class Ours:
         self.conversation.pin(text)
 
     async def compact(self) -> Compaction:
-        """What the user does with `/compact`."""
+        """Compact as `/compact` does."""
         messages = 2 * len(self.conversation.thread.fresh)
         before, started = self.model.seconds, time.perf_counter()
         made = await self.conversation.compact()
@@ -178,7 +178,7 @@ class Ours:
 
     @property
     def context(self) -> str:
-        """What the model would be sent with the next query, without the system prompt."""
+        """Return the text that the next query would send, without the system prompt."""
         return "\n\n".join(message.whole for message in self.conversation.meter.messages())
 
     @property
@@ -187,30 +187,30 @@ class Ours:
 
     @property
     def kept(self) -> Summary:
-        """The summary block that the conversation goes on from."""
+        """The summary block that the conversation continues from."""
         return self.conversation.thread.inherited or Summary()
 
     @property
     def ledger(self) -> str:
-        """What code keeps of the block."""
+        """Return the part of the block that code maintains."""
         kept = self.kept
         return "\n".join((*kept.pinned, *kept.key_facts, *kept.files, *kept.tools))
 
     @property
     def narrative(self) -> str:
-        """What a model has written of the block, or may have."""
+        """Return the part of the block that a model has written, or may have written."""
         kept = self.kept
         return "\n".join((kept.background, *kept.topics, *kept.decisions, *kept.pending))
 
     def searcher(self) -> Callable[[str], str]:
-        """One search of the model in the archive, as its tool does it."""
+        """Return a function that searches the archive as the model's tool does."""
         archive = Archive(self.sessions, self.conversation.session, count=self._count)
         shown = {exchange.ref for exchange in self.conversation.thread.exchanges}
         return lambda query: archive.call(SEARCH, {"query": query}, without=shown)
 
     async def again(self, folder: Path) -> Ours:
-        """The same after a crash and an exit: a copy of the folder in which the last session is
-        resumed twice.
+        """Return the conversation after a crash and an exit: a copy of the folder in which the last
+        session is resumed twice.
         """
         shutil.copytree(self.folder, folder)
         other = Ours(folder, self._summariser, self._count, window=self._window)
@@ -221,12 +221,12 @@ class Ours:
         return other
 
     async def exit_and_resume(self) -> None:
-        """Leave as `/exit` does, start anew, and resume the last session."""
+        """Leave as `/exit` does, start again, and resume the last session."""
         last = self.conversation.live.header.id
         await self.conversation.end()
         self.conversation.close()
         self._begin()
-        if not (self.folder / f"{last}.md").exists():  # a child in which nothing was said yet
+        if not (self.folder / f"{last}.md").exists():  # a child in which nothing has been said yet
             last = max(path.stem for path in self.folder.glob("*.md"))
         await self._resume(last)
 
@@ -238,7 +238,7 @@ class Ours:
         self.conversation.close()
 
     def lost(self, talk: Talk) -> int:
-        """Exchanges of the talk that stand in no session file word for word."""
+        """Return the number of exchanges of the talk that no session file contains verbatim."""
         loaded = [self.sessions.load(path).session for path in sorted(self.folder.glob("*.md"))]
         there = {
             (exchange.query.text, exchange.reply.text if exchange.reply else "")

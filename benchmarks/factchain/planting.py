@@ -1,7 +1,7 @@
-"""Which facts a segment holds, what replaces what, and what only looks like a fact.
+"""The facts of a segment, the facts that replace others, and sentences that only look like facts.
 
-A segment holds 24 facts in the languages of its profile's mix. Three in ten are announced
-("Decision: …"); four in ten are said by the model alone.
+A segment contains 24 facts in the languages of its profile. Three in ten are announced ("Decision:
+…"); four in ten are said by the model alone.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ FACTS = 24
 ANNOUNCED = 0.3
 BY_USER = 0.6
 BEGUN = (6, 5, 5, 4, 4, 4, 4, 4, 4, 0)
-"""How many values of each segment will be replaced later."""
+"""The number of values in each segment that will be replaced later."""
 MOST_REPLACED = 6
 SOON = 0.6
-"""How likely a value is replaced in the next segment that could; after two segments it is
-certain.
+"""The probability that a value is replaced in a segment with room for its successor. From the third
+segment after the value on, and in the last two segments, it is replaced whenever there is room.
 """
 TWINS, SUPPOSITIONS = 3, 2
-"""Near-duplicates (a fact's sentence about another subject) and hypotheticals per segment; not
-scored.
+"""Near-duplicates (a fact's sentence about another subject) and hypotheticals per segment; they are
+not scored.
 """
 _TRIES = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Saying:
-    """A sentence that must be said in a segment. `label` announces it."""
+    """A sentence that must be said in a segment. If set, `label` announces it."""
 
     text: str
     speaker: Speaker
@@ -54,7 +54,7 @@ class Saying:
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """A value that waits for its successor."""
+    """A value that has not been replaced yet."""
 
     fact: Fact
     shape: Shape
@@ -62,7 +62,7 @@ class _Waiting:
 
 
 class Deck:
-    """Deals every card once before any comes again."""
+    """A deck that deals every card once before any card comes again."""
 
     def __init__(self, random: Random) -> None:
         self._random = random
@@ -86,10 +86,10 @@ class Planter:
         self._deck = Deck(random)
         self._waiting: list[_Waiting] = []
         self._used: set[tuple[str, ...]] = set()
-        """The subjects of every shape, the values of every type, the anchors of every sentence."""
+        """The subjects of each shape, the values of each type, and the anchors of each sentence."""
 
     def room(self, segment: int) -> dict[str, int]:
-        """Return how many facts of each language a segment holds."""
+        """Return the number of facts of each language in a segment."""
         mix = PROFILES[self._profile]
         room = dict(mix.fixed)
         if mix.rotating:
@@ -98,7 +98,7 @@ class Planter:
         return room
 
     def segment(self, segment: int) -> list[Saying]:
-        """Plant a segment's facts; return all that must be said."""
+        """Plant a segment's facts; return all sentences that must be said."""
         room = self.room(segment)
         rotating = PROFILES[self._profile].rotating
         sayings = [self._successor(waiting, segment) for waiting in self._due(segment, room)]
@@ -106,7 +106,7 @@ class Planter:
         for code in self._random.sample(places, BEGUN[segment - 1]):
             if (
                 code not in rotating or segment + len(rotating) <= SEGMENTS
-            ):  # the language comes again
+            ):  # the language comes again later
                 sayings.append(self.plant("update", code, segment))
                 room[code] -= 1
         kinds = [kind for kind in KINDS if kind != "update"]
@@ -125,7 +125,7 @@ class Planter:
         return sayings
 
     def _due(self, segment: int, room: dict[str, int]) -> list[_Waiting]:
-        """The values that are replaced in this segment; their places are taken out of `room`."""
+        """Return the values to replace in this segment, and subtract their places from `room`."""
         late = segment >= SEGMENTS - 1
         due: list[_Waiting] = []
         for waiting in list(self._waiting):
@@ -142,7 +142,7 @@ class Planter:
         return due
 
     def plant(self, kind: str, code: str, segment: int, speaker: Speaker | None = None) -> Saying:
-        """Plant one fact; without a `speaker`, chance decides who says it."""
+        """Plant one fact; without a `speaker`, chance decides who states it."""
         if speaker is None:
             speaker = "user" if self._random.random() < BY_USER else "model"
         shape, filling, sentence = self._fresh(kind, code, speaker)
@@ -152,11 +152,11 @@ class Planter:
         return self._saying(fact)
 
     def replace_oldest(self, segment: int) -> Saying:
-        """Say the successor of the value that has waited longest for one."""
+        """Return the successor of the value that has waited longest for one."""
         return self._successor(self._waiting.pop(0), segment)
 
     def _successor(self, waiting: _Waiting, segment: int) -> Saying:
-        """Say the new value; the old fact learns what replaced it."""
+        """Return the saying with the new value, and record in the old fact what replaced it."""
         old = waiting.fact
         for _ in range(_TRIES):
             sentence = waiting.filling.sentence(waiting.shape.update)
@@ -171,7 +171,7 @@ class Planter:
     def _fresh(
         self, kind: str, code: str, speaker: Speaker | None = None
     ) -> tuple[Shape, Filling, Sentence]:
-        """A sentence whose subject and value are new in this conversation."""
+        """Return a sentence whose subject and value are new in this conversation."""
         words = language(self._profile, code)
         shapes = [shape for shape in words.shapes[kind] if speaker in (None, shape.speaker)]
         for _ in range(_TRIES):

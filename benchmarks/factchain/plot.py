@@ -1,8 +1,7 @@
-"""The curve as an SVG by hand: the share of live facts in the context over the number of
-compactions.
+"""The curve as a handmade SVG: the share of live facts in the context by the number of compactions.
 
-No background, no script, no font but the reader's; the colours stand out on white as on nearly
-black.
+It has no background, no script, and no font except the reader's. The colors stand out on white and
+on nearly black.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ OTHERS = {
 }
 FONT = 'font-family="system-ui, sans-serif" font-size="12"'
 GAP = 15
-"""Pixels that two labels stand apart at least."""
+"""The smallest distance between two labels, in pixels."""
 
 Points = Mapping[int, float]
 
@@ -47,7 +46,7 @@ class Curve:
 
 
 def curves(rows: Sequence[Row]) -> list[Curve]:
-    """Return the program's curve in each profile, and what others do in the mean of all."""
+    """Return the program's curve in each profile, and the other arms' curves over all profiles."""
     found: list[Curve] = []
     for profile in PROFILES:
         mine = [row for row in rows if (row.arm, row.profile) == (OURS, profile)]
@@ -68,12 +67,12 @@ def curves(rows: Sequence[Row]) -> list[Curve]:
 
 
 def _size(rows: Sequence[Row]) -> str:
-    """What a request takes at the end, in thousands of tokens."""
+    """Return the mean size of a request at the end, in thousands of tokens."""
     return f"({mean(row.tokens for row in rows if row.compactions == SEGMENTS) / 1000:.1f}K)"
 
 
 def _points(rows: Sequence[Row]) -> dict[int, float]:
-    """The mean over profiles at each number of compactions."""
+    """Return the mean context share over all rows at each number of compactions."""
     found: dict[int, list[float]] = {}
     for row in rows:
         if row.context is not None:
@@ -82,7 +81,7 @@ def _points(rows: Sequence[Row]) -> dict[int, float]:
 
 
 def svg(lines: Sequence[Curve], title: str) -> str:
-    """The picture, labelled at the ends of its lines."""
+    """Return the picture, with labels at the ends of its lines."""
     right = WIDTH - RIGHT
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" {FONT}>',
@@ -133,8 +132,8 @@ def _y(percent: float) -> float:
 
 
 def _labels(values: Sequence[float]) -> list[float]:
-    """Where the labels stand: beside the ends of their lines, moved apart until none covers
-    another.
+    """Return the vertical positions of the labels: at the ends of their lines, moved apart until
+    none overlap.
     """
     order = sorted(range(len(values)), key=lambda index: _y(values[index]))
     places = [_y(values[index]) for index in order]

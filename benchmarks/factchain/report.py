@@ -1,4 +1,4 @@
-"""From readings to shares in percent, to the goals, and to text and JSON."""
+"""From readings to percentages, goals, text and JSON."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from benchmarks.factchain.wording import KINDS, LANGUAGES, PROFILES
 
 ARMS = (OURS, TRUNCATE, FREE, TEMPLATE, VERBATIM)
 AGES = ((0, 0), (1, 2), (3, 5), (6, 9))
-"""Compactions that a fact has been through beside its first, from and to."""
+"""The age groups: the fewest and the most compactions since a fact's first one."""
 
 Share = float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """An arm's scores after so many compactions, over all conversations of a profile. Shares are in
-    percent.
+    """An arm's scores after a number of compactions, over all conversations of a profile. Shares
+    are in percent.
     """
 
     arm: str
@@ -36,7 +36,7 @@ class Row:
     stale: Share
     pins: Share
     ledger: int
-    """Invented values in what code keeps, over all conversations."""
+    """Invented values in the part that code maintains, over all conversations."""
     narrative: int
     tokens: float
     most_tokens: int
@@ -44,7 +44,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What was wanted, what came, and whether that is it; None when it was not measured."""
+    """A goal: its limit, and the value reached, which is None if it was not measured."""
 
     name: str
     value: Share
@@ -60,7 +60,7 @@ class Goal:
 
 
 def rows(readings: Sequence[Reading]) -> list[Row]:
-    """One row per arm, profile and number of compactions, in that order."""
+    """Return one row per arm, profile and number of compactions, in that order."""
     return [
         row(chosen)
         for arm in ARMS
@@ -77,7 +77,7 @@ def rows(readings: Sequence[Reading]) -> list[Row]:
 
 
 def row(readings: Sequence[Reading]) -> Row:
-    """The scores of several conversations as one; facts are pooled."""
+    """Return the scores of several conversations as one row; their facts are pooled."""
     first = readings[0]
     live = sum(len(one.live) for one in readings)
     pins = [one.pins for one in readings if one.pins is not None]
@@ -106,7 +106,7 @@ def _pooled(sets: Sequence[frozenset[int] | None], live: int) -> Share:
 
 
 def facets(fact: Fact, at: int) -> dict[str, str]:
-    """What tells a fact apart after so many compactions: group and name."""
+    """Return the groups of a fact after `at` segments, as names by group."""
     age = next((low, high) for low, high in AGES if low <= at - fact.segment <= high)
     return {
         "type": fact.kind,
@@ -128,7 +128,7 @@ ORDER = {
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The share of one kind of facts at one number of compactions; `reached` with one search."""
+    """The shares of a group of facts at a number of compactions; `reached` includes one search."""
 
     group: str
     name: str
@@ -140,7 +140,7 @@ class Part:
 
 
 def parts(readings: Sequence[Reading]) -> list[Part]:
-    """The program's scores where everything was scored, by all that tells facts apart."""
+    """Return the program's scores by group of facts, for the readings that include a search."""
     counts: dict[tuple[str, str, str, int], list[int]] = {}
     for one in readings:
         if one.reached is not None:
@@ -161,7 +161,7 @@ def parts(readings: Sequence[Reading]) -> list[Part]:
 
 
 def _place(key: tuple[str, str, str, int]) -> tuple[int, int, str, str, int]:
-    """Groups and names in their order, then profiles, then numbers of compactions."""
+    """Return a key that sorts by group, name, profile and number of compactions."""
     group, name, profile, segment = key
     names = ORDER[group]
     return (
@@ -174,7 +174,7 @@ def _place(key: tuple[str, str, str, int]) -> tuple[int, int, str, str, int]:
 
 
 def times(results: Results) -> Mapping[str, float]:
-    """Return milliseconds: the wait for a compaction beside the model's, and of work."""
+    """Return milliseconds: the wait for a compaction without the model, and the work."""
     waits = [1000 * one.wait for one in results.compactions if one.made]
     found: dict[str, float] = {}
     if len(waits) > 1:
@@ -186,7 +186,7 @@ def times(results: Results) -> Mapping[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """What is wanted in windows from `window` tokens on: percent, and tokens of a request."""
+    """The goals in windows of `window` tokens or more: percentages, and the tokens of a request."""
 
     window: int
     context: float
@@ -203,7 +203,7 @@ BARS = (
 
 
 def goals(results: Results, window: int) -> list[Goal]:
-    """What the program promises in a window, after ten compactions, profile by profile."""
+    """Return the program's goals in a window, after ten compactions, profile by profile."""
     bar = next(one for one in BARS if window >= one.window)
     found: list[Goal] = []
     for one in rows(results.readings):
@@ -266,7 +266,7 @@ def goals(results: Results, window: int) -> list[Goal]:
 
 
 def text(results: Results, title: str, shown: Sequence[int], window: int) -> str:
-    """The tables."""
+    """Return the tables."""
     table = rows(results.readings)
     heads = "".join(f"{f'@{number}':>6}" for number in shown)
     lines = [
@@ -311,7 +311,7 @@ def _line(name: str, mine: Mapping[int, Row], shown: Sequence[int]) -> str:
 
 
 def _broken_down(found: Sequence[Part], segment: int) -> list[str]:
-    """By all that tells facts apart: both profiles side by side."""
+    """Return the program's scores by group of facts, with the profiles side by side."""
     chosen = {
         (part.group, part.name, part.profile): part for part in found if part.compactions == segment
     }
@@ -360,7 +360,7 @@ def _number(value: Share, places: int = 1) -> str:
 
 
 def as_json(results: Results, settings: Mapping[str, object], window: int) -> str:
-    """Everything that is in the tables, and the numbers of compactions between."""
+    """Return everything in the tables and the rows for all numbers of compactions as JSON."""
     data = {
         "settings": dict(settings),
         "rows": [asdict(one) for one in rows(results.readings)],

@@ -1,6 +1,4 @@
-"""All arms over one conversation: what is left of the facts after each compaction, and what it
-took.
-"""
+"""All arms over one conversation: the facts that are left after each compaction, and the cost."""
 
 from __future__ import annotations
 
@@ -20,20 +18,20 @@ from benchmarks.factchain.talk import SEGMENTS, Fact, Talk
 
 OURS = "chat-loop"
 SCORED = (1, 3, 5, SEGMENTS)
-"""After how many compactions everything is scored; what is in the context is scored after each."""
+"""The numbers of compactions after which everything is scored, not just the context."""
 HIT_TOKENS = 1_500
-"""How much of a search's answer counts."""
+"""The number of tokens of a search's answer that count."""
 HUNDRED = 100
 FULL = 12_000
-"""Tokens of a ledger in a large window."""
+"""The tokens of a ledger in a large window."""
 SLOW_SECONDS = 0.1
-"""What a summary takes where the wait for it is measured."""
+"""The seconds that a summary takes when the wait for it is measured."""
 
 Count = Callable[[str], int]
 
 
 class Reading(Struct, frozen=True, kw_only=True):
-    """What one arm's next request held after so many compactions. Sets hold the numbers of
+    """The content of an arm's next request after `segment` compactions. Sets contain the numbers of
     facts.
     """
 
@@ -44,16 +42,16 @@ class Reading(Struct, frozen=True, kw_only=True):
     context: frozenset[int]
     """Live facts in the context."""
     reached: frozenset[int] | None = None
-    """Live facts in the context or in one search; None where it was not tried."""
+    """Live facts in the context or in one search; None if no search was tried."""
     resumed: frozenset[int] | None = None
     """Live facts in the context after an exit and a resume."""
     stale: frozenset[int] = frozenset()
     ledger: tuple[str, ...] = ()
-    """Invented values in what code keeps."""
+    """Invented values in the part that code maintains."""
     narrative: tuple[str, ...] = ()
-    """Invented values in what a model wrote."""
+    """Invented values in the part that a model wrote."""
     pins: tuple[int, int] | None = None
-    """Pins that are as they were, of how many."""
+    """The number of pins that are unchanged, and the number of all pins."""
 
     @property
     def live(self) -> tuple[Fact, ...]:
@@ -66,34 +64,34 @@ class Reading(Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Faults:
-    """A talk with a summariser that always fails."""
+    """A talk with a summarizer that always fails."""
 
     made: int
     refused: int
-    """Queries that were not sent."""
+    """The number of queries that were not sent."""
     lost: int
-    """Exchanges that stand in no file."""
+    """The number of sent exchanges that are in no file."""
     context: float
-    """Percent of the live facts in the context at the end."""
+    """The percentage of the live facts in the context at the end."""
     tokens: int
     invented: tuple[str, ...]
     obeyed: bool
-    """Whether an order from a summary stands where code keeps facts."""
+    """True if an instruction in a summary got into the part that code maintains."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waits:
-    """Queries in a talk that is compacted by itself, around a slow summariser; in seconds from
+    """Queries in a talk that is compacted automatically with a slow summarizer, in seconds from
     query to request.
     """
 
     compactions: int
     refused: int
-    """Queries that were not sent, because they did not fit."""
+    """The number of queries that were not sent because they did not fit."""
     typical: float
     longest: float
     context: float
-    """Percent of the live facts in the context at the end."""
+    """The percentage of the live facts in the context at the end."""
 
 
 @dataclass(slots=True)
@@ -107,7 +105,7 @@ class Results:
     work: list[dict[str, float]] = field(default_factory=list)
     """Seconds of work for 100 messages, one per conversation."""
     sentences: list[int] = field(default_factory=list)
-    """Tokens of the sentences of all facts that are live in the end, per conversation."""
+    """The tokens of the sentences of all facts that are live at the end, per conversation."""
     seconds: float = 0.0
 
 
@@ -120,7 +118,7 @@ async def ours(
     results: Results,
     scored: Sequence[int],
 ) -> None:
-    """The program: ten segments, each followed by a compaction."""
+    """Run the program: ten segments, each followed by a compaction."""
     chat = Ours(folder / "sessions", summariser, count, window=window)
     for segment, turns in enumerate(talk.segments, 1):
         for turn in turns:
@@ -139,8 +137,8 @@ async def ours(
 
 
 async def _scored(talk: Talk, segment: int, chat: Ours, count: Count, copy: Path) -> Reading:
-    """The reading after a compaction, with one search for what is missing, and again after an exit
-    and a resume.
+    """Return the reading after a compaction, with a search for each missing fact, and the facts in
+    the context after an exit and a resume.
     """
     found = reading(OURS, talk, segment, chat.context, count)
     search = chat.searcher()
@@ -170,14 +168,14 @@ async def _scored(talk: Talk, segment: int, chat: Ours, count: Count, copy: Path
 
 
 def clipped(text: str, count: Count) -> str:
-    """The beginning of a search's answer that counts."""
+    """Return the part at the beginning of a search's answer that counts."""
     while (tokens := count(text)) > HIT_TOKENS:
         text = text[: len(text) * HIT_TOKENS // tokens - 1]
     return text
 
 
 def reading(arm: str, talk: Talk, segment: int, text: str, count: Count) -> Reading:
-    """What of the facts is in a context."""
+    """Return the facts that a context contains."""
     context = Context(text)
     live = [fact for fact in talk.facts if fact.live(segment)]
     return Reading(
@@ -191,7 +189,7 @@ def reading(arm: str, talk: Talk, segment: int, text: str, count: Count) -> Read
 
 
 async def others(talk: Talk, summariser: Summariser, count: Count) -> list[Reading]:
-    """The baselines over the same segments."""
+    """Run the baselines over the same segments."""
     found: list[Reading] = []
     for name, arm in baselines(summariser, count).items():
         for segment, turns in enumerate(talk.segments, 1):
@@ -202,7 +200,7 @@ async def others(talk: Talk, summariser: Summariser, count: Count) -> list[Readi
 
 
 async def faults(talk: Talk, folder: Path, count: Count, window: int) -> Faults:
-    """The program around a summariser that fails in every way."""
+    """Run the program with a summarizer that fails in every way."""
     chat = Ours(folder / "faults", Faulty(count), count, window=window, automatic=True)
     made = 0
     for turns in talk.segments:
@@ -227,7 +225,7 @@ async def faults(talk: Talk, folder: Path, count: Count, window: int) -> Faults:
 
 
 def work(talk: Talk, count: Count) -> dict[str, float]:
-    """Return the seconds of work for 100 messages: to scan them, and to make a full block."""
+    """Return the processor seconds for scanning 100 messages, and for making a full block."""
     turns = talk.turns()
     half = HUNDRED // 2
     return {
@@ -239,8 +237,8 @@ def work(talk: Talk, count: Count) -> dict[str, float]:
 async def waits(
     talk: Talk, folder: Path, count: Count, window: int, *, pauses: bool = False
 ) -> Waits:
-    """The program as it compacts by itself, around a summariser that takes its time; with `pauses`,
-    each query comes when nothing is done in the background any more.
+    """Run the program as it compacts by itself, with a slow summarizer. With `pauses`, each query
+    waits until the background work is done.
     """
     slow = Lossy(talk.facts, talk.seed, count, SLOW_SECONDS)
     chat = Ours(folder / "waits", slow, count, window=window, automatic=True)

@@ -1,8 +1,8 @@
-"""Whether a fact is there (pure): its whole value with a word of its subject beside it, or all its
-anchors in one line.
+"""Decide if a text contains a fact (pure functions): its whole value next to a word of its subject,
+or all its anchors in one line.
 
-A value counts only whole: `5 min` is not in `25 min`, and `src/a.py:4` not in `src/a.py:42`.
-"Beside" is the same line, or the same sentence when the line is a long message.
+Only a whole value counts: `5 min` is not in `25 min`, and `src/a.py:4` is not in `src/a.py:42`.
+"Next to" means in the same line, or in the same sentence if the line is a long message.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from benchmarks.factchain.talk import Fact
 from benchmarks.factchain.wording import ANCHORED
 
 SHORT_LINE = 300
-"""Characters up to which a line is one statement, such as a bullet of a summary."""
+"""The most characters of a line that counts as one statement, such as a bullet of a summary."""
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _NUMBERED = re.compile(r"\S*\d\S*")
 _REFERENCE = re.compile(r"\[\d{1,6}(?:\.\d{1,6})?[^\[\]\n]{0,40}\]")
 _AROUND = ".,;:!?()[]{}<>\"'`*_~„“”«»‘’¿¡|"
 _BEFORE, _AFTER = "./\\-_,@", "./\\-_,@:=&#"
-"""Signs that join a value to what stands before or behind it."""
+"""Characters that join a value to the text before or after it."""
 
 
 def flat(text: str) -> str:
-    """The text with every run of blanks as one."""
+    """Return the text with every run of blanks replaced by one blank."""
     return " ".join(text.split())
 
 
 def holds(text: str, value: str) -> bool:
-    """Whether `value` stands in `text` as a whole; both are flat."""
+    """Return True if `text` contains `value` as a whole; both are flat."""
     start = text.find(value)
     while start >= 0:
         end = start + len(value)
@@ -43,7 +43,7 @@ def holds(text: str, value: str) -> bool:
 
 
 def _goes_on(beyond: str, edge: str, joints: str) -> bool:
-    """Whether what stands beyond a value's edge belongs to it. `beyond` reads outward."""
+    """Return True if the text beyond a value's edge belongs to it. `beyond` reads outward."""
     if not beyond or not edge.isalnum():
         return False
     return beyond[0].isalnum() or (beyond[0] in joints and len(beyond) > 1 and beyond[1].isalnum())
@@ -51,7 +51,7 @@ def _goes_on(beyond: str, edge: str, joints: str) -> bool:
 
 @dataclass(frozen=True)
 class Context:
-    """A text in which facts are looked for, cut into statements once."""
+    """A text in which facts are searched, cut into statements once."""
 
     text: str
 
@@ -65,7 +65,7 @@ class Context:
 
     @cached_property
     def statements(self) -> tuple[tuple[str, str], ...]:
-        """Each line, or its sentences when it is long; as it stands, and folded."""
+        """Each line, or the sentences of a long line; each as it is, and case-folded."""
         return tuple(
             (statement, statement.casefold())
             for line in self.lines
@@ -73,7 +73,7 @@ class Context:
         )
 
     def has(self, fact: Fact) -> bool:
-        """Whether the fact is in it."""
+        """Return True if the text contains the fact."""
         if fact.kind in ANCHORED:
             anchors = [flat(anchor).casefold() for anchor in fact.values]
             return any(all(holds(line, anchor) for anchor in anchors) for line in self.folded_lines)
@@ -85,17 +85,17 @@ class Context:
         )
 
     def names(self, fact: Fact) -> bool:
-        """Whether its value stands anywhere, with or without its subject."""
+        """Return True if the fact's value is anywhere in the text, with or without its subject."""
         return all(any(holds(line, flat(value)) for line in self.lines) for value in fact.values)
 
 
 def survived(context: Context, facts: Iterable[Fact]) -> set[int]:
-    """The numbers of the facts that are there."""
+    """Return the numbers of the facts that the context contains."""
     return {fact.number for fact in facts if context.has(fact)}
 
 
 def stale(context: Context, facts: Sequence[Fact], segment: int) -> set[int]:
-    """The replaced values that stand there while their successor does not."""
+    """Return the numbers of replaced facts that are in the context without their successor."""
     by_number = {fact.number: fact for fact in facts}
     return {
         fact.number
@@ -108,15 +108,15 @@ def stale(context: Context, facts: Sequence[Fact], segment: int) -> set[int]:
 
 
 def _newest(fact: Fact, by_number: dict[int, Fact], segment: int) -> Fact:
-    """The last successor that has been said by then."""
+    """Return the last successor that has been said by the end of `segment`."""
     while fact.superseded_by is not None and fact.stale(segment):
         fact = by_number[fact.superseded_by]
     return fact
 
 
 def invented(text: str, source: str) -> tuple[str, ...]:
-    """The words with digits in `text` that stand nowhere in `source`; references such as `[2.14
-    reply]` are none.
+    """Return the words with digits in `text` that do not occur in `source`. References such as
+    `[2.14 reply]` do not count.
     """
     said = flat(source)
     words = (word.strip(_AROUND) for word in _NUMBERED.findall(_REFERENCE.sub(" ", text)))
@@ -128,5 +128,5 @@ def invented(text: str, source: str) -> tuple[str, ...]:
 
 
 def share(part: int, whole: int) -> float | None:
-    """In percent; None of nothing."""
+    """Return a share in percent; None if `whole` is zero."""
     return 100 * part / whole if whole else None

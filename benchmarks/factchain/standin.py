@@ -1,5 +1,5 @@
 """StandIn: a provider that answers from the generated conversation and leaves summaries to a
-summariser.
+summarizer.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from chat_loop.values import Request, Usage, Window
 WINDOW = 16_384
 ACKNOWLEDGED = "Understood. I know what was said before and am ready to go on."
 OWN_COUNT = 0.97
-"""What a server counts with its own tokenizer, where the program estimates 1."""
+"""The token count of a server's own tokenizer, relative to the program's estimate."""
 _PIECE = 400
-"""Characters that come at once."""
+"""The number of characters that arrive at once."""
 
 
 def is_summary(request: Request) -> bool:
-    """Whether the program asks for a summary."""
+    """Return True if the program asks for a summary."""
     return request.grammar is not None or request.system.startswith("Task: session summary")
 
 
 def task_of(request: Request) -> Task:
-    """What the program wants summarised: the old block's bullets, and the words between its two
-    lines of `====`.
+    """Return the program's request for a summary as a task: the old block's bullets, and the text
+    between the two lines of `====`.
     """
     text = request.messages[-1].text
     before, _, rest = text.partition("\n==== ")
@@ -37,8 +37,8 @@ def task_of(request: Request) -> Task:
 
 
 class StandIn:
-    """The model of a conversation. `expect` says what comes next; anything else asked is an
-    acknowledgment.
+    """The model of a conversation. `expect` sets the next exchange; any other request is answered
+    with an acknowledgment.
     """
 
     name = "factchain"
@@ -51,16 +51,16 @@ class StandIn:
     ) -> None:
         self.window = Window(window)
         self.seconds = 0.0
-        """How long its answers took so far."""
+        """The total time that its summaries have taken."""
         self.summaries = 0
         self.asked_at = 0.0
-        """When the last query arrived, by `time.perf_counter()`."""
+        """The time when the last query arrived, by `time.perf_counter()`."""
         self._summariser = summariser
         self._count = count
         self._turn: Turn | None = None
 
     def expect(self, turn: Turn) -> None:
-        """The next query and its reply."""
+        """Set the next query and its reply."""
         self._turn = turn
 
     def warm(self) -> None:
@@ -87,7 +87,7 @@ class StandIn:
         yield Finished(stop="end", usage=self._usage(request, text))
 
     async def close(self) -> None:
-        """There is nothing to give back."""
+        """There is nothing to release."""
 
     def _usage(self, request: Request, text: str) -> Usage:
         prompt = self._count(request.system) + sum(

@@ -1,11 +1,11 @@
-"""The models that write summaries: one that loses facts as published measurements say, one that
-fails, and a real one.
+"""The models that write summaries: one that loses facts at published rates, one that fails, and a
+real one.
 
-The lossy model keeps a fact that it reads for the first time with a probability of 0.40, or as
-real models were measured for each kind of facts (they keep decisions and lose numbers), and a line
-of an old summary with 0.77 (which is 46 % after three passes), and changes a number with 0.08: what
-the literature reports of real models after one and after several compactions. It tosses its coins
-by hashing what it reads, so that every run is the same.
+The lossy model keeps a fact that it reads for the first time with a probability of 0.40, or with
+the measured probability for that kind of fact (real models keep decisions and lose numbers). It
+keeps a line of an old summary with a probability of 0.77, which is 46 % after three passes, and
+changes a number with 0.08. The literature reports these rates for real models after one and after
+several compactions. Chance is a hash of the input, so that every run is the same.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ MEASURED = {
     "person": 0.60,
 }
 LOSSES: Mapping[str, Mapping[str, float]] = {"even": EVEN, "measured": MEASURED}
-"""How likely a summary loses a fact of a kind: the same of all, or as real models were measured."""
+"""The probability of losing a fact of each kind: equal, or as measured with real models."""
 TOPICS = 3
-"""Lines of small talk that a summary holds besides facts."""
+"""The number of lines of small talk in a summary."""
 MOST_TOKENS = 3_276
-"""What every arm lets a summary take: a fifth of the window."""
+"""The most tokens that every arm allows a summary: a fifth of the window."""
 
 Style = Literal["program", "template", "free"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """A summary that is wanted. `old` is the previous one, `request` the program's own words when
-    there are any.
+    """A request for a summary. `old` is the previous summary; `request` is the program's own
+    request, if there is one.
     """
 
     span: str
@@ -59,7 +59,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back."""
+    """The model's response."""
 
     text: str
     stop: StopReason = "end"
@@ -72,7 +72,7 @@ class Summariser(Protocol):
 
 
 class Lossy:
-    """Loses and changes facts. `seed` decides which, `loss` how many of each kind."""
+    """Loses and changes facts. `seed` determines which ones, and `loss` how many of each kind."""
 
     def __init__(
         self,
@@ -116,18 +116,18 @@ class Lossy:
         return Answer(_written(lines, task.style))
 
     def _topics(self, span: str) -> list[str]:
-        """A few beginnings of sentences."""
+        """Return the beginnings of a few sentences."""
         parts = re.split(r"(?<=[.!?]) ", span)
         sentences = [part for part in parts if part.count(" ") > 6 and part[0].isalpha()]
         sentences.sort(key=self._chance)
         return [" ".join(sentence.split()[:7]) for sentence in sentences[:TOPICS]]
 
     def _chance(self, key: str) -> float:
-        """A number from 0 to 1 that follows from the key."""
+        """Return a number from 0 to 1 that depends only on the seed and the key."""
         return int.from_bytes(sha256(f"{self._seed} {key}".encode()).digest()[:8], "big") / 2**64
 
     def _changed(self, line: str, key: str) -> str:
-        """The line, now and then with a digit that is another one."""
+        """Return the line; now and then, one of its digits is changed."""
         digits = [match.start() for match in re.finditer(r"\d", line)]
         if not digits or self._chance(f"changed {key}") >= CHANGED:
             return line
@@ -136,7 +136,7 @@ class Lossy:
 
 
 def _bare(line: str) -> str:
-    """A line of an old summary without its bullet and reference."""
+    """Return a line of an old summary without its bullet and reference."""
     return re.sub(r"\s*\[\d[^\[\]]{0,40}\]$", "", line.strip().removeprefix("- ").strip())
 
 
@@ -147,7 +147,7 @@ def _section(fact: Fact) -> str:
 
 
 def _written(lines: Sequence[tuple[str, str]], style: Style) -> str:
-    """The summary in the form that was asked for."""
+    """Return the summary in the requested style."""
     if style == "free":
         return "\n".join(line for _, line in lines)
     parts = [f"**Background Context:** {summary.FIRST}", "", "**Current Session Summary:**"]
@@ -168,7 +168,7 @@ INJECTED = (
 
 
 class Faulty:
-    """Fails in every way that models and servers do, one after another."""
+    """A summarizer that fails in every way that models and servers do, one after another."""
 
     def __init__(self, count: Callable[[str], int]) -> None:
         self._count = count
@@ -215,7 +215,7 @@ TEMPLATE = f"{FREE}\nUse exactly this format:\n\n{summary.FORMAT.format(backgrou
 
 
 class Real:
-    """A real model behind the program's provider; the baselines ask it in their own words."""
+    """A real model behind the program's provider; the baselines send it their own prompts."""
 
     def __init__(self, provider: Provider) -> None:
         self._provider = provider

@@ -1,7 +1,7 @@
-"""Texts with slots, and how they become sentences.
+"""Texts with slots, and the sentences made from them.
 
-A fact's text and question are lines of a block; a line that begins with a blank goes on with the
-one before:
+A fact's text and question are lines of a block; a line that begins with a blank continues the
+previous line:
 
     U text      said by the user            M text      said by the model
     + text      the same fact later, with a new value (type `update`)
@@ -10,8 +10,8 @@ one before:
     {name}          a word from the language's SLOTS; the same in text, update and question
     {name:a|b|c}    the same with its own words
     {=1#.~5}        characters: # 0-9, + 1-9, ^ 2-9, ~ 0-5, @ A-Z, ? a-z, % 0-9a-f, all others as they are
-    *word*          a key word of the subject; one of them must stand beside the value
-    [phrase]        what must be found whole: one value, or two to three anchors of a decision, rule, task or rejection
+    *word*          a key word of the subject; one of them must be next to the value
+    [phrase]        must be found whole: one value, or two to three anchors of a decision, rule, task or rejection
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Speaker = Literal["user", "model"]
 
 KINDS = ("number", "path", "id", "url", "person", "decision", "rule", "task", "update", "rejected")
 ANCHORED = frozenset({"decision", "rule", "task", "rejected"})
-"""The types that are recognised by phrases instead of a value and a key word."""
+"""The types that are recognized by phrases instead of by a value and a key word."""
 LANGUAGES = {
     "en": "english", "de": "german", "fr": "french", "es": "spanish", "it": "italian",
     "pt": "portuguese", "pl": "polish",
@@ -36,9 +36,9 @@ LANGUAGES = {
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """The languages of a profile, and how many facts of each a segment holds.
+    """The languages of a profile, and the number of facts of each in a segment.
 
-    One of `rotating` fills the rest of a segment; which one changes from segment to segment.
+    One of `rotating` fills the rest of a segment; it changes from segment to segment.
     """
 
     fixed: dict[str, int]
@@ -69,8 +69,8 @@ _CHARACTERS = {
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A text with its slots filled. `marked` are the value or anchors, `keys` the subject's
-    words.
+    """A text with its slots filled. `marked` contains the value or the anchors, `keys` the key
+    words of the subject.
     """
 
     text: str
@@ -80,7 +80,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """How one fact is said. `name` is unique within the profile and the language."""
+    """One way to state a fact. `name` is unique within the profile and the language."""
 
     name: str
     kind: str
@@ -91,7 +91,7 @@ class Shape:
 
     @property
     def subject(self) -> tuple[str, ...]:
-        """The slots that tell two facts of this shape apart: those that the question names."""
+        """The slots that distinguish two facts of this shape: those in the question."""
         return tuple(dict.fromkeys(slot.partition(":")[0] for slot in _SLOT.findall(self.question)))
 
 
@@ -123,7 +123,7 @@ class Filling:
         return _SLOT.sub(lambda match: self._word(match[1]), text)
 
     def sentence(self, text: str) -> Sentence:
-        """Fill the slots and take the marks out."""
+        """Fill the slots and remove the marks."""
         plain: list[str] = []
         marked: list[str] = []
         keys: list[str] = []
@@ -198,7 +198,7 @@ def shapes(kind: str, block: str) -> tuple[Shape, ...]:
 
 
 def _lines(block: str) -> list[str]:
-    """The lines of a block; one that begins with a blank belongs to the one before."""
+    """Return the lines of a block; join a line that begins with a blank to the previous one."""
     lines: list[str] = []
     for line in block.split("\n"):
         if line.startswith(" ") and lines:
@@ -209,7 +209,7 @@ def _lines(block: str) -> list[str]:
 
 
 def _named(block: str, separator: str) -> dict[str, tuple[str, ...]]:
-    """Lines of the form `name: a, b, c`."""
+    """Read lines of the form `name: a, b, c`."""
     pairs = (line.partition(":") for line in _lines(block))
     return {
         name: tuple(word.strip() for word in words.split(separator)) for name, _, words in pairs

@@ -1,1 +1,1 @@
-"""What is found of long conversations by their words, by what they mean, and by both."""
+"""The results of searches in long conversations by words, by meaning, and by both."""

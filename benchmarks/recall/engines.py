@@ -1,5 +1,5 @@
-"""The three ways to search: by words, by meaning, by both; over the same exchanges, with what they
-cost.
+"""The three ways to search (by words, by meaning, by both) over the same exchanges, with their
+costs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NAMES = ("text", "meaning", "both")
 
 @dataclass(slots=True)
 class Costs:
-    """CPU seconds and counts of everything that was embedded and asked; no passage is embedded
+    """CPU seconds and counts of everything that was embedded and searched. No passage is embedded
     twice.
     """
 
@@ -33,14 +33,14 @@ class Costs:
 
 
 class Engines:
-    """An index of one conversation, or of several one after the other."""
+    """An index of one conversation, or of several in a row."""
 
     def __init__(self, exchanges: Sequence[Exchange], embedder: Embedder, costs: Costs) -> None:
         self._embedder = embedder
         self._costs = costs
         self._positions: list[Position] = []
         self._refs = {one.ref: at for at, one in enumerate(exchanges)}
-        sizes: dict[int, int] = {}  # of each session, in the order in which the index has them
+        sizes: dict[int, int] = {}  # of each session, in the order of the index
         for one in exchanges:
             sizes[one.depth] = sizes.get(one.depth, 0) + 1
             self._positions.append(([*sizes].index(one.depth) + 1, sizes[one.depth]))
@@ -60,7 +60,7 @@ class Engines:
         costs.embedding += time.process_time() - started
 
     def ask(self, question: str) -> dict[str, list[int]]:
-        """Return the places of the exchanges that each way finds, the best first."""
+        """Return the positions of the exchanges that each way finds, the best first."""
         started = time.process_time()
         text = self._index.search(question, CANDIDATES)
         worded = time.process_time()
@@ -77,7 +77,9 @@ class Engines:
         return found | {"meaning": [at for at, _ in meant]}
 
     def weighed(self, question: str, found: Collection[Position]) -> dict[Position, float]:
-        """Return how near exchanges are; the order is judged, floors are measured apart."""
+        """Return the weights of near exchanges; the order is judged, floors are measured
+        separately.
+        """
         similar = self._similar(question)
         nearest = {at for at, _ in self._nearest(similar)}
         nearest.update(self._places[position] for position in found)
@@ -85,7 +87,7 @@ class Engines:
         return weigh(question, near, near)
 
     def near(self, question: str) -> list[tuple[int, float]]:
-        """Return the places of the exchanges whose meaning is nearest, with their similarity."""
+        """Return the positions of the exchanges nearest in meaning, with their similarity."""
         return self._nearest(self._similar(question))
 
     def _similar(self, question: str) -> list[float]:
@@ -97,13 +99,13 @@ class Engines:
         return nlargest(CANDIDATES, enumerate(similar), key=lambda pair: (pair[1], pair[0]))
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Free the memory."""
         self._index.close()
 
 
 def recalls(ranks: Sequence[int]) -> tuple[float, float, float]:
-    """The shares of the right exchanges that come first, among five and among ten; a rank counts
-    from 0.
+    """Return the shares of questions whose right exchange is first, among the first five and among
+    the first ten. A rank counts from 0.
     """
     return (_share(ranks, 1), _share(ranks, 5), _share(ranks, 10))
 
@@ -113,7 +115,7 @@ def _share(ranks: Sequence[int], first: int) -> float:
 
 
 class _Nearness(SemanticIndex):
-    """The vectors of the engines in the place of those of an index."""
+    """The vectors of the engines instead of those of an index."""
 
     def __init__(self, engines: Engines) -> None:
         super().__init__()

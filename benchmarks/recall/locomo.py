@@ -1,10 +1,10 @@
-"""What `sessions search` finds of LoCoMo's dialogues.
+"""The evidence that `sessions search` finds in LoCoMo's dialogues.
 
 The file is `data/locomo10.json` of github.com/snap-research/locomo; its license is CC BY-NC 4.0, so
-it is not part of this repository. Each of the ten dialogues becomes a folder of sessions, two turns
-an exchange, and is asked 40 of its questions that have evidence, the same every time. A hit is an
-exchange that holds evidence. Weights were chosen on the first, third, … dialogue; the others were
-kept out of it.
+it is not part of this repository. Each of the ten dialogues becomes a folder of sessions, with two
+turns per exchange. For each, 40 of its questions that have evidence are asked, the same ones every
+time. A hit is an exchange that contains evidence. Weights were chosen on the first, third, …
+dialogue; the others were not used for that.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ UNANSWERABLE = 5
 """The category of questions without an answer."""
 GOALS = {5: 82.0, 10: 88.0}
 WAYS = ("plain windows", "text", "both")
-"""`plain windows` is what FTS5 finds alone: each exchange with its neighbors, by Porter's stems."""
+"""`plain windows` is FTS5 alone: each exchange with its neighbors, by Porter stems."""
 _LIMIT = 10
 
 Place = tuple[str, int]
 
 
 class Dialogue(Struct, frozen=True):
-    """The exchanges of each session by id, when it began, and questions with their evidence."""
+    """The exchanges and the beginning of each session by id, and questions with their evidence."""
 
     sessions: dict[str, list[tuple[str, str]]]
     began: dict[str, datetime]
@@ -96,7 +96,7 @@ def store(dialogue: Dialogue, folder: Path) -> None:
 
 
 def plain(dialogue: Dialogue) -> list[int]:
-    """Return the rank of the evidence of each question where FTS5 searches windows alone."""
+    """Return the rank of the evidence of each question when FTS5 alone searches windows."""
     rows: list[tuple[Place, str]] = []
     for identity, exchanges in dialogue.sessions.items():
         joined = [" ".join(pair) for pair in exchanges]
@@ -117,7 +117,7 @@ def plain(dialogue: Dialogue) -> list[int]:
 def measured(
     dialogue: Dialogue, folder: Path, milliseconds: dict[str, list[float]]
 ) -> dict[str, Any]:
-    """Return the rank of the evidence of each question, by way of searching."""
+    """Return the ranks of the evidence of all questions, by way of searching."""
     store(dialogue, folder)
     ranks: dict[str, list[int]] = {"plain windows": plain(dialogue), "text": [], "both": []}
     semantic = SemanticIndex()

@@ -1,8 +1,8 @@
-"""Search in other words than those of the conversation.
+"""Searches on our own conversations.
 
-Questions in other words than those of the conversations (`talks.py`), and facts that are asked
-about in their own words (`benchmarks/support/planting.py`). One half of each was used to choose passages and
-weights, the other was kept out of it.
+Some questions use other words than the conversations (`talks.py`); others ask about facts in the
+words of the facts (`benchmarks/support/planting.py`). Half of each was used to choose passages and
+weights; the other half was held out.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from chat_loop.sessions.records import Exchange
 
 PLANTED = 1_000
 FIVE = 1
-"""Where the recall among five stands in `recalls`."""
+"""The index of the recall among five in the result of `recalls`."""
 CHANCE = 0.02
-"""A difference of two questions in a hundred is none."""
+"""A difference of two questions in a hundred may be chance."""
 
 FLOORS = (0.0, 0.2, 0.24, 0.26, 0.28, 0.3, 0.32, 0.34, 0.36, 0.4)
 
@@ -34,8 +34,9 @@ Ranks = dict[str, list[int]]
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """At one floor: of what is shown, how much answers; of the questions, how many are answered and
-    how many hits each has; and how many find nothing in conversations that do not answer them.
+    """The results at one floor: the share of shown hits that answer, the share of questions that
+    are answered, the number of hits per question, and the share of questions that find nothing in
+    conversations without an answer.
     """
 
     precision: float
@@ -45,7 +46,7 @@ class Shares:
 
 
 def ranks_of(engines: Engines, asked: Iterable[tuple[str, set[int]]]) -> Ranks:
-    """For each way the ranks, from 0, of the first right exchange of each question."""
+    """Return for each way the rank of the first right exchange of each question, counted from 0."""
     found: Ranks = {name: [] for name in NAMES}
     for question, answers in asked:
         for name, places in engines.ask(question).items():
@@ -58,7 +59,7 @@ def ranks_of(engines: Engines, asked: Iterable[tuple[str, set[int]]]) -> Ranks:
 def each_in_its_own(
     half: Sequence[Talk], embedder: Embedder, costs: Costs
 ) -> tuple[Ranks, list[str]]:
-    """Every question is asked of its own conversation. The second part are the questions' kinds."""
+    """Ask each question in its own conversation; return the ranks and the questions' kinds."""
     found: Ranks = {name: [] for name in NAMES}
     kinds: list[str] = []
     for talk in half:
@@ -74,7 +75,7 @@ def each_in_its_own(
 def floors(
     half: Sequence[Talk], embedder: Embedder, costs: Costs
 ) -> Iterator[tuple[float, Shares]]:
-    """What each floor leaves of the hits by meaning, when each question is asked of every
+    """Yield the shares at each floor of similarity, when each question is asked of every
     conversation of the half.
     """
     engines = {talk.name: Engines(talk.exchanges, embedder, costs) for talk in half}
@@ -106,7 +107,7 @@ def floors(
 def all_together(
     every: Sequence[Talk], embedder: Embedder, costs: Costs
 ) -> Callable[[Sequence[Talk]], Ranks]:
-    """Every conversation in one index; what is returned asks the questions of some of them."""
+    """Return a function that asks the questions of some talks, in one index of all of them."""
     exchanges: list[Exchange] = []
     starts: dict[str, int] = {}
     for number, talk in enumerate(every):
@@ -137,7 +138,7 @@ def _places(talk: Talk, answers: frozenset[str]) -> set[int]:
 
 
 def planted(embedder: Embedder, costs: Costs) -> Callable[[Sequence[Fact]], Ranks]:
-    """The planted facts among chatter; what is returned asks about some of them."""
+    """Return a function that asks about some of the facts, planted among chatter."""
     exchanges = conversation(PLANTED)
     engines = Engines(exchanges, embedder, costs)
 
@@ -152,8 +153,8 @@ def planted(embedder: Embedder, costs: Costs) -> Callable[[Sequence[Fact]], Rank
 
 
 def run(results: Results, settings: Settings) -> None:
-    """Measure and judge. What is found is the same in each run: it is not repeated. Raises
-    NotMeasured without the model.
+    """Measure and judge. The search results are the same in each run, so this is done only once.
+    Raises NotMeasured without the model.
     """
     try:
         embedder = load()
@@ -197,7 +198,7 @@ def add(
     *,
     only_five: bool = False,
 ) -> None:
-    """Keep the percentages that each way finds among one, five and ten; `goal` is a share among
+    """Record the percentages that each way finds among one, five and ten. `goal` is the share among
     five that both ways together must reach.
     """
     results.add(f"{name}: questions", [len(ranks[NAMES[0]])], "")

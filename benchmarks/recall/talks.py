@@ -1,17 +1,17 @@
-"""The conversations: facts that were said in passing, small talk around them, and questions in
+"""The conversations: facts that are stated in passing, small talk around them, and questions in
 other words.
 
-A file of `talks/` holds one conversation. Its first lines say the language, what is talked about
-besides, and what replies are filled with. Then come sessions (`=== DATE`) of named exchanges, each
-with something that is asked about later, and the questions:
+A file of `talks/` contains one conversation. Its first lines give the language, the subjects of
+small talk, and sentences that fill replies. Then come sessions (`=== DATE`) of named exchanges,
+each with a fact that a question asks about later, and the questions:
 
     ?1  one exchange answers it
     ?t  it asks when something happened, and the exchange's date is the answer
     ?2  it takes two exchanges; either counts
 
-The files were written before anything was searched in them, and no question was changed afterwards;
-the last file was added to the tuning half when that had too few questions in other languages than
-English. Between two exchanges that are asked about stand several that are made of the file's
+The files were written before anything was searched in them, and no question was changed afterwards.
+The last file was added to the tuning half when that half had too few questions in languages other
+than English. Between two exchanges with a question, there are several that are made of the file's
 subjects.
 """
 
@@ -58,7 +58,7 @@ _ASKS = {
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked, of which kind, and the references of the exchanges that answer it."""
+    """A question, its kind, and the references of the exchanges that answer it."""
 
     text: str
     kind: str
@@ -67,7 +67,7 @@ class Question:
 
 @dataclass(slots=True)
 class Talk:
-    """One conversation of about 80 exchanges in several sessions, and what is asked about it."""
+    """One conversation of about 80 exchanges in several sessions, and the questions about it."""
 
     name: str
     language: str
@@ -76,8 +76,8 @@ class Talk:
 
 
 def talks() -> list[Talk]:
-    """All of them, always the same. Those at even places are for tuning, the others are kept out of
-    it.
+    """Return all conversations, always the same. Those at even positions are for tuning; the others
+    are held out.
     """
     return [_talk(path) for path in sorted(FOLDER.glob("*.txt"))]
 
@@ -91,7 +91,7 @@ def held_out(every: list[Talk]) -> list[Talk]:
 
 
 class _Chatter:
-    """What is said besides, in one conversation."""
+    """The small talk of one conversation."""
 
     def __init__(self, language: str, subjects: list[str], sentences: list[str], seed: str) -> None:
         self._asks = _ASKS[language]
@@ -112,7 +112,7 @@ class _Chatter:
 
 
 class _Writer:
-    """Numbers and dates exchanges as they are said."""
+    """Numbers and dates exchanges in order."""
 
     def __init__(self, talk: Talk) -> None:
         self._talk = talk

@@ -1,4 +1,4 @@
-"""An index of exchanges in memory, as the library has one of a folder."""
+"""An index of exchanges in memory, like the library's index of a folder."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from chat_loop.sessions.records import Exchange, SessionRow
 
 
 class ExchangeIndex:
-    """Exchanges and their index; the sessions are numbered in the order in which they came."""
+    """Exchanges and their index. The sessions are numbered in the order in which they came."""
 
     def __init__(self, index: Engine | None = None) -> None:
         self.index = index or Index(Path(), in_memory=True)
         self._sessions: list[list[Exchange]] = []
 
     def add(self, exchanges: Iterable[Exchange]) -> None:
-        """Add sessions, as exchanges in the order in which they were said."""
+        """Add sessions, given as exchanges in the order in which they were said."""
         for depth, part in groupby(exchanges, key=lambda exchange: exchange.depth):
             session = list(part)
             self._sessions.append(session)
@@ -51,13 +51,13 @@ class ExchangeIndex:
         return hits
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Free the memory."""
         self.index.close()
 
 
 def hit_of(
     exchange: Exchange, strength: float, places: tuple[Place, ...] = (), session: str = "1"
 ) -> Hit:
-    """Return a hit in a session of which nothing else is known."""
+    """Return a hit in a session about which only its id is known."""
     row = SessionRow(id=session, folder=Path(), state="sealed")
     return Hit(exchange, texts(exchange), row, strength, places)

@@ -1,13 +1,13 @@
-"""A server on 127.0.0.1 that speaks every provider's wire, records every request and does with each
-what a script says.
+"""A server on 127.0.0.1 that speaks every provider's wire, records every request, and answers each
+as a script says.
 
     with Loopback() as server:
         server.enqueue(Reply(chunks=("Hel", "lo")), failing(429, retry_after="3")) ...a program
         talks to server.url (Anthropic, Azure, Bedrock) or server.url + "/v1" (OpenAI)...
         server.requests[0].body
 
-Without a script it holds a conversation (`talk`), so that a program in another process can be
-driven through one.
+Without a script it has a conversation (`talk`), so that a program in another process can be tested
+with one.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from chat_loop.values import Usage
 __all__ = ["Failure", "Loopback", "Received", "Reply", "failing", "talk"]
 
 CALLS = ("/v1/messages", "/chat/completions", "/responses", "/invoke-with-response-stream")
-"""What the path of a model call ends with."""
+"""The ends of the paths of model calls."""
 
 ASIDE = ("/api/generate", "/api/show")
-"""Where an Ollama is asked about its models, by POST."""
+"""The paths at which a client asks Ollama about its models, by POST."""
 
 Handler = Callable[[Received], Reply]
 
 PATIENCE_SECONDS = 10.0
-"""How long a test waits for the server or the client; reached only when something is broken."""
+"""Seconds to wait for the server or the client; reached only when something is broken."""
 
 SUMMARY = """\
 **Background Context:** Initial session.
@@ -54,8 +54,8 @@ SUMMARY = """\
 
 
 def talk(request: Received) -> Reply:
-    """The reply without a script: a summary for a summary task, else an echo; sizes are counted in
-    words.
+    """Return the reply without a script: a summary for a summary task, else an echo. Tokens are
+    counted as words.
     """
     if request.system.partition("\n")[0].startswith("Task: session summary"):
         said = (
@@ -80,26 +80,24 @@ def failing(
     code: str | int | None = None,
     retry_after: str | None = None,
 ) -> Reply:
-    """A refusal with an error object in the form of the wire."""
+    """Return a refusal with an error object in the form of the wire."""
     headers = {} if retry_after is None else {"retry-after": retry_after}
     return Reply(status=status, error=Failure(kind, message, code), headers=headers)
 
 
 class Loopback:
-    """The server. Its thread runs from `with` to the end of the block; `url` has no trailing
-    slash.
-    """
+    """The server. Its thread runs until the `with` block ends; `url` has no trailing slash."""
 
     def __init__(self, handler: Handler = talk, *, models: tuple[str, ...] = ("loopback",)) -> None:
         self.handler = handler
         self.models = models
         self.url = ""
         self.requests: list[Received] = []
-        """Every request that has come whole, in order, but for those in `looked`."""
+        """Every request that arrived completely, in order, except those in `looked`."""
         self.looked: list[Received] = []
-        """The questions about models, which may come at any time."""
+        """The requests about models, which may arrive at any time."""
         self.connections = 0
-        """How many connections clients have opened."""
+        """The number of connections that clients have opened."""
         self._script: deque[Reply] = deque()
         self._arrived = threading.Condition()
         self._started = threading.Event()
@@ -115,7 +113,7 @@ class Loopback:
         self._script.extend(replies)
 
     def request(self, number: int = 0) -> Received:
-        """The request with this number, waited for. Raises AssertionError when it does not come."""
+        """Wait for a request and return it. Raises AssertionError when it does not arrive."""
         with self._arrived:
             assert self._arrived.wait_for(lambda: len(self.requests) > number, PATIENCE_SECONDS), (
                 "no request came"
@@ -123,19 +121,19 @@ class Loopback:
             return self.requests[number]
 
     def stalled(self, number: int = 0) -> Received:
-        """The request with this number once its reply stalls."""
+        """Return a request once its reply stalls."""
         request = self.request(number)
         assert request.stalled.wait(PATIENCE_SECONDS), "the reply did not reach its stall"
         return request
 
     def left(self, number: int = 0) -> Received:
-        """The request with this number once its client has gone."""
+        """Return a request once its client has closed the connection."""
         request = self.request(number)
         assert request.left.wait(PATIENCE_SECONDS), "the client did not leave"
         return request
 
     def release(self) -> None:
-        """Let the replies that stall now go on."""
+        """Let the replies that are stalled now continue."""
 
         def wake() -> None:
             self._released.set()
@@ -172,12 +170,12 @@ class Loopback:
         server.close()
         own = asyncio.current_task()
         while accepting := asyncio.all_tasks() - self._connections - {own}:
-            await asyncio.wait(accepting)  # what was accepted just now becomes a connection
+            await asyncio.wait(accepting)  # a connection that was just accepted becomes a task
         await asyncio.sleep(0)
         for connection in self._connections:
             connection.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
-        for transport in self._transports:  # a closed one stays open for what no client reads
+        for transport in self._transports:  # closed ones stay open for unread data
             transport.abort()
         await asyncio.sleep(0)
 
@@ -197,7 +195,7 @@ class Loopback:
     def _disconnected(self, task: asyncio.Task[None], writer: asyncio.StreamWriter) -> None:
         self._connections.discard(task)
         if task.cancelled():  # perhaps before its first step
-            writer.transport.abort()  # what the client did not read would hold it open
+            writer.transport.abort()  # data that the client did not read would keep it open
         elif error := task.exception():
             self._faults.append(error)
 
@@ -211,7 +209,7 @@ class Loopback:
             writer.close()
 
     async def _receive(self, reader: asyncio.StreamReader) -> Received | None:
-        """The next request of a connection, None when the client has closed it."""
+        """Return the next request of a connection; None when the client has closed it."""
         try:
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
             at = time.perf_counter()
@@ -232,7 +230,7 @@ class Loopback:
     async def _answer(
         self, request: Received, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bool:
-        """Answer; False when the connection is to end."""
+        """Answer a request; return False when the connection must end."""
         path = request.path.partition("?")[0]
         if path.endswith("/models"):
             data = [
@@ -300,7 +298,7 @@ class Loopback:
         return True
 
     async def _held(self, reader: asyncio.StreamReader, seconds: float | None) -> bool:
-        """Wait for `release`, or so long; False when the client leaves first. A client sends
+        """Wait for `release`, or `seconds`; return False if the client leaves first. A client sends
         nothing while it waits.
         """
         released = asyncio.ensure_future(self._released.wait())

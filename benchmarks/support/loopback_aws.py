@@ -1,8 +1,8 @@
 """AWS's event stream as a server writes it
 (https://docs.aws.amazon.com/AmazonS3/latest/API/RESTSelectObjectAppendix.html).
 
-A frame is its length, the length of its headers, a checksum of both, the headers, the payload, and
-a checksum of all.
+A frame consists of its length, the length of its headers, a checksum of both, the headers, the
+payload, and a checksum of everything.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from binascii import crc32
 CONTENT_TYPE = "application/vnd.amazon.eventstream"
 
 _STRING = 7
-"""The type of a header whose value is text."""
+"""The type of a header with a text value."""
 
 
 def framed(headers: dict[str, str], payload: bytes) -> bytes:
-    """One frame."""
+    """Return one frame."""
     packed = b"".join(
         struct.pack("!B", len(name))
         + name.encode()
@@ -33,7 +33,7 @@ def framed(headers: dict[str, str], payload: bytes) -> bytes:
 
 
 def chunk(data: bytes) -> bytes:
-    """A part of a reply: an event of the model's own wire."""
+    """Return a part of a reply: an event of the model's own wire."""
     payload = json.dumps({"bytes": base64.b64encode(data).decode(), "p": "abcdefghij"}).encode()
     return framed(
         {":event-type": "chunk", ":content-type": "application/json", ":message-type": "event"},
@@ -42,7 +42,7 @@ def chunk(data: bytes) -> bytes:
 
 
 def exception(kind: str, message: str) -> bytes:
-    """The end of a reply that failed."""
+    """Return the end of a reply that failed."""
     headers = {
         ":exception-type": kind,
         ":content-type": "application/json",
@@ -52,7 +52,7 @@ def exception(kind: str, message: str) -> bytes:
 
 
 def from_sse(events: bytes) -> bytes:
-    """Server-sent events as frames."""
+    """Return server-sent events as frames."""
     lines = (
         line.removeprefix(b"data: ") for line in events.split(b"\n") if line.startswith(b"data: ")
     )

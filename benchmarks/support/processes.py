@@ -1,4 +1,4 @@
-"""The processes that a benchmark has started, wherever they have gone since."""
+"""The processes that a benchmark has started, directly or indirectly."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 
 def kill_descendants(marker: str) -> None:
-    """Kill every process of this user, but for this one, that was started with `marker` in its
-    environment. Where there is no /proc, do nothing.
+    """Kill every process of this user, except this one, that was started with `marker` in its
+    environment. Without /proc, do nothing.
     """
     for pid in list(_started_with(marker.encode())):
         try:
@@ -25,7 +25,7 @@ def _started_with(marker: bytes) -> Iterator[int]:
             continue
         try:
             found = marker in (folder / "environ").read_bytes()
-        except OSError:  # it has ended, or belongs to somebody else
+        except OSError:  # it has ended, or belongs to another user
             continue
         if found:
             yield int(folder.name)

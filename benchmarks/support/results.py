@@ -1,5 +1,5 @@
 """The result of a benchmark: samples, the median and the range of each measure, its goal, and the
-commit, date, machine and versions they belong to.
+commit, date, machine and versions of the run.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ DISTRIBUTIONS = (
     *("anthropic", "chat-loop", "httpx2", "msgspec", "onnxruntime", "openai"),
     *("prompt_toolkit", "rich", "tiktoken", "xllamacpp"),
 )
-"""The packages whose versions are recorded, where they are installed."""
+"""The packages whose versions are recorded if they are installed."""
 DIGITS = 6
 WRITTEN = ("benchmarks/results", "benchmarks/factchain/curve.svg", "docs", "README.md")
-"""What the command itself writes: changes of these do not make a commit dirty."""
+"""Paths that the command itself writes: changes of these do not make a commit dirty."""
 RESULTS = Path(__file__).resolve().parent.parent / "results"
 
 
 GOALS_IMPORT_MS = 129.0
-"""What `import prompt_toolkit` takes on the machine for which the goals in milliseconds were set."""
+"""Milliseconds of `import prompt_toolkit` on the machine for which the time goals were set."""
 PACE_ROUNDS = 5
 
 
 class Machine(Struct, frozen=True, omit_defaults=True):
-    """The computer of a run, its load averages at the beginning of the run, and how long a new
-    Python takes for `import prompt_toolkit`: the median of before and after the run.
+    """The computer of a run, its load averages at the beginning of the run, and the time that a new
+    Python takes for `import prompt_toolkit`: the median of measurements before and after the run.
     """
 
     system: str
@@ -58,7 +58,7 @@ class Origin(Struct, frozen=True):
 
 
 class Measure(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The samples of one quantity; judged by their median."""
+    """The samples of one quantity, which is judged by its median."""
 
     unit: str
     median: float
@@ -79,7 +79,7 @@ class Result(Struct, frozen=True, kw_only=True):
     seconds: float
     measures: dict[str, Measure]
     not_measured: dict[str, str]
-    """Reasons, by what could not be measured."""
+    """The reasons, by the name of the measure that could not be taken."""
 
     @property
     def missed(self) -> list[str]:
@@ -88,31 +88,31 @@ class Result(Struct, frozen=True, kw_only=True):
 
 
 def at_pace_of_goals(measure: Measure, machine: Machine) -> str:
-    """Return a missed goal's time as it would be on the machine of the goals; empty without one."""
+    """Return a missed goal's time, scaled to the machine of the goals; empty if not applicable."""
     if measure.met is not False or measure.unit not in ("ms", "s") or machine.import_ms is None:
         return ""
     return number(measure.median * GOALS_IMPORT_MS / machine.import_ms, measure.unit)
 
 
 class NotMeasured(Exception):
-    """A benchmark needs something that is not there; the message says what."""
+    """A benchmark needs something that is missing; the message says what it is."""
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """What the user of the command gives to the benchmarks."""
+    """The settings that the user of the command gives to the benchmarks."""
 
     rounds: int | None = None
-    """How often to repeat; None for each benchmark's own number."""
+    """The number of repetitions; None for each benchmark's own number."""
     model: Path | None = None
     """An embedded model."""
     locomo: Path | None = None
     """The file of LoCoMo's dialogues."""
     sessions: int | None = None
-    """The number of sessions of a further, larger library."""
+    """The number of sessions of an additional, larger library."""
     peers: tuple[str, ...] = ()
     """The names of installed programs to measure beside chat-loop."""
     folder: Path = Path()
-    """Where a benchmark may write more than its result."""
+    """The folder in which a benchmark may write more than its result."""
 
 
 class Results:
@@ -122,7 +122,7 @@ class Results:
         self.measures: dict[str, Measure] = {}
         self.not_measured: dict[str, str] = {}
         self.versions: dict[str, str] = {}
-        """Those of other programs that were measured."""
+        """The versions of other programs that were measured."""
 
     def add(
         self,
@@ -133,7 +133,7 @@ class Results:
         at_most: float | None = None,
         at_least: float | None = None,
     ) -> float:
-        """Keep, judge and print a measure; return its median."""
+        """Record, judge and print a measure; return its median."""
         middle = median(samples)
         met = None
         if at_most is not None or at_least is not None:
@@ -161,7 +161,7 @@ class Results:
         *,
         at_most: float | None = None,
     ) -> float:
-        """Keep the ratios of samples to the bases of the same rounds; return their median."""
+        """Record the ratios of samples to the bases of the same rounds; return their median."""
         ratios = [sample / base for sample, base in zip(samples, bases, strict=True)]
         return self.add(name, ratios, "×", at_most=at_most)
 
@@ -174,7 +174,7 @@ class Results:
         *,
         at_most: float | None = None,
     ) -> float:
-        """Keep what samples exceed the bases of the same rounds by; return the median."""
+        """Record how far samples exceed the bases of the same rounds; return the median."""
         found = [sample - base for sample, base in zip(samples, bases, strict=True)]
         return self.add(name, found, unit, at_most=at_most)
 
@@ -215,7 +215,7 @@ def number(value: float, unit: str = "") -> str:
 
 
 def origin() -> Origin:
-    """Return the commit, the date, the machine and the versions of now."""
+    """Return the current commit, date, machine and versions."""
     versions = {"python": platform.python_version()}
     for name in DISTRIBUTIONS:
         try:
@@ -233,7 +233,7 @@ def origin() -> Origin:
 
 
 def import_times() -> list[float]:
-    """Return the milliseconds that new Pythons take, one after the other, to import
+    """Return the milliseconds that new Python processes, one after the other, take to import
     prompt_toolkit.
     """
     times = []
@@ -245,8 +245,8 @@ def import_times() -> list[float]:
 
 
 def commit() -> str:
-    """Return the commit of the working tree, with `-dirty` when it was changed since; an empty
-    string where git does not know it.
+    """Return the commit of the working tree, with `-dirty` if the tree has changed since; an empty
+    string if git does not know it.
     """
     written = [f":(top,exclude){path}" for path in WRITTEN]
     found = [
@@ -290,7 +290,7 @@ def keep(path: Path, result: Result) -> None:
 
 
 def write(path: Path, benchmark: str, results: Mapping[str, Any]) -> None:
-    """Write numbers of any other form, with their origin. Raises OSError."""
+    """Write numbers in any other form, with their origin. Raises OSError."""
     content = {"benchmark": benchmark, **msgspec.to_builtins(origin()), **results}
     path.write_bytes(msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n")
 

@@ -1,4 +1,4 @@
-"""Sessions on the disk, as the program would have written them."""
+"""Sessions on disk, as the program would have written them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def make_sessions(folder: Path, count: int) -> None:
 
 
 def long_session(identity: str, exchanges: int, size: int) -> Session:
-    """A sealed session whose replies have `size` characters."""
+    """Return a sealed session whose replies have about `size` characters."""
     chance = random.Random(4)
     words = [
         "".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randint(2, 10)))

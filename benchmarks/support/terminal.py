@@ -1,4 +1,4 @@
-"""A program in a pseudo-terminal, and when what it prints came; nothing is emulated, so nothing
+"""A program in a pseudo-terminal, and the times of its output. No terminal is emulated, so nothing
 here is slow.
 """
 
@@ -23,13 +23,13 @@ from typing import Self
 ROWS, COLUMNS = 24, 200
 PATIENCE_SECONDS = 20.0
 _QUESTION, _ANSWER = b"\x1b[6n", b"\x1b[2;1R"
-"""The terminal is asked where the cursor is; a program that gets no answer waits for it."""
+"""The question where the cursor is, and the terminal's answer, for which a program waits."""
 _ESCAPES = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07]*\x07|[@-Z\\^_])")
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
-    """What the programs need of this process's environment, and nothing that leads to a real model
-    or server.
+    """Return the part of this process's environment that the programs need, without anything that
+    leads to a real model or server.
     """
     kept = {
         name: os.environ[name]
@@ -46,25 +46,25 @@ def environment(home: Path, **more: str) -> dict[str, str]:
 
 
 def visible(data: bytes) -> str:
-    """What is left without the escape sequences."""
+    """Return the text without the escape sequences."""
     return _ESCAPES.sub(b"", data).decode("utf-8", "replace")
 
 
 class Terminal:
-    """A running program; leaving the block kills it. All times are `time.perf_counter()`."""
+    """A running program. Leaving the block kills it. All times are from `time.perf_counter()`."""
 
     patience = PATIENCE_SECONDS
-    """How long it is waited for what does not come."""
+    """The seconds to wait for output that does not arrive."""
 
     def __init__(
         self, argv: Sequence[str], env: Mapping[str, str], folder: Path | None = None
     ) -> None:
         self.output = b""
-        """Every byte it has printed so far."""
+        """Every byte that the program has printed so far."""
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
         self.started = time.perf_counter()
-        """Just before the process was made."""
+        """The time just before the process was made."""
         self._process = subprocess.Popen(
             argv,
             stdin=slave,
@@ -78,21 +78,21 @@ class Terminal:
         self.pid = self._process.pid
 
     def press(self, text: str) -> float:
-        """Press keys; return when."""
+        """Press keys; return the time."""
         at = time.perf_counter()
         os.write(self._master, text.encode())
         return at
 
     def read(self, until: float) -> float | None:
-        """Take in what has come or comes before the time `until`; return when it came, None when
-        nothing did.
+        """Read the output that has arrived or arrives before the time `until`; return the time of
+        its arrival, or None if there is none. Raises EOFError when the program has ended.
         """
         if not select.select([self._master], [], [], max(0.0, until - time.perf_counter()))[0]:
             return None
         at = time.perf_counter()
         try:
             data = os.read(self._master, 1 << 16)
-        except OSError:  # the program has gone
+        except OSError:  # the program has ended
             data = b""
         if not data:
             raise EOFError(f"The program ended:\n{visible(self.output)[-2000:]}")
@@ -102,8 +102,8 @@ class Terminal:
         return at
 
     def wait_for(self, text: str, after: int = 0) -> float:
-        """Read until the visible output from byte `after` on contains `text`; return when the last
-        of it came.
+        """Read until the visible output from byte `after` on contains `text`; return the time when
+        its last part arrived.
         """
         deadline = time.perf_counter() + self.patience
         at = time.perf_counter()
@@ -115,12 +115,12 @@ class Terminal:
         return at
 
     def rest(self, seconds: float) -> None:
-        """Read, and press nothing, until nothing has come for so long."""
+        """Read, and press nothing, until no output has arrived for `seconds`."""
         while self.read(time.perf_counter() + seconds) is not None:
             pass
 
     def exit_time(self) -> float:
-        """Read until the program has ended; return when."""
+        """Read until the program has ended; return the time."""
         try:
             while self.read(time.perf_counter() + self.patience) is not None:
                 pass
@@ -130,11 +130,11 @@ class Terminal:
         raise TimeoutError("The program does not end.")
 
     def cpu_seconds(self) -> float:
-        """Return what the process has used, in user and system mode, as its CPU clock tells."""
+        """Return the seconds that the process has used in user and system mode."""
         return time.clock_gettime(~self.pid << 3 | 2)  # see clock_getcpuclockid(3)
 
     def memory(self) -> float:
-        """The process's resident memory in MiB."""
+        """Return the process's resident memory in MiB."""
         status = Path(f"/proc/{self.pid}/status").read_text("ascii", "replace")
         return int(status.partition("VmRSS:")[2].split()[0]) / 1024
 
@@ -148,6 +148,6 @@ class Terminal:
         trace: TracebackType | None,
     ) -> None:
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.pid, signal.SIGKILL)  # with what it has started in this terminal
+            os.killpg(self.pid, signal.SIGKILL)  # with its children in this terminal
         self._process.wait()
         os.close(self._master)

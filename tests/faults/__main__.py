@@ -22,7 +22,7 @@ KINDS: dict[str, Callable[[int, int], Outcome]] = {
 
 
 def outcomes(kind: str, count: int, seed: int, state: Path | None) -> Iterator[Outcome]:
-    """Yield the outcomes of the first `count` trials; what the state file has is not run again."""
+    """Yield the outcomes of the first `count` trials; take known ones from the state file."""
     done: dict[int, Outcome] = {}
     if state is not None and state.exists():
         for line in state.read_text("utf-8").splitlines():

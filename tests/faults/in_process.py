@@ -1,6 +1,6 @@
-"""Fault trials in this process: a random conversation on a file layer that fails at one act.
+"""Fault trials in this process: a random conversation on a file layer that fails at one operation.
 
-The number and the seed of a trial decide everything about it.
+The number and the seed of a trial determine everything about it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tests.support.disturbances import OLD, UNNOTICED, WAYS
 from tests.support.scenarios import Run, before, facts, facts_in
 from tests.support.scripted_chat import Says
 
-SECONDS = 60  # after which a trial hangs
+SECONDS = 60  # after this time a trial counts as hung
 REFUSALS = ("ENOSPC", "EIO", "EDQUOT", "EROFS")
 FILE_FAULTS = (
     *(f"{name} {often}" for name in REFUSALS for often in ("once", "from then on")),
@@ -65,7 +65,7 @@ STEPS: tuple[Callable[[Run], Awaitable[None]], ...] = (
 
 
 class FaultyFiles(Files):
-    """Files that fail at the act with the number `at`. Nothing is synced: no power fails here."""
+    """Files that fail at operation number `at`. Nothing is synced, as no power failure occurs."""
 
     run: Run
 
@@ -102,8 +102,8 @@ class FaultyFiles(Files):
         self._act(lambda: super(FaultyFiles, self).remove(path))
 
     def _act(self, act: Callable[[], int | None], half: Callable[[], int] | None = None) -> int:
-        """Do an act, or fail at it. `half` does half of a write."""
-        if self.killed:  # the process is gone: nothing reaches the disk any more
+        """Do an operation, or fail at it. `half` does half of a write."""
+        if self.killed:  # the process is gone, so nothing reaches the disk any more
             raise OSError(errno.EIO, "The process was killed")
         self.acts += 1
         name, _, often = self.fault.partition(" ")
@@ -114,7 +114,7 @@ class FaultyFiles(Files):
         if not is_due or self.fault not in FILE_FAULTS:
             return act() or 0
         if half is None and "write" in self.fault:
-            self.at += 1  # the next act may be a write
+            self.at += 1  # the next operation may be a write
             return act() or 0
         self.injected = True
         return self._fail(act, half or act)
@@ -142,7 +142,7 @@ class FaultyFiles(Files):
 
 ELSEWHERE = ("folder gone", "another volume in place", "exchange removed", UNNOTICED)
 NOTICED = [way for way in WAYS if way.name not in ELSEWHERE]
-"""Ways that work on every file, and that the next message notices."""
+"""The ways that work on every file and that the next message notices."""
 SERVER = (
     lambda: Says(("Half a ", "reply"), then=StreamBroken("The connection ended.")),
     lambda: Says((), then=Overloaded("The server is overloaded.")),
@@ -157,7 +157,7 @@ SERVER = (
 
 
 async def _ask_a_faulty_server(run: Run, chance: Random) -> None:
-    """Ask; the reply breaks off, fails, is cut, or never ends."""
+    """Ask while the server fails: the reply breaks off, fails, is cut short, or never ends."""
     step = chance.choice(SERVER)()
     asking = run.ask(f"Query {run.next}", step)
     if step.then == "silence":
@@ -169,7 +169,7 @@ async def _ask_a_faulty_server(run: Run, chance: Random) -> None:
 
 
 async def _converse(run: Run, files: FaultyFiles, chance: Random) -> None:
-    """Take random steps, the fault among them."""
+    """Take random steps, one of which may be the fault."""
     steps = [scenarios.ask, *chance.choices(STEPS, k=chance.randint(2, 5)), scenarios.ask]
     place = chance.randrange(1, len(steps))
     for number, step in enumerate(steps):
@@ -190,7 +190,7 @@ async def _converse(run: Run, files: FaultyFiles, chance: Random) -> None:
 
 
 def _disturb(run: Run, chance: Random) -> bool:
-    """Disturb the live session's file; facts about it count for the file that follows it."""
+    """Disturb the live session's file, whose facts may then be in any file."""
     path = run.talk.path
     if not path.is_file():
         return False
@@ -203,7 +203,7 @@ def _disturb(run: Run, chance: Random) -> bool:
 
 
 def trial(seed: int, number: int) -> Outcome:
-    """Run a trial; one whose fault would come after its end gets it earlier."""
+    """Run a trial. If it ends before its fault occurs, repeat it with an earlier fault."""
     fault = FAULTS[number % len(FAULTS)]
     chance = Random(f"{seed}:{number}")
     at, plan = chance.randint(1, 60), chance.random()
@@ -241,10 +241,10 @@ def _trial(seed: int, number: int, fault: str, at: int, chance: Random) -> tuple
 
 
 def _loss(run: Run, files: FaultyFiles) -> str:
-    """Say what is missing on the disk, and what remains there that should not."""
+    """Return the facts that are missing on disk, or after a kill, the problem of the next start."""
     live, found = run.talk.conversation.live, facts_in(run.folder)
     missing = run.acknowledged - found
-    if run.disturbed:  # the whole session may stand in another file now
+    if run.disturbed:  # the whole session may be in another file now
         anywhere = {(kind, *rest) for kind, _, *rest in found}
         missing = {
             fact

@@ -1,4 +1,4 @@
-"""Outcomes of fault trials, and their table."""
+"""Outcomes of fault trials, and a table of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, fields
 
 @dataclass
 class Outcome:
-    """A trial: its number, its fault, and the findings, each an explanation or empty."""
+    """A trial: its number, its fault, and the findings, each an explanation or an empty string."""
 
     number: int
     fault: str
@@ -20,7 +20,7 @@ class Outcome:
 
     @property
     def failure(self) -> str:
-        """Return every finding in one text; empty when there is none."""
+        """Return all findings as one text; empty if there are none."""
         found = {"lost": self.loss, "hung": self.hang, "raised": self.traceback}
         missed = "" if self.injected else "the fault was not injected"
         texts = [missed, *(f"{kind}: {text}" for kind, text in found.items() if text)]
@@ -34,7 +34,7 @@ COLUMNS = [field.name for field in fields(Outcome)][2:]
 
 
 def table(outcomes: Iterable[Outcome]) -> str:
-    """Return the outcomes as a table in markdown, a row for each fault."""
+    """Return the outcomes as a Markdown table with a row for each fault."""
     counts: dict[str, list[int]] = defaultdict(lambda: [0] * (1 + len(COLUMNS)))
     for outcome in outcomes:
         values = (1, *(bool(getattr(outcome, name)) for name in COLUMNS))

@@ -1,4 +1,4 @@
-"""The start after a crash: leftovers are removed, and the conversation goes on."""
+"""The start after a crash: leftovers are removed, and the conversation continues."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.scenarios import Run, facts_in
 
 
 def problem_after(folder: Path) -> str:
-    """Resume the last session and ask once more; return what is wrong, or an empty string."""
+    """Resume the last session and ask once more; return the problem, or an empty string."""
     sessions = SessionManager(folder)
     sessions.remove_leftovers()
     if left := [path.name for path in folder.rglob(".*.tmp")]:
@@ -28,7 +28,7 @@ async def _go_on(run: Run) -> None:
     identity = run.talk.sessions.current()
     if identity:
         loaded = run.talk.sessions.load(run.talk.sessions.session_file(identity))
-        with suppress(SessionError):  # nothing was said in it yet
+        with suppress(SessionError):  # nothing has been said in it yet
             plan = await run.talk.conversation.planner(quick=True).resume(loaded)
             await run.talk.conversation.accept(plan, acknowledge=False)
     await scenarios.ask(run)

@@ -1,4 +1,4 @@
-"""Fault trials of the gate: no word is lost, nothing hangs, and no traceback is shown.
+"""Fault trials that run with the tests: no word is lost, nothing hangs, and no traceback is shown.
 
 docs/reliability.md has the tables of the long runs; `python -m tests.faults` makes them.
 """
@@ -23,7 +23,7 @@ TRACED, TRACED_PART = 150, 10
 
 
 def check(ended: list[Outcome]) -> None:
-    """Every fault was injected, and none had a consequence."""
+    """Check that every fault was injected and that none had a consequence."""
     failed = [f"seed {SEED}, {one.number}, {one.fault}: {one.failure}" for one in ended]
     assert not [text for text, one in zip(failed, ended, strict=True) if one.failure]
 

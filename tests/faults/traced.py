@@ -1,8 +1,8 @@
-"""Fault trials of the whole program: strace kills it, or has a system call fail, at one call.
+"""Fault trials of the whole program: strace kills it, or makes a system call fail, at one call.
 
-An interpreter that has loaded the program is forked for each trial: strace attaches to the process
-before it runs. The calls of a run without a fault say where a fault can be; a trial that missed its
-call, since threads decide otherwise, is made again with another one.
+Each trial forks an interpreter that has loaded the program, and strace attaches to the process
+before it runs. The calls of a run without a fault show where a fault is possible. Since threads can
+change the order of the calls, a trial that missed its call is repeated with another call.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tests.support.saved_sessions import simple
 from tests.support.scenarios import STORED, before, facts_in
 from tests.support.scripted_chat import START
 
-SECONDS = 60.0  # after which a trial hangs
+SECONDS = 60.0  # after this time a trial counts as hung
 TRIES = 20
 CHANGES = ("write", "pwrite64", "fsync", "fdatasync", "rename", "unlink", "mkdir", "ftruncate")
 CALLS = ("openat", "flock", *CHANGES)
@@ -57,7 +57,7 @@ FAULTS = (
 
 @dataclass(frozen=True)
 class Program:
-    """A command line, what is typed, and the words that count once the program has said so."""
+    """A command line, its input, and words in it that must be saved once the program replies."""
 
     arguments: tuple[str, ...]
     typed: str = ""
@@ -97,7 +97,7 @@ def _context() -> multiprocessing.context.ForkServerContext:
 def _program(
     arguments: Sequence[str], home: str, ends: Sequence[Connection], gate: Connection, terminal: str
 ) -> None:
-    """Be the program: say through `gate` that it can be traced, and begin once it opens."""
+    """Run the program: report through `gate` that it can be traced; begin when it opens."""
     os.chdir(home)
     os.environ.clear()
     os.environ.update(
@@ -116,14 +116,14 @@ def _program(
     sys.argv = ["chat-loop", *arguments]
     from chat_loop.cli import main
 
-    gate.send(True)  # what was loaded until here is not the program's
+    gate.send(True)  # modules loaded up to here are not the program's work
     gate.recv()
     sys.exit(main())
 
 
 @dataclass
 class Ended:
-    """A run: what it printed, its exit code (negative: a signal; None: it hung), strace's log, and
+    """A run: its output, its exit code (negative for a signal, None if it hung), strace's log, and
     whether the terminal's modes are as before.
     """
 
@@ -134,7 +134,7 @@ class Ended:
 
 
 class _Terminal:
-    """A pseudo-terminal, and if its modes are as they were."""
+    """A pseudo-terminal that can tell whether its modes have changed."""
 
     def __init__(self) -> None:
         self.master, self._slave = os.openpty()
@@ -151,7 +151,7 @@ class _Terminal:
 
 
 def run_traced(program: Program, root: Path, inject: str, *, on_terminal: bool = False) -> Ended:
-    """Run a program in `root` under strace to its end."""
+    """Run a program in `root` under strace until it ends or hangs."""
     stdin_end, feed = _context().Pipe(duplex=False)
     output_end, stdout_end = _context().Pipe(duplex=False)
     gate_end, gate = _context().Pipe()
@@ -173,7 +173,7 @@ def run_traced(program: Program, root: Path, inject: str, *, on_terminal: bool =
     attached = strace.stderr.readline()
     assert "attached" in attached, attached
     try:
-        with contextlib.suppress(OSError):  # it may be gone already
+        with contextlib.suppress(OSError):  # the process may have ended already
             gate.send(True)
             if terminal:
                 os.write(terminal.master, program.typed.replace("\n", "\r").encode())
@@ -199,14 +199,14 @@ def run_traced(program: Program, root: Path, inject: str, *, on_terminal: bool =
 
 
 def _read(descriptor: int, sentinel: int, deadline: float) -> bytes:
-    """Return what a process prints until it ends."""
+    """Return the output of a process until it ends or `deadline` passes."""
     output = b""
     while True:
         rest = max(0.0, deadline - time.monotonic())
         if descriptor not in select.select([descriptor, sentinel], [], [], rest)[0]:
-            return output  # it ended, or hangs
+            return output  # it ended, or it hangs
         data = b""
-        with contextlib.suppress(OSError):  # the terminal is gone
+        with contextlib.suppress(OSError):  # the terminal is closed
             data = os.read(descriptor, 65536)
         if not data:
             return output
@@ -214,7 +214,7 @@ def _read(descriptor: int, sentinel: int, deadline: float) -> bytes:
 
 
 def prepare(root: Path) -> None:
-    """Put sessions into the program's home, and a document beside it."""
+    """Put sessions into the program's home, and a document next to the home."""
     before(root / "home" / "sessions")
     document = simple("import_1", START, "About boats", "They float.")
     (root / "import.md").write_bytes(render(document))
@@ -232,7 +232,7 @@ def _folder() -> Iterator[Path]:
 
 @cache
 def calls_of(program: Program, *, on_terminal: bool = False) -> tuple[tuple[str, int, bool], ...]:
-    """Return the calls of the program's main thread: name, number, and if it concerns its home."""
+    """Return the main thread's calls: name, number, and whether they concern the home."""
     with _folder() as root:
         prepare(root)
         ended = run_traced(program, root, "", on_terminal=on_terminal)
@@ -251,7 +251,7 @@ def calls_of(program: Program, *, on_terminal: bool = False) -> tuple[tuple[str,
 
 
 def trial(seed: int, number: int) -> Outcome:
-    """Run a trial; one that missed its call is made again."""
+    """Run a trial. A trial that missed its call is repeated."""
     fault, names = FAULTS[number % len(FAULTS)]
     outcome = Outcome(number, fault)
     chance = Random(f"{seed}:{number}:strace")
@@ -286,7 +286,7 @@ def trial(seed: int, number: int) -> Outcome:
 
 
 def _judge(outcome: Outcome, program: Program, root: Path, ended: Ended, inject: str) -> None:
-    """Look for what was lost, and for what should not be there."""
+    """Record lost data, hangs, tracebacks and changed terminal modes in `outcome`."""
     where = f" [{' '.join(program.arguments)}; {inject}] {ended.output[-700:]!r}"
     if ended.code is None:
         outcome.hang = f"after {SECONDS:.0f} s{where}"
@@ -302,7 +302,7 @@ def _judge(outcome: Outcome, program: Program, root: Path, ended: Ended, inject:
 
 
 def _lost(program: Program, root: Path, ended: Ended) -> str:
-    """Say which words were acknowledged and are not there, and what a kill left."""
+    """Return the acknowledged facts that are missing, or the problem after a kill."""
     with _folder() as other:
         prepare(other)
         expected = facts_in(other / "home" / "sessions")

@@ -1,4 +1,4 @@
-"""What the live checks cost."""
+"""A report of the price of the live checks."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def add(service: str, model: str, usage: Usage) -> None:
 
 
 def report() -> Iterator[str]:
-    """Yield a line for each service that was asked."""
+    """Yield a line for each service that was called."""
     for (service, model), usages in _USED.items():
         tokens = (
             f"{sum(one.input for one in usages):,} in, {sum(one.output for one in usages):,} out"

@@ -1,6 +1,7 @@
-"""Ten checks of real services: `pytest -m live` asks each one whose key is set, and says what it cost.
+"""Ten checks of real services: `pytest -m live` runs them on each service whose key is set, and
+reports their cost.
 
-`LIVE_MODEL_OPENAI=…` names another model than the usual one, `LIVE_URL_OPENAI=…` another address.
+`LIVE_MODEL_OPENAI=…` names a model other than the usual one, `LIVE_URL_OPENAI=…` another address.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from tests.support.images import png
 from tests.support.providers import closing
 
 SERVICES = [entry.name for entry in CATALOGUE.values() if entry.needs_key and entry.model]
-LARGEST_WINDOW = 300_000  # tokens; a larger one is not filled to see its error
+LARGEST_WINDOW = 300_000  # tokens; larger windows are not filled to provoke an error
 WORDS = "The harbor of Turku lies at the mouth of the river Aura. " * 40
 
 pytestmark = [pytest.mark.live, pytest.mark.parametrize("name", SERVICES)]
@@ -51,7 +52,7 @@ class Service:
         return create(reference, Config(providers={self.name: setting}), around)
 
     def ask(self, request: Request, model: str = "") -> list[Event]:
-        """Return the events of one call, whose tokens are added to what was spent."""
+        """Return the events of one call, and add its tokens to the total spent."""
 
         async def call() -> list[Event]:
             provider = self.provider(model)
@@ -68,7 +69,7 @@ class Service:
 
 @pytest.fixture
 def service(name: str) -> Service:
-    """The service; without its key, the test is skipped."""
+    """Return the service, or skip the test without its key."""
     if missing := missing_requirement(CATALOGUE[name], os.environ):
         pytest.skip(f"{name} is not asked: {missing.message} {missing.hint}")
     return Service(name)

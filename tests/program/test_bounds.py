@@ -1,6 +1,6 @@
-"""Whatever a server, a file or a pipe sends, the program reads a bounded part of it, says in one
-sentence which limit was reached, and ends with an exit code of its own. The memory is limited by the
-system: a read without a bound fails with MemoryError.
+"""The program reads a bounded part of anything that a server, a file or a pipe sends, names the
+limit in one sentence, and ends with its own exit code. The system limits the memory: a read without
+a bound fails with MemoryError.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ WIRES = {
 
 
 def packed(megabytes: int) -> bytes:
-    """Return so many megabytes of one event's line as gzip without its end: a thousandth of that.
+    """Return `megabytes` of a single event line, packed with gzip to about a thousandth of the size
+    and without an end.
 
-    The packed piece stands for itself, and is repeated.
+    The packed piece is independent of the data before it, and is repeated.
     """
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
     head = packer.compress(b"data: ") + packer.flush(zlib.Z_FULL_FLUSH)

@@ -1,4 +1,4 @@
-"""--continue, --resume and automatic resuming: no request, and no file before a message."""
+"""--continue, --resume and automatic resuming: no request and no file before the first message."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_child_begins_with_its_first_query(tmp_path: Path) -> None:
         assert server.requests[0].query.endswith("Which port?")
     made = session(tmp_path, child)
     assert (made.header.parent, made.depth, made.totals.queries) == (parent, 2, 1)
-    assert made.totals.restoration.total == 0  # nothing was paid for it, and nothing is counted
+    assert made.totals.restoration.total == 0  # it cost no tokens, and none are counted
     assert current(tmp_path) == child
 
 
@@ -70,7 +70,7 @@ def test_one_question_that_goes_on_is_one_call(tmp_path: Path) -> None:
         )
         assert result.returncode == 0
         assert [request.query for request in server.requests] == ["Which port?"]
-        assert "CONTEXT RESTORATION" not in server.requests[0].texts[0]  # its words fit
+        assert "CONTEXT RESTORATION" not in server.requests[0].texts[0]  # the original messages fit
 
 
 def test_a_typed_resume_asks_for_an_acknowledgment(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_uncompact_leaves_no_empty_children(tmp_path: Path) -> None:
         )
         sessions = [session(tmp_path, identity) for identity in files(tmp_path)]
         empty = [one for one in sessions if not one.exchanges]
-        assert len(empty) == 1  # the child with the acknowledgment of the compaction
+        assert len(empty) == 1  # the child that contains the acknowledgment
         assert empty[0].totals.restoration.total > 0
 
 
@@ -156,7 +156,7 @@ def test_a_session_without_a_summary_is_gone_on_with_without_a_model(tmp_path: P
         before = files(tmp_path)
         server.requests.clear()
         shown = chat(tmp_path, server, "exit", options=("-c",))
-        assert re.search(r"  \d+ tokens: 1 exchange\n", shown)  # no extract that repeats it
+        assert re.search(r"  \d+ tokens: 1 exchange\n", shown)  # no extract repeats it
         assert "  Last message: Our port is 8443.\n" in shown
         assert server.requests == []
         assert files(tmp_path) == before
@@ -166,7 +166,7 @@ def test_a_session_without_a_summary_is_gone_on_with_without_a_model(tmp_path: P
         assert asked.query == "Which port?"
         server.requests.clear()
         chat(tmp_path, server, f"resume {crashed}", "exit")
-        assert server.requests == []  # there is nothing to summarize or to confirm
+        assert server.requests == []  # there is nothing to summarize or acknowledge
 
 
 @pytest.mark.parametrize("how", ["-c", "resume 1"])

@@ -1,4 +1,4 @@
-"""The encoding, which takes 45 MB, is loaded only when the server's numbers are not enough."""
+"""The encoding, which takes 45 MB, is loaded only when the server's token counts are not enough."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ def has_encoding(chat: PtyChat) -> bool:
 
 
 def threads_beside(chat: PtyChat) -> list[tuple[str, ...]]:
-    """Return the state of each thread but the main one, and how often it went to sleep or woke."""
+    """Return the states of all threads except the main one, with counts of sleeps and wake-ups."""
     states = []
     for task in Path(f"/proc/{chat.pid}/task").iterdir():
-        with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+        with suppress(FileNotFoundError, ProcessLookupError):  # the thread has just ended
             if task.name != str(chat.pid):
                 states.append(tuple(STATE.findall((task / "status").read_text())))
     return states
 
 
 def is_at_rest(chat: PtyChat) -> bool:
-    """Type a key; return True when all other threads slept meanwhile. One that works would have
-    waited for the interpreter's lock, which typing takes, at least.
+    """Type a key; return True when all other threads were asleep meanwhile. A thread that works
+    would at least have waited for the interpreter's lock, which typing takes.
     """
     before = threads_beside(chat)
     chat.send("x")

@@ -1,4 +1,4 @@
-"""A server that fails at exit, compaction or resume: one more attempt and one line."""
+"""A server that fails at exit, compaction or resume: one more attempt, and one line of output."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def is_summary(request: Received) -> bool:
 
 
 def no_summaries(request: Received) -> Reply:
-    """Answer everything but summaries."""
+    """Answer everything except summary requests."""
     return BOOM if is_summary(request) else talk(request)
 
 
@@ -77,7 +77,7 @@ def test_compact_goes_on_without_the_model_and_can_be_taken_back(tmp_path: Path)
         assert "without a model" in shown
         assert sum(map(is_summary, server.requests[:4])) == 2
         asked = [request for request in server.requests if request.query == "Which port?"]
-        assert asked[0].texts[0] == QUESTION  # the words are back
+        assert asked[0].texts[0] == QUESTION  # the original messages are back
     sessions = [session(tmp_path, identity) for identity in files(tmp_path)]
     first = next(one for one in sessions if not one.header.parent)
     assert first.seal is not None

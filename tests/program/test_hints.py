@@ -23,7 +23,7 @@ GIT = {"url": "https://git.example/chat-loop", "vcs_info": {"vcs": "git", "commi
 
 
 class Installed:
-    """What a package's metadata says of where it came from."""
+    """A package's metadata about its origin."""
 
     def __init__(self, origin: Mapping[str, object] | None) -> None:
         self.origin = origin
@@ -73,7 +73,7 @@ def test_a_model_without_its_runtime_is_fetched_with_a_word(
 ) -> None:
     monkeypatch.setattr(models, "find_spec", lambda name: None)
     path = tmp_path / f"{SMOLLM2.name}.gguf"
-    with path.open("wb") as file:  # it is there already, so nothing is fetched
+    with path.open("wb") as file:  # the file already exists, so nothing is fetched
         file.write(b"GGUF")
         file.truncate(SMOLLM2.size)
 

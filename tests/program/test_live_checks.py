@@ -1,4 +1,4 @@
-"""The live checks themselves, against a server on this machine in the place of a service."""
+"""The live checks themselves, against a server on this machine that replaces a service."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 
 def answer(request: Received) -> Reply:
-    """Answer as a service would that does what it is asked."""
+    """Answer like a service that follows every instruction."""
     words = sum(len(text.split()) for text in (request.system, *request.texts))
     usage = Usage(input=words, output=3)
     if request.body["model"] == "no-such-model-1":

@@ -29,7 +29,7 @@ def test_threads_switch_as_before_once_everything_is_loaded(tmp_path: Path) -> N
     command = [sys.executable, "-m", "chat_loop", "--trust-agent", "--agent", str(path)]
     with PtyChat(command, env=environment(tmp_path)) as chat:
         chat.wait_for("context", PATIENCE)
-        for _ in range(100):  # nothing tells when everything is loaded
+        for _ in range(100):  # nothing reports when everything is loaded
             chat.mark()
             chat.line("when?")
             chat.wait_for(
@@ -46,7 +46,7 @@ def test_threads_switch_as_before_once_everything_is_loaded(tmp_path: Path) -> N
 def test_a_terminal_with_and_without_an_editor_loads_behind_the_prompt(
     tmp_path: Path, options: tuple[str, ...]
 ) -> None:
-    """The sessions are indexed before anything is typed."""
+    """The sessions are indexed before the user types anything."""
     run(tmp_path, *ECHO, "-p", "hello")
     index = tmp_path / "sessions" / ".index.sqlite"
     assert not index.exists()

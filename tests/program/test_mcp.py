@@ -63,7 +63,7 @@ SCRIPT = {
 
 
 def configured(home: Path, *, script: Mapping[str, Any] = SCRIPT, **more: Any) -> None:
-    """A config with the server that follows a script, for a model on loopback that can call
+    """Write a config with the server that follows `script`, for a model on loopback that can call
     tools.
     """
     (home / "script.json").write_text(json.dumps(script))
@@ -101,7 +101,7 @@ def ended(process: subprocess.Popen[bytes]) -> tuple[int, str, str]:
 
 
 def outcome(home: Path, *arguments: str) -> tuple[int, str, str]:
-    """The exit code, the output and the errors of the program that comes to its own end."""
+    """Return the exit code, the output and the errors of a run that ends by itself."""
     done = fork_server.run(arguments, environment(home))
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
@@ -122,7 +122,7 @@ def chatting(home: Path, server: Loopback, cols: int = 100) -> Iterator[PtyChat]
 
 
 def say(chat: PtyChat, line: str, answer: str | re.Pattern[str]) -> str:
-    """Send a line, and wait for its answer and the next prompt; what was printed."""
+    """Send a line, and wait for its answer and the next prompt; return the output."""
     chat.mark()
     chat.line(line)
     chat.wait_for(answer, PATIENCE, output=True)
@@ -248,7 +248,7 @@ def test_no_process_outlives_the_chat(tmp_path: Path, number: signal.Signals) ->
 
 
 def test_a_chat_does_not_wait_for_its_servers_before_it_asks(tmp_path: Path) -> None:
-    """The prompt is there, and commands work, while a server connects that never answers."""
+    """The prompt appears and commands work while a server does not answer."""
     configured(tmp_path)
     silent = {"command": sys.executable, "args": [SERVER, "silent"], "timeout": 6}
     config = json.loads((tmp_path / "config.yaml").read_text())
@@ -369,7 +369,7 @@ def test_the_sdk_is_not_loaded_before_the_servers_start() -> None:
 
 
 class Talking:
-    """A conversation with a scripted model that calls tools, and what it told."""
+    """A conversation with a scripted model that calls tools, and its events."""
 
     def __init__(
         self, folder: Path, servers: McpServers, *steps: Step, tools: tuple[Tool, ...] = ()
@@ -394,9 +394,7 @@ async def nothing(given: Mapping[str, object]) -> str:
 
 
 def test_the_archive_and_the_agents_own_tools_keep_their_names(tmp_path: Path) -> None:
-    """Before and after a compaction; a server's tools come after the agent's own, and before the
-    archive's.
-    """
+    """A server's tools come after the agent's and before the archive's, also after a compaction."""
     own = (Tool(ToolSpec("own_tool", "Mine.", {"type": "object"}), nothing),)
     archive = raw(
         tmp_path,
@@ -431,8 +429,8 @@ def test_the_archive_and_the_agents_own_tools_keep_their_names(tmp_path: Path) -
 
 
 def test_who_stops_waiting_loses_nothing(tmp_path: Path) -> None:
-    """The query is saved before servers are waited for; the next one is answered, and what failed
-    is told.
+    """The query is saved before the program waits for servers. The next query is answered, and the
+    failure is reported.
     """
 
     async def run() -> None:

@@ -1,4 +1,4 @@
-"""Standard output that takes nothing: one sentence, an exit code, and a saved session."""
+"""Standard output that accepts nothing: one sentence, an exit code, and a saved session."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ COMMANDS = [
 def test_commands(tmp_path: Path, way: str) -> None:
     assert (
         shell(tmp_path, ECHO, "", "hello\nexit\n").returncode == 0
-    )  # a run of -p would not be listed
+    )  # a run with -p would not be listed
     for command in COMMANDS:
         done = shell(tmp_path, command, way)
         assert (command, done.returncode, done.stderr) == (command, 1, f"{WAYS[way]}\n")
@@ -103,7 +103,7 @@ def test_a_chat_from_a_pipe(tmp_path: Path) -> None:
 def test_a_reader_that_leaves_is_no_failure(tmp_path: Path, command: tuple[str, ...]) -> None:
     assert (
         shell(tmp_path, ECHO, "", "hello\nexit\n").returncode == 0
-    )  # a run of -p would not be listed
+    )  # a run with -p would not be listed
     with Loopback() as server:
         options = compatible(server) if "-p" in command else ()
         done = shell(tmp_path, (*options, *command), "| head -c 1; exit ${PIPESTATUS[0]}")

@@ -1,4 +1,4 @@
-"""Every sample of a secret through every place that is derived from a conversation."""
+"""Every sample of a secret, in every output that is derived from a conversation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support.whole_runs import environment
 
 
 def samples() -> dict[str, tuple[str, str]]:
-    """Name -> a secret and the line in which it stands."""
+    """Return name -> a secret and the line that contains it."""
     rng = random.Random(18)
     made = {name: (secret := make(rng), f"Use {secret}") for name, (_, make) in TOKENS.items()}
     for number, make in enumerate(CARDS):
@@ -38,7 +38,7 @@ SAMPLES = samples()
 
 
 def leaks(text: str) -> list[str]:
-    """The names of the samples that a text holds, also escaped as in JSON or HTML."""
+    """Return the names of the samples that a text contains, also escaped as in JSON or HTML."""
     plain = text.replace("&amp;", "&").replace("\\n", "\n").replace("\\r", "\r")
     secrets = {name: secret.replace("\\n", "\n").strip() for name, (secret, _) in SAMPLES.items()}
     return [
@@ -49,12 +49,12 @@ def leaks(text: str) -> list[str]:
 
 
 def without_echo(shown: str) -> str:
-    """What a chat prints, without the lines that were typed."""
+    """Return the output of a chat without the typed lines."""
     return re.sub(r"(?m)^You: .*", "", shown)
 
 
 def error_messages() -> list[str]:
-    """All samples in messages that are shown whole, but for samples that are longer themselves."""
+    """Pack all samples into messages that are shown whole, unless one alone is longer."""
     messages = [""]
     for _, line in SAMPLES.values():
         if len(f"{messages[-1]} {line}") > MAX_MESSAGE:
@@ -65,7 +65,7 @@ def error_messages() -> list[str]:
 
 @pytest.fixture(name="sinks", scope="module")
 def _sinks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Everything that one conversation with all samples leaves, by name."""
+    """Return everything that a conversation with all samples leaves, by name."""
     home = tmp_path_factory.mktemp("home")
     lines = [
         f"Note {number}, for port {8000 + number}: " + re.sub(r"\r?\n", r"\\n", line)

@@ -27,7 +27,7 @@ FOUND = "✓ Found: Sally"
 
 
 def last(home: Path, session: Session, when: datetime | None = None) -> Path:
-    """Make it the session that was used last."""
+    """Make `session` the one that was used last."""
     [path] = put(home / "sessions", session)
     used(path, when or NOW)
     (home / "sessions" / ".current").write_text(f"{session.header.id}\n")
@@ -43,14 +43,14 @@ def leave(terminal: PtyChat) -> str:
 
 
 def say_and_leave(terminal: PtyChat) -> str:
-    """Say something first: a session in which nothing is said leaves no file."""
+    """Say something, since a session without a message leaves no file, and leave."""
     terminal.line("hello")
     terminal.wait_for("Time: ")
     return leave(terminal)
 
 
 def lines(terminal: PtyChat) -> list[str]:
-    """What stands above the prompt."""
+    """Return the lines above the prompt."""
     return [line for line in terminal.text().partition("You:")[0].split("\n") if line]
 
 

@@ -1,7 +1,8 @@
-"""How many functions of the package a typed line and a resume go through before a request leaves.
+"""The number of functions of the package that run for a typed line and for a resume before a
+request leaves.
 
-The numbers are printed (`pytest -s`); asserted is a little more than what stands, so that a detour
-shows before it becomes a habit. The goals are 60 functions in 15 modules, and 120 in 25.
+The numbers are printed (`pytest -s`). The limits are a little above the current numbers, so that a
+detour is noticed early. The goals are 60 functions in 15 modules, and 120 in 25.
 """
 
 from __future__ import annotations
@@ -35,12 +36,12 @@ from tests.support.scripted_chat import Clock, words
 
 PACKAGE = str(Path(chat_loop.__file__).parent)
 LINE = (93, 24)
-"""Functions and modules that a typed line may go through before its request."""
+"""The limits of functions and modules for a typed line before its request."""
 RESUME = (197, 39)
 
 
 class Crossed:
-    """The functions of the package that ran until the server had the request."""
+    """The functions of the package that ran before the server received the request."""
 
     def __init__(self) -> None:
         self.codes: set[CodeType] = set()
@@ -50,12 +51,12 @@ class Crossed:
         code = frame.f_code
         if event != "call" or self.done or not code.co_filename.startswith(PACKAGE):
             return
-        # comprehensions and lambdas belong to a function, the bodies of classes to an import
+        # comprehensions and lambdas count as their function, and class bodies as an import
         if code.co_flags & inspect.CO_NEWLOCALS and not code.co_name.startswith("<"):
             self.codes.add(code)
 
     def note_in_worker(self, frame: FrameType, event: str, argument: object) -> None:
-        """Note what a worker does that the way waits for; the archive's index is made beside it."""
+        """Note the functions of a worker that the request waits for, not those of the index."""
         if threading.current_thread().name.startswith("asyncio"):
             self.note(frame, event, argument)
 
@@ -121,7 +122,7 @@ def chat_over(directory: Path, server: Loopback, line: str) -> ChatLoop:
 
 
 def crossed(directory: Path, *lines: str) -> Crossed:
-    """Count on the way of the last line; those before it warm up."""
+    """Return the functions that the last line runs; the lines before it warm up."""
     counting: list[Crossed] = []
 
     def answered(request: Received) -> Reply:
@@ -157,7 +158,7 @@ def test_a_typed_line_goes_a_straight_way_to_its_request(tmp_path: Path) -> None
 
 
 def test_a_resume_goes_a_straight_way_to_its_request(tmp_path: Path) -> None:
-    for name in ("first", "second"):  # the first one warms up
+    for name in ("first", "second"):  # the first run warms up
         crossed(tmp_path / name, "What is a boat?", "And what is a ship?")
         [path] = (tmp_path / name).glob("*.md")
         found = crossed(tmp_path / name, f"resume {path.stem}")

@@ -1,5 +1,5 @@
-"""One conversation on Anthropic's wire, then OpenAI's with a smaller window, then an embedded
-model.
+"""One conversation on three wires: Anthropic's, then OpenAI's with a smaller window, then an
+embedded model.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LONG = "Tell me of the harbour: " + "the boats, the berths and the tide. " * 36
 
 
 def answering(request: Received) -> Reply:
-    """An echo that counts tokens as a server would: a quarter of the characters."""
+    """Echo, and estimate tokens as a quarter of the characters."""
     size = sum(map(len, (request.system, *request.texts))) // 4
     return Reply(chunks=talk(request).chunks, usage=Usage(input=size, output=20))
 
@@ -46,7 +46,7 @@ def test_from_wire_to_wire_to_the_embedded_model(tmp_path: Path) -> None:
             say(chat, "Our gateway listens on port 8443.", 20)
             for _ in range(2):
                 chat.mark()
-                chat.send(LONG)  # so much at once counts as pasted: Enter comes on its own
+                chat.send(LONG)  # this much counts as a paste, so Enter is sent separately
                 chat.wait_for(re.compile(r"tide\.\s*\n[^\n]*context"))
                 say(chat, "", 20)
             chat.mark()

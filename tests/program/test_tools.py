@@ -32,7 +32,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def results(home: Path) -> list[tuple[str, str, bool]]:
-    """The calls of the one session with what they gave: tool, first words of the result, whether it
+    """Return the tool calls of the only session: the tool, the result's text, and whether the call
     failed.
     """
     sessions = SessionManager(home / "own" / "sessions")
@@ -163,7 +163,7 @@ def test_ctrl_c_ends_a_command_and_its_children(tmp_path: Path, server: Loopback
             assert select.select([end], [], [], PATIENCE)[0]
             os.set_blocking(end, True)
             assert os.read(end, 10) == b"on\n"
-            chat.wait_for("Assistant … ", PATIENCE)  # the seconds are counted
+            chat.wait_for("Assistant … ", PATIENCE)  # the program counts the seconds
             chat.mark()
             chat.ctrl("c")
             chat.wait_for(re.compile(r"Interrupted.*You:", re.DOTALL), PATIENCE, output=True)

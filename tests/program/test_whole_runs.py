@@ -1,6 +1,4 @@
-"""Whole runs in a real terminal: chat, compact, exit, and resume, on both SDKs and a real
-model.
-"""
+"""Whole runs in a real terminal (chat, compact, exit, resume) with both SDKs and a real model."""
 
 from __future__ import annotations
 
@@ -18,9 +16,10 @@ pytestmark = pytest.mark.slow
 
 
 def whole_run(program: Program) -> list[Session]:
-    """Two exchanges, compact, one more, exit; back again: sessions, resume 1, one exchange, exit.
+    """Have two exchanges, compact, have another, and exit; then start again, list the sessions,
+    resume, have one more exchange, and exit. Return the sessions.
 
-    Where the model cannot summarize, the program does, and leaves without a summary at the exit.
+    If the model cannot write summaries, code writes them, and there is no summary at the exit.
     """
     patience = program.patience
     restored = REPLIED if program.acknowledges else None
@@ -95,7 +94,7 @@ def test_a_whole_run_on_a_real_sdk(wire: str, tmp_path: Path) -> None:
         assert len(summaries) == 3
         chats = [request.texts for request in server.requests if request not in summaries]
         assert [len(texts) for texts in chats] == [1, 3, 1, 3, 1, 3]
-        # After compact the request holds the restoration, not the words before it.
+        # After compact the request contains the restoration instead of the messages before it.
         assert not any(text == "Thanks." for texts in chats[2:] for text in texts)
         assert chats[3][0].startswith("CONTEXT RESTORATION: ")
         assert chats[3][2] == "Which port?"
@@ -112,7 +111,7 @@ def test_a_whole_run_on_a_real_sdk(wire: str, tmp_path: Path) -> None:
 @pytest.mark.timeout(900)
 def test_a_whole_run_on_a_real_embedded_model(tmp_path: Path) -> None:
     model = smollm2_path()
-    # A small model goes on until it is stopped, most of all in acknowledgments and summaries.
+    # A small model continues until it is stopped, above all in acknowledgments and summaries.
     config = (
         "providers: {local: {max_tokens: 24, threads: 1}}\n"
         "auto_compact: {summary_max_tokens: 100}\n"

@@ -1,4 +1,4 @@
-"""The S3 server of these tests, and machines that share its store."""
+"""The S3 server of these tests, and machines that share a store on it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.shared_sessions import Machine
 
 @pytest.fixture(scope="module")
 def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
-    """A server for all tests of a module; each has a prefix of its own."""
+    """Yield a server for all tests of a module; each test has its own prefix."""
     require_server()
     with S3Server(tmp_path_factory.mktemp("s3") / "objects") as server:
         yield server
@@ -22,7 +22,7 @@ def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
 
 @pytest.fixture
 def prefix(s3: S3Server, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The prefix of a test; the environment has what a program needs to use it."""
+    """Set the variables that a program needs for the server; return the prefix of the test."""
     for name, value in s3.environment().items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("AWS_PROFILE", raising=False)
@@ -36,5 +36,5 @@ def url(prefix: str) -> str:
 
 @pytest.fixture
 def machine(tmp_path: Path, url: str) -> Callable[[str], Machine]:
-    """Return a machine by its name, whose folder is empty at first."""
+    """Return a function that makes a machine by name; the machine's folder is empty at first."""
     return lambda name: Machine(tmp_path / name, url)

@@ -1,4 +1,4 @@
-"""The object store: conditional writes, and a sentence for all that goes wrong."""
+"""The object store: conditional writes, and a sentence for every failure."""
 
 from __future__ import annotations
 

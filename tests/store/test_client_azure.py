@@ -1,4 +1,4 @@
-"""Azure Blob Storage, where azurite is installed: the same conditions, and two machines."""
+"""Azure Blob Storage, if azurite is installed: the same conditions, and two machines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The notes on what a folder and its store had in common."""
+"""The notes about the state that a folder and its store last shared."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ def test_a_damaged_file_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(b"no database" * 100)
     with pytest.raises(StoreUnavailable, match="cannot be used: file is not a database") as raised:
         SyncState(tmp_path, "s3://a").known()
-    assert not SyncState(tmp_path, "s3://a").is_theirs("x")  # its session can be opened
+    assert not SyncState(tmp_path, "s3://a").is_theirs("x")  # the session can be opened
     assert raised.value.hint.startswith("Delete it")

@@ -1,4 +1,4 @@
-"""The syncer: what is said goes to the store behind the chat, and a problem is told once."""
+"""The syncer: messages go to the store in the background, and a problem is reported once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Told = Queue[tuple[str, str]]
 
 
 class Recorded(Synchronizer):
-    """Tells each time that it has done its work."""
+    """A synchronizer that reports the outcome of each run."""
 
     def __init__(self, machine: Machine, url: str) -> None:
         super().__init__(machine.sessions, url)
@@ -34,13 +34,13 @@ class Recorded(Synchronizer):
         return outcome
 
     def until(self, is_so: Callable[[], bool]) -> None:
-        """Wait until something is so after a synchronization."""
+        """Wait until `is_so` returns True after a synchronization."""
         while not is_so():
             self.outcomes.get(timeout=PATIENCE)
 
 
 class Counted(Synchronizer):
-    """Counts its attempts, failed ones as well."""
+    """A synchronizer that counts its attempts, failed ones as well."""
 
     def __init__(self, machine: Machine, url: str) -> None:
         super().__init__(machine.sessions, url)

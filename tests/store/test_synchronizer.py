@@ -1,4 +1,4 @@
-"""Two machines on one store: what each has comes to the other, and no word is lost."""
+"""Two machines on one store: each machine gets the other's sessions, and no word is lost."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_what_was_said_later_comes_and_goes(machine: Machines) -> None:
     here.sync()
     assert there.sync().received == 1
     assert there.said() == {LIVING: said(later)}
-    there.put(even_later := grown(later, "On which host?"))  # such as after a crash here
+    there.put(even_later := grown(later, "On which host?"))  # as after a crash here
     there.sync()
     here.sync()
     assert here.said() == {LIVING: said(even_later)}
@@ -139,7 +139,7 @@ def test_an_open_session_waits_until_it_has_ended(machine: Machines) -> None:
     there.put(replace(SECOND, header=replace(SECOND.header, id="z_child", parent=LIVING)))
     lock = take_lock(there.folder, LIVING)
     before = path.read_bytes()
-    assert there.sync().waiting == {LIVING, "z_child"}  # the child goes on from these words
+    assert there.sync().waiting == {LIVING, "z_child"}  # the child continues from these words
     assert path.read_bytes() == before
     lock.close()
     there.sync()
@@ -311,7 +311,7 @@ def test_without_its_notes_nothing_is_lost_or_doubled(machine: Machines) -> None
 def test_a_session_that_another_machine_seals_while_it_goes_on_keeps_its_words(
     machine: Machines,
 ) -> None:
-    """The other machine lost the note that the session is not its own."""
+    """The other machine lost the note that the session belongs to this one."""
     here, there = machine("here"), machine("there")
     live = here.sessions.begin(agent="Sally")
     live.add(Query(number=1, at=at(11, 21), text="Is it there?"))
@@ -340,9 +340,9 @@ def test_clocks_decide_nothing(machine: Machines) -> None:
     here.sync()
     there.sync()
     path = here.put(grown(OPEN, "And the cache?"))
-    os.utime(path, (0, 0))  # a clock that is behind
+    os.utime(path, (0, 0))  # a clock that is slow
     for file in there.files():
-        os.utime(file, (4e9, 4e9))  # one that is ahead
+        os.utime(file, (4e9, 4e9))  # a clock that is fast
     there.sync()
     here.sync()
     there.sync()
@@ -373,7 +373,7 @@ def test_objects_that_are_no_sessions_or_images_stay_where_they_are(
 
 
 def _add(s3: S3Server, *keys: str) -> None:
-    """Put objects into the server that no client of ours could write."""
+    """Put objects into the server that our client could not write."""
     s3.kill()
     for key in keys:
         (s3.folder / quote(key, safe="")).write_bytes(b"evil")
@@ -426,7 +426,7 @@ def test_a_hostile_transcript_is_a_file_like_others(machine: Machines, url: str)
     library.close()
     assert states["notes"] in ("foreign", "damaged")
     trash = here.folder / ".trash" / f"{SEALED}.md"
-    assert trash.read_bytes() == render(FIRST)  # its words are not lost
+    assert trash.read_bytes() == render(FIRST)  # the text is not lost
     assert outcome.sentences == [f"{SEALED} was changed elsewhere; as it was, it is in the trash."]
 
 

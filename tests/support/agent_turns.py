@@ -1,4 +1,4 @@
-"""Turns of a live session, with everything that they show."""
+"""Turns of a live session, with every event that they show."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ START = datetime(2026, 11, 21, 22, 30, 15, tzinfo=timezone(timedelta(hours=1)))
 
 
 class Clock:
-    """Time that passes only when a test says so."""
+    """A clock that advances only when a test says so."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -48,7 +48,7 @@ def agent_of(
 
 
 class Turns:
-    """A live session in `directory` and turns of it, with everything that they showed."""
+    """A live session in `directory` and its turns, with every event that they showed."""
 
     def __init__(
         self, directory: Path, provider: Provider, *tools: Tool, clock: Clock | None = None
@@ -67,7 +67,7 @@ class Turns:
 
     @property
     def text(self) -> str:
-        """The transcript as it stands on disk, from the first query on."""
+        """The transcript as it is on disk, from the first query on."""
         text = self.live.path.read_text("utf-8")
         session = parse(text.encode()).session
         assert session is not None
@@ -75,7 +75,7 @@ class Turns:
         return text[text.index("\n---\n") :]
 
     def say(self, *texts: str) -> list[Reply]:
-        """Ask one after the other; the replies."""
+        """Ask `texts` one after the other; return the replies."""
 
         async def talk() -> list[Reply]:
             try:

@@ -1,4 +1,4 @@
-"""A user who answers the questions about tool calls, and approvals that are kept nowhere."""
+"""A user who answers the questions about tool calls, and approvals that are not saved anywhere."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOTHING = ProjectApprovals(Path("/nonexistent/approvals.json"), "/project")
 
 
 class User:
-    """Answers one after the other; `seen` is what was shown and asked."""
+    """A user who gives `answers` in order; `seen` is everything that was shown and asked."""
 
     def __init__(
         self, *answers: str, kept: ProjectApprovals = NOTHING, has_editor: bool = True

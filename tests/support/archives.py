@@ -1,4 +1,4 @@
-"""Chains of sessions on disk, for tests of what is sealed."""
+"""Chains of sessions on disk, for tests of sealed sessions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Said = str | tuple[str, str]
 
 
 class Counting(SessionManager):
-    """Remembers which sessions were read."""
+    """A session manager that remembers which sessions were read."""
 
     def __init__(self, directory: Path) -> None:
         super().__init__(directory, now=lambda: START)
@@ -27,7 +27,7 @@ class Counting(SessionManager):
         return super().load(path)
 
     def told(self) -> list[str]:
-        """What was read since the last time it was asked."""
+        """Return the sessions read since the last call."""
         read, self.read = self.read, []
         return read
 
@@ -35,7 +35,7 @@ class Counting(SessionManager):
 def session(
     sessions: SessionManager, name: str, parent: str, said: Sequence[Said], depth: int = 2
 ) -> Session:
-    """Write a sealed session; return it. The agent's name is the beginning of its id."""
+    """Write a sealed session and return it. The agent's name is the beginning of its id."""
     live = sessions.begin(agent=name, parent=parent)
     if parent:
         live.add(
@@ -51,8 +51,8 @@ def session(
 
 
 def chained(sessions: SessionManager, *spoken: Sequence[Said]) -> Session:
-    """A chain with these words, the oldest session first; return the last, which is the live
-    one.
+    """Write a chain, the oldest session first, with the exchanges in `spoken`; return the last
+    session.
     """
     last = session(sessions, "s1", "", spoken[0])
     for number, said in enumerate(spoken[1:], 2):

@@ -50,7 +50,7 @@ def azure_server() -> Iterator[dict[str, str]]:
 
 
 def _create_container(url: str) -> None:
-    """Send the request that obstore lacks, signed as Azure's documentation of Shared Key says:
+    """Create the container with a request that obstore lacks, signed as Azure documents Shared Key:
     https://learn.microsoft.com/rest/api/storageservices/authorize-with-shared-key
     """
     headers = {"x-ms-date": formatdate(usegmt=True), "x-ms-version": "2021-08-06"}

@@ -1,10 +1,9 @@
 """The session browser on this terminal: `python -m tests.support.browser_program COUNT [WORDS]`.
 
-COUNT is how many made sessions there are.
+COUNT is the number of made-up sessions.
 
-It tells on the terminal what was chosen and done, and how the terminal's settings were before and
-after. What the rows say is made to be hostile, wide and long. SHELF_FAILS names a method of the
-shelf that fails.
+The program prints what the user chose and did, and the terminal's settings before and after. The
+text of the rows is hostile, wide and long. SHELF_FAILS names a method of the shelf that fails.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ NAMES = (
 
 
 def row(number: int) -> SessionRow:
-    """The session that is `number`th from the newest. Every fifth is the last of a chain."""
+    """The session at index `number`, the newest first. Every fifth is the last of a chain."""
     return SessionRow(
         id=f"sally_{number:06d}",
         folder=Path("/nowhere"),
@@ -53,7 +52,7 @@ def row(number: int) -> SessionRow:
 
 
 def session(shown: SessionRow) -> Session:
-    """A session for the preview of any row."""
+    """Return a session for the preview of any row."""
     said = [
         f"Question {number} of {shown.id}: and what about \x1b[2J ties in the second key?"
         for number in range(1, 12)
@@ -89,7 +88,7 @@ def session(shown: SessionRow) -> Session:
 
 
 class MadeShelf:
-    """`count` made sessions; what is done to them is told when the browser has ended."""
+    """A shelf of `count` made-up sessions; `done` records the changes to them."""
 
     def __init__(self, count: int) -> None:
         self._rows = [row(number) for number in range(count)]
@@ -128,7 +127,7 @@ def tell(*words: str) -> None:
 
 
 def settings() -> str:
-    """How the terminal is set, as stty prints it."""
+    """The terminal's settings, as stty prints them."""
     return subprocess.run(
         ["stty", "-g"], stdin=0, capture_output=True, text=True, check=True
     ).stdout.strip()

@@ -1,5 +1,5 @@
-"""Every provider of the catalogue at a server on this machine: what has to be set, and how its
-requests look.
+"""Every provider of the catalogue at a server on this machine: its settings, and the form of its
+requests.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ class Service(Struct, frozen=True, kw_only=True):
     name: str
     model: str
     variables: Mapping[str, str] = field(default_factory=dict)
-    """What is set in the environment."""
+    """The environment variables to set."""
     base: str = "/v1"
     """The path of its base URL."""
     path: str = "/v1/chat/completions"
-    """Where its requests go."""
+    """The path that its requests go to."""
     setting: ProviderConfig = field(default_factory=ProviderConfig)
     header: str = f"Bearer {SECRET}"
-    """What authorises a request, "" where it is signed."""
+    """The header that authorizes a request; "" if the request is signed instead."""
     limit: str = "max_tokens"
     wire: str = "openai"
 
@@ -55,8 +55,8 @@ class Service(Struct, frozen=True, kw_only=True):
             patch.setenv(name, value)
 
     def at(self, url: str, home: Path) -> Provider:
-        """The provider with its server at `url`, as the program makes it from a model reference and
-        a config.
+        """Return the provider with its server at `url`, as the program makes it from a model
+        reference and a config.
         """
         import os
 
@@ -67,7 +67,7 @@ class Service(Struct, frozen=True, kw_only=True):
         return create(f"{self.name}:{self.model}", config, around)
 
     def authorised(self, request: Received) -> bool:
-        """Whether a request brings the key where the service wants it."""
+        """Return True when a request carries the key where the service expects it."""
         sent = bearer_of(request.headers)
         if self.header:
             return sent == self.header
@@ -137,6 +137,6 @@ KEYLESS = tuple(
     Service(name=name, model="qwen3:8b", header="Bearer none", setting=ProviderConfig(tools=True))
     for name in ("ollama", "lmstudio", "llama-server", "vllm", "compatible", "office")
 )
-"""`office` is a name of the user's own."""
+"""`office` is a name that the user chose."""
 
 ALL = (ANTHROPIC, OPENAI, *OTHERS, AZURE, BEDROCK, *KEYLESS)

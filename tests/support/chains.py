@@ -1,4 +1,4 @@
-"""Read the words of a whole chain."""
+"""The exchanges of a whole chain."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from chat_loop.sessions.records import Exchange
 
 
 def chain_exchanges(chain: Chain, depth: int) -> tuple[tuple[Exchange, ...], ...]:
-    """Return the exchanges of every ancestor, the oldest first, under their references."""
+    """Return the exchanges of each ancestor, the oldest first, with the depths of references."""
     depth = max(depth, len(chain.ancestors) + 1)
     return tuple(
         tuple(replace(exchange, depth=depth - back) for exchange in loaded.session.exchanges)

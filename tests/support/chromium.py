@@ -1,6 +1,4 @@
-"""A real browser for tests of pages: headless Chromium, driven by playwright, with every request
-caught.
-"""
+"""A real browser for tests of pages: headless Chromium, driven by playwright."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ _FLAGS = (
 
 
 def chromium_path() -> str:
-    """Where Chromium is. Skips the test without it or playwright; fails instead when
+    """Return the path of Chromium. Skip the test without Chromium or playwright; fail instead when
     CI_REQUIRE_CHROMIUM is 1.
     """
     if importlib.util.find_spec("playwright") is None:
@@ -43,7 +41,7 @@ def chromium_path() -> str:
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """A browser that ends with the block."""
+    """Yield a browser that closes at the end of the block."""
     path = chromium_path()
     from playwright.sync_api import sync_playwright
 

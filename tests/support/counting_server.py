@@ -1,11 +1,11 @@
-"""A server on loopback that counts what it is sent with tiktoken, and a chat whose four numbers are
-compared with it.
+"""A server on loopback that counts with tiktoken the tokens that it receives, and a chat whose four
+numbers are compared with this count.
 
     with Loopback(answered) as server:
         numbers = CountedChat(tmp_path, openai_at(server.url), ["Hi", "compact"], server).numbers()
 
-The judge counts the texts of the request as the wire has them: 3 tokens for each message and for
-the reply's beginning, each tool as its JSON, each image as the service prices it.
+The count covers the texts of the request as sent: 3 tokens for each message and for the beginning
+of the reply, each tool as its JSON, each image at the service's price.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ LONG = (
 
 @cache
 def counter() -> TokenCounter:
-    """The encoding, loaded once."""
+    """Return the token counter, with the encoding loaded once."""
     made = TokenCounter()
     assert made.load(), made.problem
     return made
@@ -80,7 +80,7 @@ def tokens(text: str) -> int:
 
 
 def counted(request: Received) -> int:
-    """Return the tokens of a request by the judge's count."""
+    """Return the number of tokens in a request by this server's own count."""
     body = request.body
     system = body.get("system") or ""
     total = 3 + (
@@ -120,12 +120,12 @@ def _content(content: str | list[dict[str, Any]] | None) -> int:
 
 
 IMAGE = ((640, 480), 425)
-"""An image that both services price about alike: 410 tokens and 425."""
+"""The size of an image that both services price similarly: 410 tokens and 425."""
 
 
 def answered(request: Received) -> Reply:
-    """Answer a summary task with a summary, an acknowledgment with one, else with sentences; count
-    as the judge.
+    """Answer a summary task with a summary, an acknowledgment request with an acknowledgment, and
+    anything else with sentences. The usage is this server's count.
     """
     if request.system.startswith(SUMMARY_TASK):
         text = SUMMARY
@@ -144,24 +144,24 @@ def _is_turn(request: Received) -> bool:
 
 @dataclass(frozen=True)
 class Numbers:
-    """The four numbers: `status` line, sum of the parts of /context, `told` by the line of a
-    compaction or a resume (None where there was none), and what the server counts for the next
-    request.
+    """The four numbers: `status` is from the status line, `parts` is the sum of the parts of
+    /context, `told` is from the line of a compaction or a resume (None without one), and `served`
+    is the server's count for the next request.
     """
 
     status: int
     parts: int
     told: int | None
     told_served: int
-    """What the server counted for the request that `told` is about: an automatic compaction makes
-    room for one.
+    """The server's count for the request that `told` describes. An automatic compaction makes room
+    for that request.
     """
     served: int
 
     @property
     def agree(self) -> bool:
-        """Whether none is further from what the server counts than 10 % or 50 tokens, whichever is
-        more.
+        """True when no number differs from the server's count by more than 10 % or 50 tokens,
+        whichever is more.
         """
         pairs = [(self.status, self.served), (self.parts, self.served)]
         pairs += [(self.told, self.told_served)] if self.told is not None else []
@@ -170,8 +170,8 @@ class Numbers:
 
 @dataclass
 class CountedChat:
-    """A chat over `lines` on a real provider. `numbers` asks for what is shown and then sends one
-    short query.
+    """A chat over `lines` on a real provider. `numbers` runs the lines, reads the numbers shown,
+    and sends one short query.
     """
 
     directory: Path
@@ -186,7 +186,7 @@ class CountedChat:
     answers: Sequence[str] = ()
     hours: int = 0
     before: Callable[[CountedChat], None] = lambda chat: None
-    """What happens between the lines and the numbers."""
+    """Called after the lines and before the numbers are read."""
     memory: str = ""
 
     def numbers(self) -> Numbers:
@@ -274,8 +274,8 @@ class CountedChat:
 
 
 def _told(text: str) -> int | None:
-    """The tokens after that the last line of a compaction, of a resume or of an uncompact tells, if
-    it came last.
+    """Return the number of tokens after the last compaction, resume or uncompact, from the last
+    line that states one; None without such a line.
     """
     found = [
         *re.finditer(r"Compacted \S+ → (\S+) tokens", text),
@@ -291,7 +291,7 @@ def _number(text: str) -> int:
 
 
 def quiet(**changes: Any) -> Options:
-    """Options without a summary at exit and without the archive's passages, which come with a
+    """Return options without a summary at exit and without the passages that the archive adds to a
     query.
     """
     return replace(Options(on_exit="later", attach_from_archive=False), **changes)

@@ -1,8 +1,8 @@
-"""A disk that loses power: what was not synced may be lost, torn or reordered.
+"""A disk that loses power: data that was not synced may be lost, torn or reordered.
 
-`Disk` does every act of `Files` for real and keeps a model beside it of what is safe: the bytes of
-a file up to its last sync, and the names of a directory up to that directory's last sync. From the
-model it makes every tree that a machine could find after a power failure at this moment.
+`Disk` performs every operation of `Files` for real and also keeps a model of what is safe: the
+bytes of a file up to its last sync, and the names in a directory up to that directory's last sync.
+From the model it makes every tree that a machine could find after a power failure at this moment.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Tree = dict[str, bytes]
 
 @dataclass(eq=False)
 class Inode:
-    """A file's bytes: those that are safe, and those that were written since the last sync."""
+    """A file's bytes: the safe ones, and those written since the last sync."""
 
     safe: bytes = b""
     unsafe: bytes = b""
@@ -31,21 +31,21 @@ class Inode:
 
 @dataclass(frozen=True)
 class Change:
-    """A change of the names in `directory` that is not safe yet."""
+    """A change of a name in `directory` that is not safe yet."""
 
     kind: Literal["make directory", "name", "remove"]
     directory: str
     name: str
     inode: Inode | None = None
     was: str = ""
-    """The name that the inode had before, for a rename."""
+    """The previous name of the inode, for a rename."""
 
 
 class Disk(Files):
-    """The tree under `root`. `watch` is called after every act, when the power may fail.
+    """The tree under `root`. `watch` is called after every operation, where the power may fail.
 
-    `fail_at` is the number of the act (from 1) that fails once with ENOSPC; a write that fails has
-    written its first half; `failures` counts them.
+    `fail_at` is the number of the operation, from 1, that fails once with ENOSPC. A write that
+    fails has written its first half. `failures` counts the failures.
     """
 
     def __init__(
@@ -131,8 +131,8 @@ class Disk(Files):
     def trees(self) -> Iterator[Tree]:
         """Yield every tree of files that a power failure could leave now.
 
-        Of the changes of names any subset is done. Of the unsafe bytes none are there, all, or any
-        number of the first ones, of a long piece about every hundredth part.
+        Any subset of the name changes may be done. Of the unsafe bytes, none, all, or any number of
+        the first ones may be there; for a long piece, only about every hundredth length is tried.
         """
         for names in self._possible_names():
             yield {name: inode.safe for name, inode in names.items()}
@@ -142,7 +142,7 @@ class Disk(Files):
             yield {name: inode.safe + inode.unsafe[:count] for name, inode in self._names.items()}
 
     def reordered(self) -> Iterator[Tree]:
-        """Yield trees in which later bytes were kept and earlier ones were not: they are zeros."""
+        """Yield trees in which later bytes were kept and earlier ones are zeros."""
         longest = max((len(inode.unsafe) for inode in self._names.values()), default=0)
         for count in {1, longest // 2, longest - 1} - {0, -1}:
             yield {
@@ -151,8 +151,8 @@ class Disk(Files):
             }
 
     def unseen(self) -> list[str]:
-        """Return the files that are not on the real disk as the acts here left them, apart from
-        locks and the index, which is derived.
+        """Return the files whose content on the real disk differs from the model. Locks are left
+        out, and so is the index, which is derived.
         """
         real = {
             self._key(path): path.read_bytes()

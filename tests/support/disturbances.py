@@ -1,4 +1,4 @@
-"""The ways in which a session's file is disturbed from outside while the session lives."""
+"""The ways in which other programs disturb a session's file while the session is live."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 LINE = b"\na line of another program\n"
 UNNOTICED = "other words, same size and time"
 OLD = "old"
-"""The copy of the file as it was after the first exchange, beside the sessions folder."""
+"""The name of a copy of the file after the first exchange, beside the sessions folder."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """A disturbance. `moves`: what was said goes on in another file. `anew`: the file is written
-    again in its place.
+    """A disturbance. `moves` is True when the conversation continues in another file. `anew` is
+    True when the file is written again in its place.
     """
 
     name: str
@@ -27,12 +27,12 @@ class Way:
 
 
 def beside(path: Path) -> Path:
-    """A place for a copy, on the same file system and outside the sessions folder."""
+    """Return a path for a copy, on the same file system and outside the sessions folder."""
     return path.parent.parent / f"{path.name}.copy"
 
 
 def rewritten(path: Path, change: Callable[[bytes], bytes]) -> None:
-    """Change the file in place: the inode stays."""
+    """Change the file in place, so that the inode stays the same."""
     data = path.read_bytes()
     with path.open("r+b") as file:
         file.truncate(0)
@@ -40,7 +40,7 @@ def rewritten(path: Path, change: Callable[[bytes], bytes]) -> None:
 
 
 def unnoticed(path: Path, change: Callable[[bytes], bytes]) -> None:
-    """Change bytes in place; the size and the time of the file stay."""
+    """Change bytes in place, without changing the size and the time of the file."""
     status, data = path.stat(), path.read_bytes()
     changed = change(data)
     assert len(changed) == len(data)
@@ -81,7 +81,7 @@ def without_words(data: bytes) -> bytes:
 
 
 def in_turn(path: Path, old: Path) -> None:
-    """One saves the file with a note, then the other one what it had read before."""
+    """Save the file in one editor with a note, then in another one that had read an old version."""
     replaced(path, path.read_bytes() + b"\nnote of the first\n")
     replaced(path, old.read_bytes() + b"\nnote of the second\n")
 
@@ -103,7 +103,7 @@ def another_folder(path: Path) -> None:
 def bound(path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as one:
         place = Path.cwd()
-        os.chdir(path.parent)  # a socket's path is short
+        os.chdir(path.parent)  # the path of a socket must be short
         one.bind(path.name)
         os.chdir(place)
 
@@ -118,7 +118,7 @@ def stripped(data: bytes) -> bytes:
 
 
 def conflicted(path: Path) -> None:
-    """What sync tools leave beside a file that two machines changed."""
+    """Make the copies that sync tools leave beside a file that two machines changed."""
     for name in (f"{path.stem} (conflicted copy 2026-11-21)", f"{path.stem}.sync-conflict-1"):
         path.with_name(f"{name}.md").write_bytes(path.read_bytes())
 

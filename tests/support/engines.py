@@ -1,4 +1,4 @@
-"""The library on the engine that a test is run on: the fixture `engine` chooses it."""
+"""The library on the engine that a test runs on: the fixture `engine` chooses it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _numbers = itertools.count()
 
 @contextmanager
 def on_postgres(server: PostgresServer) -> Iterator[None]:
-    """Have all libraries that `open_library` opens in this context on a server."""
+    """Let `open_library` put all libraries that it opens in this context on a server."""
     _servers.append(server)
     if not server.exists("library"):
         server.database("library")
@@ -38,7 +38,7 @@ def on_postgres(server: PostgresServer) -> Iterator[None]:
 
 
 def open_index() -> Engine:
-    """Return an empty index, for a test that puts exchanges into it."""
+    """Return an empty index for a test that adds exchanges to it."""
     if not _servers:
         return Index(Path(), in_memory=True)
     return PostgresIndex(Path(), _url(f"index{os.getpid()}_{next(_numbers)}"))
@@ -52,8 +52,8 @@ def _url(role: str) -> str:
 
 
 def open_library(folder: Path, **options: Any) -> Library:
-    """Return the library of a folder; on PostgreSQL each folder has an owner of its own, and all
-    are in one database: row security keeps them apart.
+    """Return the library of `folder`. On PostgreSQL all libraries share one database, and each
+    folder has its own owner, so row security separates them.
     """
     if not _servers:
         return Library(folder, **options)

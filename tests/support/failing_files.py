@@ -8,8 +8,8 @@ from chat_loop.sessions.files import Files
 
 
 class FailingFiles(Files):
-    """Refuses from a given act on, after taking some bytes, until told otherwise; `failures` counts
-    the refusals.
+    """Files whose `write` fails once `room` bytes are taken and whose `sync` raises `sync_error`,
+    if these are set. `failures` counts the failures.
     """
 
     def __init__(self) -> None:

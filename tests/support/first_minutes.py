@@ -1,7 +1,7 @@
-"""The recording of the first minutes in the documentation: `python -m tests.support.first_minutes`
-takes it of the real program, in asciinema's format, and makes the moving picture of it.
+"""The recording of the first minutes in the documentation. `python -m tests.support.first_minutes`
+records the real program in asciinema's format and makes an animated picture of the recording.
 
-`--picture` only makes the picture of the recording that is there.
+`--picture` only makes the picture of the existing recording.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ CAST, PICTURE = DOCS / "first-minutes.cast", DOCS / "first-minutes.svg"
 COLS, ROWS = 80, 24
 KEY_SECONDS, START_SECONDS, READ_SECONDS, END_SECONDS = 0.06, 0.8, 3.2, 4.0
 FRAME_SECONDS = 0.25
-"""Between two frames of the picture at least."""
+"""The shortest time between two frames of the picture."""
 LABEL = "A terminal in which chat-loop tour walks through a conversation, a compaction and a resume"
 Event = tuple[float, str]
-"""When something was printed, in seconds, and what."""
+"""The time of an output, in seconds, and the text that was printed."""
 
 
 class Recorder(PtyChat):
-    """Notes when what was printed."""
+    """A program in a pseudo-terminal that records its output with the time."""
 
     events: list[tuple[float, bytes]]
 
@@ -45,7 +45,7 @@ class Recorder(PtyChat):
         return more
 
     def watch(self, seconds: float) -> None:
-        """Read what is printed for a while."""
+        """Read the output for `seconds`."""
         deadline = time.monotonic() + seconds
         while self._wait(deadline) and self._read():
             pass
@@ -57,7 +57,7 @@ class Recorder(PtyChat):
 
 
 def record(steps: int) -> list[Event]:
-    """Walk through the tour as somebody who reads it."""
+    """Walk through the tour at the pace of somebody who reads it."""
     with tempfile.TemporaryDirectory() as home:
         scripts = Path(sys.executable).parent
         env = {"PATH": f"{scripts}:/usr/bin:/bin", "HOME": home, "PS1": "$ ", "LANG": "C.UTF-8"}
@@ -91,7 +91,7 @@ def read_cast() -> list[Event]:
 
 
 def frames(events: list[Event]) -> Iterator[tuple[float, list[list[Char]], tuple[int, int]]]:
-    """When a frame begins, its lines, and where the cursor is."""
+    """Yield the beginning of each frame, its lines, and the position of the cursor."""
     screen = Screen(COLS, ROWS)
     stream, since = pyte.Stream(screen), -FRAME_SECONDS
     for (at, text), (then, _) in pairwise([*events, (events[-1][0] + END_SECONDS, "")]):
@@ -102,7 +102,7 @@ def frames(events: list[Event]) -> Iterator[tuple[float, list[list[Char]], tuple
 
 
 def film(events: list[Event]) -> str:
-    """The picture: its frames stand below each other, and each is shown in its time."""
+    """Return the picture: its frames are stacked, and an animation shows each at its time."""
     known: dict[str, int] = {}
     parts, starts = [], []
     for at, lines, (column, row) in frames(events):
@@ -132,7 +132,7 @@ def film(events: list[Event]) -> str:
 
 
 def main() -> None:
-    """Write the recording and the picture into `docs/`."""
+    """Write the recording (unless `--picture` is given) and the picture into `docs/`."""
     if "--picture" not in sys.argv:
         write_cast(record(10))
     PICTURE.write_text(film(read_cast()), "utf-8")

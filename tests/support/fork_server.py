@@ -1,7 +1,7 @@
 """The program in a process that is forked from one with its libraries loaded.
 
-An interpreter and an SDK cost each start up to two seconds of CPU. What depends on how the program
-starts, on a terminal or on signals runs it by its command line.
+Starting an interpreter and an SDK each costs up to two seconds of CPU. A test that depends on how
+the program starts, on a terminal or on signals runs the program by its command line instead.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ def run(
     cwd: Path | None = None,
     memory: int = 0,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run the program to its end, in the current directory unless there is another; with `memory`,
-    its address space grows by at most so many bytes.
+    """Run the program to its end, in `cwd` or the current directory. If `memory` is given, its
+    address space may grow by at most `memory` bytes.
     """
     at_start = {"PYTHONIOENCODING", "PYTHONUTF8", "PYTHONPATH", "LC_ALL"}
-    if at_start & environment.keys() or sys.platform == "win32":  # an interpreter reads them once
+    if at_start & environment.keys() or sys.platform == "win32":  # an interpreter reads these once
         return subprocess.run(
             [sys.executable, "-m", "chat_loop", *arguments],
             input=stdin,
@@ -102,7 +102,7 @@ def _program(
     pipes: Sequence[Connection],
     memory: int,
 ) -> None:
-    """Be the program, as a new interpreter would run it in the locale C.UTF-8."""
+    """Run the program as a new interpreter would in the locale C.UTF-8."""
     for number, pipe in enumerate(pipes):
         os.dup2(pipe.fileno(), number)
         pipe.close()

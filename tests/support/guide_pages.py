@@ -1,4 +1,4 @@
-"""The pages of the user guide, and the words in them."""
+"""The pages of the user guide and their text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAGES = [
 ]
 FENCE = re.compile(r"^```([a-z]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"^~~~~[a-z]*\n.*?^~~~~$", re.MULTILINE | re.DOTALL)
-"""A block whose lines may begin a block of code themselves."""
+"""A block in which lines may themselves begin a block of code."""
 CODE = re.compile(r"`([^`\n]+)`")
 
 
@@ -27,10 +27,10 @@ def text_of(page: Path) -> str:
 
 
 def prose(page: Path) -> str:
-    """A page without its blocks of code."""
+    """Return the text of a page without its blocks of code."""
     return _FILE.sub("", FENCE.sub("", text_of(page)))
 
 
 def named(page: Path) -> Path:
-    """A page's name in messages."""
+    """Return the path of a page as messages name it."""
     return page.relative_to(TREE)

@@ -1,4 +1,4 @@
-"""Runs of the program without a terminal, and the sessions that they leave."""
+"""Runs of the program without a terminal, and the sessions that the runs leave."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def run(
     keys: dict[str, str] | None = None,
     prefix: tuple[str, ...] = (),
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run the program with a clean environment, and its home in `home`; `prefix` is a command that
-    runs it.
+    """Run the program with a clean environment and `home` as its home. `prefix` is a command that
+    runs the program.
     """
     environment = {
         "CHAT_LOOP_HOME": str(home),

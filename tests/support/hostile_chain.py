@@ -1,4 +1,4 @@
-"""A chain to export, with every kind of entry and with what hostile people would write into one."""
+"""A chain to export that contains every kind of entry and the text that an attacker would write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small images of every kind, made by hand: nothing here reads one."""
+"""Small images of every kind, made by hand: nothing here reads an image."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _chunk(name: bytes, content: bytes) -> bytes:
 
 
 def png(width: int = 4, height: int = 3, *, noise: bytes = b"") -> bytes:
-    """A blue rectangle; `noise` makes it larger than it need be."""
+    """Return a blue rectangle; `noise` makes the file larger than necessary."""
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     pixels = zlib.compress((b"\0" + b"\x40\x80\xff" * width) * height)
     extra = _chunk(b"tEXt", noise) if noise else b""
@@ -34,13 +34,13 @@ def png(width: int = 4, height: int = 3, *, noise: bytes = b"") -> bytes:
 
 
 def huge_png(width: int, height: int) -> bytes:
-    """A file of some bytes that says it is huge."""
+    """Return a file of a few bytes whose header claims a huge size."""
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + _chunk(b"IEND", b"")
 
 
 def jpeg(width: int = 4, height: int = 3) -> bytes:
-    """The frame of one, with a comment and fill bytes before its size."""
+    """Return the frame of a JPEG, with a comment and fill bytes before its size."""
     comment = b"\xff\xfe" + struct.pack(">H", 7) + b"hello"
     frame = b"\xff\xff\xc2" + struct.pack(">HBHHB", 8, 8, height, width, 0)
     return (
@@ -66,7 +66,7 @@ def gif(width: int = 4, height: int = 3) -> bytes:
 
 
 def webp(width: int = 4, height: int = 3, kind: bytes = b"VP8X") -> bytes:
-    """The header of one; `kind` is that of its first chunk."""
+    """Return the header of a WebP file; `kind` is the type of its first chunk."""
     match kind:
         case b"VP8X":
             content = (
@@ -83,7 +83,7 @@ def webp(width: int = 4, height: int = 3, kind: bytes = b"VP8X") -> bytes:
 
 
 def place(data: bytes, media: str = "image/png") -> str:
-    """Where an image is kept, from the sessions folder."""
+    """Return the path of a stored image, relative to the sessions folder."""
     return f"attachments/{sha256(data).hexdigest()}.{IMAGES[media]}"
 
 

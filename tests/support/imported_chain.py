@@ -16,7 +16,7 @@ class Imported(NamedTuple):
 
 
 def imported(source: Path | bytes, name: str = "x") -> Imported:
-    """Import a path, or a document of that name."""
+    """Import a path, or a document called `name`."""
     importer = Importer()
     if isinstance(source, bytes):
         importer.add_document(source, name)
@@ -26,7 +26,7 @@ def imported(source: Path | bytes, name: str = "x") -> Imported:
 
 
 def store(manager: SessionManager, *sessions: Session) -> list[StoredImport]:
-    """Store sessions as if they had been imported."""
+    """Store sessions as if they came from an import."""
     importer = Importer()
     importer.sessions += sessions
     return importer.store(manager)

@@ -1,4 +1,4 @@
-"""The index of a folder: filled, compared, and held by another process."""
+"""The index of a folder: filled, compared, and locked by another process."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def fill(folder: Path, count: int = 12) -> None:
 
 
 def rows_of(library: Library) -> list[tuple[object, ...]]:
-    """Return the rows of a library, without what depends on the file system."""
+    """Return the rows of a library, without the values that depend on the file system."""
     return [
         (row.id, row.name, row.state, row.queries, row.folded, row.tags)
         for row in library.rows()[0]
@@ -46,7 +46,7 @@ def rows_of(library: Library) -> list[tuple[object, ...]]:
 
 
 def rows_without_index(folder: Path) -> list[tuple[object, ...]]:
-    """Return the rows of a copy of a folder in which there can be no index."""
+    """Return the rows of a copy of a folder in which an index cannot exist."""
     with tempfile.TemporaryDirectory() as name:
         for path in folder.glob("*.md"):
             status = path.lstat()
@@ -58,7 +58,7 @@ def rows_without_index(folder: Path) -> list[tuple[object, ...]]:
 
 
 def contents(index: Index) -> dict[str, set[tuple[Any, ...]]]:
-    """Every table, with names in the place of keys."""
+    """Check the index; return the rows of every table, with names instead of keys."""
     tables = {
         "sessions": "SELECT id, size, changed, used, state, agent, project, tags, searched, "
         "queries, tokens, link, row FROM sessions",
@@ -83,7 +83,7 @@ def contents(index: Index) -> dict[str, set[tuple[Any, ...]]]:
 
 @contextmanager
 def held(folder: Path, how: str) -> Iterator[None]:
-    """Another process holds the index."""
+    """Lock the index in another process until the end of the block."""
     code = (
         "import sqlite3, sys\n"
         "database = sqlite3.connect(sys.argv[1], isolation_level=None)\n"

@@ -1,7 +1,8 @@
-"""A conversation that goes on until it is killed: `python -m tests.support.killed_chat FOLDER RUN`.
+"""A conversation that continues until it is killed: `python -m tests.support.killed_chat FOLDER
+RUN`.
 
-It resumes the newest session of the folder that can be resumed, asks, pins and compacts without
-end, and writes a line to stdout for everything that must survive from then on.
+It resumes the newest session of the folder that can be resumed, then asks, pins and compacts in an
+endless loop. It writes a line to stdout for everything that must survive from then on.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from chat_loop.values import Request
 from tests.support.scripted import ScriptedProvider
 
 LONGEST_SECONDS = 60
-"""It ends itself after this long, should nobody kill it."""
+"""The process ends itself after this time if nobody kills it."""
 PIN_EVERY, COMPACT_EVERY = 2, 3
 
 
@@ -46,13 +47,13 @@ def pin_text(name: str) -> str:
 
 
 def tell(*words: str) -> None:
-    """Write one line, at once and whole."""
+    """Write one line in a single call."""
     os.write(1, f"{' '.join(words)}\n".encode())
 
 
 class Telling(ScriptedProvider):
-    """Answers the query `asked`, and tells that its request leaves: by then the query is on
-    disk.
+    """A provider that answers the query `asked`. It reports when a request leaves, since the query
+    is on disk by then.
     """
 
     asked = ""
@@ -81,7 +82,7 @@ def conversation_in(
 
 
 async def resume_newest(conversation: Conversation) -> None:
-    """Go on with the newest session in which there is something to go on with."""
+    """Resume the newest session that can be resumed."""
     for row in partial.rows(conversation.sessions.directory):
         with suppress(SessionError):
             loaded = conversation.sessions.load(row.path)

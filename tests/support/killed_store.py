@@ -1,6 +1,6 @@
-"""Two machines that share a store whose server is killed again and again: what is lost.
+"""Two machines share a store whose server is killed again and again, to find data that is lost.
 
-Each step runs the program on one machine (a new conversation, one that goes on, a fork, a merge) and
+Each step runs the program on one machine (a new conversation, a continued one, a fork, a merge) and
 synchronizes, while the server dies in one of its requests and comes back.
 """
 
@@ -19,7 +19,7 @@ from tests.support.headless import ECHO, run
 from tests.support.s3_server import BUCKET, S3Server
 
 STAGES = 4
-MAX_STEPS = 12  # for each kill that is asked for
+MAX_STEPS = 12  # for each requested kill
 
 
 class Losses(Struct):
@@ -52,7 +52,7 @@ class Home:
         return {path.name: path.read_bytes() for path in self.sessions.directory.glob("*.md")}
 
     def finish(self) -> None:
-        """Wait for the processes that the program left behind to upload."""
+        """Wait for the background uploads that the program started."""
         mark = f"CHAT_LOOP_HOME={self.folder}\0".encode()
         for process in Path("/proc").iterdir():
             if process.name.isdigit() and int(process.name) != os.getpid():
@@ -61,7 +61,7 @@ class Home:
 
 
 def _wait(process: Path, mark: bytes) -> None:
-    """Wait for the end of a process that has this in its environment."""
+    """Wait until a process ends, if its environment contains `mark`."""
     try:
         if mark not in (process / "environ").read_bytes():
             return
@@ -75,7 +75,7 @@ def _wait(process: Path, mark: bytes) -> None:
 
 
 def run_kills(folder: Path, kills: int, seed: int) -> Losses:
-    """Kill the server so often; return what was lost."""
+    """Kill the server `kills` times; return the losses."""
     chance, losses, words = random.Random(seed), Losses(), list[str]()
     with S3Server(folder / "objects") as server:
         homes = [Home(folder / name, server) for name in ("here", "there")]
@@ -112,7 +112,7 @@ def run_kills(folder: Path, kills: int, seed: int) -> Losses:
 
 
 def _act(home: Home, chance: random.Random, word: str, words: list[str]) -> None:
-    """Say something new on one machine; in a new session, or one that goes on, forks or merges."""
+    """Send a query on one machine: in a new session, or a resumed, forked or merged one."""
     ids = home.ids()
     act = chance.choice(["begin", "resume", "resume", "fork", "merge"]) if ids else "begin"
     if act == "fork":
@@ -125,7 +125,7 @@ def _act(home: Home, chance: random.Random, word: str, words: list[str]) -> None
 
 
 def _orphans(home: Home) -> list[str]:
-    """Return the sessions that name a parent that is not there."""
+    """Return the sessions whose parent is missing."""
     ids = home.ids()
     sessions = [home.sessions.load(home.sessions.session_file(each)).session for each in ids]
     return [

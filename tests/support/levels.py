@@ -1,4 +1,4 @@
-"""The command line as its parser has it: each command with its options."""
+"""The command line as its parser defines it: each command with its options."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from msgspec import Struct
 
 
 class Option(Struct, frozen=True):
-    """An option of a level. `takes`: it wants a value."""
+    """An option of a level. `takes` is True if the option takes a value."""
 
     names: tuple[str, ...]
     takes: bool
 
 
 class Level(Struct, frozen=True):
-    """A command: `at` is its path, such as `/sessions/list`. `commands` are those below it."""
+    """A command. `at` is its path, such as `/sessions/list`; `commands` are its subcommands."""
 
     at: str
     options: tuple[Option, ...]
@@ -28,7 +28,7 @@ class Level(Struct, frozen=True):
 
 
 def levels(parser: argparse.ArgumentParser, at: str = "/") -> Iterator[Level]:
-    """Yield a parser's level and all below it, the nearest first; hidden options are left out."""
+    """Yield the level of a parser and all levels below it, top down; leave out hidden options."""
     made: list[Option] = []
     commands: list[str] = []
     below: list[Level] = []

@@ -1,4 +1,4 @@
-"""Sessions written into a folder for a library."""
+"""Write sessions into a folder for a library."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def write(
     project: str = "",
     summary: Summary | None = None,
 ) -> Path:
-    """A sealed session with these queries, or queries and replies."""
+    """Write a sealed session with the given queries, or queries and replies; return its path."""
     entries: list[Entry] = []
     for number, one in enumerate(said, 1):
         query, reply = (one, "Fine.") if isinstance(one, str) else one

@@ -1,5 +1,5 @@
-"""A shelf of sessions with branches for tests of commands, and screens without the times at which
-tests run.
+"""A shelf of sessions with branches for tests of commands, and screens without the times of the
+test run.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from chat_loop.conversation.options import Options
 from tests.support.screens import Screen
 
 CODE = Options(acknowledge=False, attach_from_archive=False, use_ai_summary=False)
-"""Every summary is made by code."""
+"""Code writes every summary, without the model."""
 
 
 def in_zone(patch: pytest.MonkeyPatch) -> None:
-    """Have the zone in which tests talk be that of the machine, whose dates lists show."""
+    """Set the machine's time zone, whose dates lists show, to that of the tests."""
     patch.setenv("TZ", "Etc/GMT-1")
     time.tzset()
 
 
 def run(folder: Path, *lines: str, hours: int, answers: tuple[str, ...] = ()) -> str:
-    """Return what the user saw."""
+    """Return the text that the user saw."""
     screen = Screen(folder, lines, *["Noted."] * 20, hours=hours, options=CODE, answers=answers)
     text = "\n".join(line.rstrip() for line in screen.text.split("\n")).replace(
         str(folder), "/sessions"
@@ -32,7 +32,7 @@ def run(folder: Path, *lines: str, hours: int, answers: tuple[str, ...] = ()) ->
 
 
 def shelf(folder: Path) -> None:
-    """A kitchen that is gone on with twice, and talk of something else."""
+    """Make a session about a kitchen with two continuations, and a session about something else."""
     run(
         folder,
         *("The budget of the kitchen is 8,400 euros.", "The gateway listens on port 5432."),

@@ -1,4 +1,4 @@
-"""Limits of what a piece of work may cost."""
+"""Limits on the cost of a piece of work."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from types import FrameType
 
 @contextmanager
 def cpu_limit(seconds: float) -> Iterator[None]:
-    """Raise AssertionError when the work in it takes more CPU time of this process, however busy
-    the machine is. Regular expressions are interrupted as well.
+    """Raise AssertionError when the block takes more than `seconds` of CPU time of this process, no
+    matter how busy the machine is. Regular expressions are interrupted as well.
     """
 
     def stop(number: int, frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""Secrets made from their shapes, and the places where they stand.
+"""Secrets made from their shapes, and the contexts in which they occur.
 
 No secret is written down here or in a test: all are made when the tests run.
 """
@@ -24,8 +24,8 @@ DIGITS = string.digits
 
 
 def shape(pattern: str) -> Maker:
-    """A maker of texts such as `key-{L20}`: 20 letters or digits; U: URL-safe ones, C: capitals, H:
-    hex, D: digits.
+    """Return a maker of texts such as `key-{L20}`: 20 letters or digits. U is for URL-safe
+    characters, C for capitals, H for hex and D for digits.
     """
     alphabets = {"L": LETTERS, "U": URL_SAFE, "C": CAPITALS, "H": HEX, "D": DIGITS}
 
@@ -102,11 +102,11 @@ TOKENS: dict[str, tuple[str, Maker]] = {
     "key with CRLF": ("private-key", lambda rng: private_key(rng, "EC ", "\r\n", 2)),
     "short key": ("private-key", lambda rng: private_key(rng, "OPENSSH ", lines=1)),
 }
-"""Name -> kind and maker of secrets that no neighbour may hide."""
+"""Name -> kind and maker of secrets that are redacted regardless of the characters next to them."""
 
 BOUNDED = {"openai", "deepseek", "discord", "telegram"}
-"""Those whose prefix is a part of words (disk-, task-): a letter before them makes them another
-word.
+"""The secrets whose prefix is also a part of words (disk-, task-): after a letter it is part of
+another word.
 """
 
 CARDS: tuple[Maker, ...] = (
@@ -167,7 +167,7 @@ clé d’API : {}
 **Token:** `{}`
 my token is {}.
 """.strip().split("\n")
-"""Where tokens and keys stand; doubled braces are braces."""
+"""The contexts in which tokens and keys occur; doubled braces are braces."""
 
 AUTHORIZATIONS = """
 Authorization: Bearer {}

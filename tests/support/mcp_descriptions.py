@@ -1,4 +1,4 @@
-"""MCP servers in a test: descriptions of real ones, and what they write down."""
+"""MCP servers in a test: descriptions of real ones, and their records."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ HERE = Path(__file__).parent
 SERVER = str(HERE / "mcp_server.py")
 RAW = str(HERE / "mcp_raw_server.py")
 PATIENCE_SECONDS = 60.0
-"""Reached only when something is broken."""
+"""Seconds; reached only when something is broken."""
 
 
 def sdk(*args: str, **more: Any) -> McpServer:
-    """The server that is made with the SDK."""
+    """Describe the server that is made with the SDK."""
     return McpServer(command=sys.executable, args=(SERVER, *args), **more)
 
 
 def text(said: str) -> dict[str, Any]:
-    """A result that is a text."""
+    """Return a text result."""
     return {"content": [{"type": "text", "text": said}]}
 
 
 def listing(*names: str) -> list[dict[str, Any]]:
-    """A page of tools that take anything."""
+    """Return a page of tools that take anything."""
     return [
         {"name": name, "description": f"It is {name}.", "inputSchema": {"type": "object"}}
         for name in names
@@ -43,7 +43,7 @@ def listing(*names: str) -> list[dict[str, Any]]:
 
 
 def raw(folder: Path, script: Mapping[str, Any], **more: Any) -> McpServer:
-    """The server that follows a script; it writes down what comes in `folder`/record."""
+    """Describe the server that follows `script`; it records its messages in `folder`/record."""
     path = folder / "script.json"
     path.write_text(json.dumps({"results": {}, **script}))
     environment = {"RECORD": str(folder / "record"), **more.pop("env", {})}
@@ -56,12 +56,12 @@ def recorded(folder: Path) -> list[str]:
 
 
 def processes(folder: Path) -> list[int]:
-    """The ids of the servers that were started."""
+    """Return the process ids of the servers that were started."""
     return [int(line) for line in recorded(folder) if line.isdigit()]
 
 
 def runs(process: int) -> bool:
-    """Whether a process is there, and more than its entry in the table."""
+    """Return True when a process is running, not just a zombie."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -71,7 +71,7 @@ def runs(process: int) -> bool:
 
 
 def gone(process: int) -> bool:
-    """Whether a process ends, in time."""
+    """Wait for a process to end; return True when it ends in time."""
     end = time.monotonic() + PATIENCE_SECONDS
     while runs(process) and time.monotonic() < end:
         time.sleep(0.01)
@@ -89,7 +89,7 @@ async def until_recorded(folder: Path, line: str) -> None:
 
 
 class Offered:
-    """The tools of servers, by the names that a model calls them by."""
+    """The tools of servers, by the names under which a model calls them."""
 
     def __init__(self, servers: McpServers) -> None:
         self.servers = servers
@@ -97,7 +97,7 @@ class Offered:
         self.waited: list[tuple[str, ...]] = []
 
     async def again(self, taken: tuple[str, ...] = (), room: int = 100_000) -> list[str]:
-        """Ask for them as a request does; their names."""
+        """Request the tools as a turn does; return their names."""
         self.tools = {
             tool.spec.name: tool
             for tool in await self.servers.tools(taken, room, self.waited.append)
@@ -105,7 +105,7 @@ class Offered:
         return list(self.tools)
 
     async def call(self, name: str, /, **arguments: object) -> str:
-        """The result of a call, or the sentence that it failed with."""
+        """Return the result of a call, or the sentence with which it failed."""
         try:
             return await self.tools[name].run(arguments)
         except ChatLoopError as error:
@@ -116,7 +116,7 @@ class Offered:
 async def connected(
     servers: Mapping[str, McpServer], environment: Mapping[str, str] | None = None
 ) -> AsyncIterator[Offered]:
-    """Servers by their names, with the tools of those that can be connected; closed at the end."""
+    """Yield the tools of those servers that can be connected; close the servers at the end."""
     made = McpServers(servers, environment if environment is not None else {})
     offered = Offered(made)
     try:

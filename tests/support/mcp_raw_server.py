@@ -1,9 +1,9 @@
-"""An MCP server without the SDK, for what the SDK would not say: `mcp_raw_server.py SCRIPT`, over
-stdio.
+"""An MCP server without the SDK, for messages that the SDK would not send: `mcp_raw_server.py
+SCRIPT`, over stdio.
 
-The script is JSON: `pages` of the list of tools, `results` by tool, `junk` that is written before
-anything else. A call of `quit` ends the process; a tool without a result hangs. `RECORD` in the environment names a file for the process id and every
-message that comes.
+The script is JSON: `pages` are pages of the list of tools, `results` are results by tool, and
+`junk` is written before anything else. A call of `quit` ends the process; a tool without a result
+hangs. The variable `RECORD` names a file for the process id and every message received.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""An MCP server made with the SDK, started by tests as a process: over stdio, or `http PORT` on
-loopback.
+"""An MCP server made with the SDK, which tests start as a process: over stdio, or on loopback with
+`http PORT`.
 
-`RECORD` in its environment names a file: its process id, then a line for each thing that happens.
+The variable `RECORD` names a file for its process id, then a line for each event.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The program in a folder with a project, in a home with the user's own data."""
+"""Runs of the program in a folder with a project, in a home that also contains the user's data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    """Run the program in `folder`/project, which it makes if needed."""
+    """Run the program in `folder`/project; make this folder if needed."""
     (folder / "project").mkdir(exist_ok=True)
     command = ["--model", "scripted:echo", *arguments]
     return fork_server.run(command, environment(folder), cwd=folder / "project")

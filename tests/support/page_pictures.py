@@ -1,5 +1,5 @@
-"""The pictures of the documentation: `python -m tests.support.page_pictures` takes them of the exported chain in
-`sessions/`.
+"""The pictures of pages in the documentation: `python -m tests.support.page_pictures` takes them of
+the exported chain in `sessions/`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LARGEST = 200_000
 
 
 def main() -> None:
-    """Write `docs/export-light.png`, as on a desk, and `docs/export-dark.png`, as on a phone."""
+    """Write `docs/export-light.png` (desktop size) and `docs/export-dark.png` (phone size)."""
     sessions = SessionManager(ROOT / "sessions")
     last = sessions.load(max((ROOT / "sessions").glob("*.md")))
     chain = [*reversed(read_chain(sessions, last.session).ancestors), last]

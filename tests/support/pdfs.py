@@ -1,4 +1,4 @@
-"""PDF files of a few objects, made by hand: good ones and hostile ones."""
+"""Small PDF files made by hand: valid ones and hostile ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 
 def pdf_of(objects: Sequence[bytes], trailer: bytes = b"") -> bytes:
-    """A file of these objects, numbered from 1; the first is the catalog."""
+    """Return a file of `objects`, numbered from 1; the first is the catalog."""
     data, places = b"%PDF-1.4\n", []
     for number, body in enumerate(objects, 1):
         places.append(len(data))
@@ -21,7 +21,7 @@ def pdf_of(objects: Sequence[bytes], trailer: bytes = b"") -> bytes:
 
 
 def stream(content: bytes, packed: bytes = b"", entries: bytes = b"") -> bytes:
-    """A stream object; `packed` is what FlateDecode unpacks to its content."""
+    """Return a stream object. `packed` is data that FlateDecode unpacks to the content."""
     if packed:
         content, entries = packed, b"/Filter /FlateDecode " + entries
     head = b"<< %s/Length %d >>" % (entries, len(content))
@@ -29,7 +29,7 @@ def stream(content: bytes, packed: bytes = b"", entries: bytes = b"") -> bytes:
 
 
 def pdf(*texts: str, contents: bytes = b"", pages: int = 1, trailer: bytes = b"") -> bytes:
-    """A PDF with a page per text, or `pages` of this content stream's object."""
+    """Return a PDF with a page for each text, or `pages` pages with the object `contents`."""
     count = pages if contents else len(texts)
     kids = b" ".join(b"%d 0 R" % (4 + 2 * number) for number in range(count))
     font = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
@@ -45,7 +45,7 @@ def pdf(*texts: str, contents: bytes = b"", pages: int = 1, trailer: bytes = b""
 
 
 def bomb(size: int) -> bytes:
-    """A PDF whose page unpacks to `size` bytes, twice packed."""
+    """Return a small PDF whose page unpacks to about `size` bytes."""
     packer = zlib.compressobj(9)
     block = b"BT ET\n" * 100_000
     packed = b"".join(packer.compress(block) for _ in range(size // len(block)))

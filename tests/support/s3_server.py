@@ -1,7 +1,7 @@
 """An S3 server on loopback: moto, which checks signatures, permissions and conditional writes.
 
-It answers one request at a time, so that a check and its write are one step, and keeps its objects
-in a folder: a server that was killed has all that it had confirmed when it is started again.
+It answers one request at a time, so that a check and its write are one step. It keeps its objects
+in a folder, so a server that was killed and started again has everything that it confirmed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ USERS = {
     "AKIAREADER0000000000": ["s3:Get*", "s3:List*"],
     "AKIAKEEPER0000000000": ["s3:Get*", "s3:List*", "s3:Put*"],
 }
-"""The ids of the keys, and what they may do."""
+"""The ids of the keys and their permissions."""
 SECRET = "0123456789/of+the+test/0123456789ABCDEFG"
 ACCOUNT = "123456789012"
 
@@ -41,15 +41,16 @@ def require_server() -> None:
 
 
 class S3Server:
-    """A server with its folder. After `kill` and `start` it has the same port and objects."""
+    """A server with its folder. After `kill` and `start` its port and objects are the same."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.port = folder, 0
         self._process: subprocess.Popen[str] | None = None
 
     def start(self, dies_at: int = 0, stage: int = 0) -> None:
-        """Start it, and wait until it answers. It is killed in its request `dies_at`, at a stage:
-        before anything is done, before it is kept, before the answer, in the middle of it.
+        """Start the server and wait until it answers. It is killed in request number `dies_at` at
+        `stage`: 0 before any work, 1 before the change is saved, 2 before the answer, 3 in the
+        middle of the answer.
         """
         self.folder.mkdir(exist_ok=True)
         command = [sys.executable, "-m", "tests.support.s3_server", str(self.folder)]
@@ -65,11 +66,11 @@ class S3Server:
 
     @property
     def is_dead(self) -> bool:
-        """True when it was killed."""
+        """Return True when the server was killed or never started."""
         return self._process is None or self._process.poll() is not None
 
     def kill(self) -> None:
-        """Kill it at once."""
+        """Kill the server at once."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -85,7 +86,7 @@ class S3Server:
         self.kill()
 
     def environment(self, user: int = 0, secret: str = SECRET) -> dict[str, str]:
-        """The variables of a program that uses it."""
+        """Return the environment variables that a program needs to use the server."""
         return {
             "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.port}",
             "AWS_ACCESS_KEY_ID": [*USERS][user],
@@ -94,7 +95,7 @@ class S3Server:
         }
 
     def objects(self, prefix: str = "") -> dict[str, bytes]:
-        """The objects in its folder whose keys begin with a prefix, by the rest of their keys."""
+        """Return the objects whose keys begin with `prefix`, by the rest of their keys."""
         keys = {path: unquote(path.name) for path in self.folder.iterdir()}
         return {
             key.removeprefix(prefix): path.read_bytes()
@@ -119,7 +120,7 @@ def _add_users() -> None:
 
 
 class _KeptStore:
-    """The application: moto's, but each change is in a folder before it is answered."""
+    """The application: moto's, except that each change is in a folder before it is answered."""
 
     def __init__(self, folder: Path, dies_at: int, stage: int) -> None:
         from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
@@ -165,7 +166,7 @@ class _KeptStore:
             temporary = self._folder / f".{path.name[:200]}"
             temporary.write_bytes(content.value)
             temporary.replace(path)
-        elif environ["REQUEST_METHOD"] in ("DELETE", "POST"):  # a POST deletes several
+        elif environ["REQUEST_METHOD"] in ("DELETE", "POST"):  # a POST deletes several objects
             for path in self._folder.iterdir():
                 if self._store.get_object(BUCKET, unquote(path.name)) is None:
                     path.unlink()

@@ -1,5 +1,5 @@
-"""A sessions folder for tests: a chain of two, one that a crash left open, and an old one without a
-summary.
+"""A sessions folder for tests: a chain of two sessions, one that a crash left open, and an old one
+without a summary.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def at(month: int, day: int, second: int = 0) -> datetime:
 
 
 def talk(*texts: str, created: datetime, number: int = 1) -> tuple[Query | Reply, ...]:
-    """Queries and replies that alternate."""
+    """Return queries and replies that alternate."""
     return tuple(
         Query(number=number + place // 2, at=created + timedelta(seconds=place), text=text)
         if place % 2 == 0
@@ -123,11 +123,11 @@ OLD = Session(
 )
 ALL = (FIRST, SECOND, OPEN, OLD)
 LISTED = (OPEN.header.id, SECOND.header.id, OLD.header.id)
-"""As `sessions list` numbers them; FIRST stands behind SECOND."""
+"""The order in which `sessions list` numbers them; FIRST is hidden behind SECOND."""
 
 
 def put(folder: Path, *sessions: Session) -> Sequence[Path]:
-    """Write sessions as the program would have; each was last used when its last entry came."""
+    """Write sessions as the program would; the time of each file is that of the last entry."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     paths = []
     for session in sessions:
@@ -139,12 +139,12 @@ def put(folder: Path, *sessions: Session) -> Sequence[Path]:
 
 
 def used(path: Path, moment: datetime) -> None:
-    """Have a file last changed at a moment."""
+    """Set the time at which a file last changed."""
     os.utime(path, (moment.timestamp(), moment.timestamp()))
 
 
 def simple(identity: str, moment: datetime, *texts: str, parent: str = "") -> Session:
-    """A sealed session of that id, used at a moment."""
+    """Return a sealed session with the given id, used at `moment`."""
     return Session(
         header=Header(id=identity, created=moment, agent="Sally", parent=parent),
         entries=talk(*(texts or (f"About {identity}", "So.")), created=moment),

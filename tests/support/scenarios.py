@@ -1,4 +1,4 @@
-"""Conversations for tests of the file layer: their steps, and what they acknowledged."""
+"""Conversations for tests of the file layer: their steps, and the facts that they acknowledged."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from tests.support.saved_sessions import simple
 from tests.support.scripted_chat import START, SUMMARY, Clock, Says, Step, Talk
 
 Fact = tuple[str, ...]
-"""Something that a file says, such as ("query", ID, "Hello")."""
+"""A piece of a file's content, such as ("query", ID, "Hello")."""
 
 PHOTO = b"\x89PNG\r\n\x1a\n" + bytes(range(64))
 LONG = tuple(f"word{number}\n<!-- is not a marker" for number in range(12))
 
 
 def facts(session: Session) -> set[Fact]:
-    """Return everything in a session that a user may rely on once it was acknowledged."""
+    """Return all facts in a session that a user may rely on once they are acknowledged."""
     identity = session.header.id
     found: set[Fact] = {("pin", identity, pin) for pin in session.pins}
     found |= {("tag", identity, tag) for tag in session.tags}
@@ -66,13 +66,13 @@ def facts(session: Session) -> set[Fact]:
 
 
 def texts(session: Session) -> list[tuple[str, str]]:
-    """Return the exchanges of a session as the words of both sides."""
+    """Return the exchanges of a session as pairs of a query and a reply."""
     return [(one.query.text, one.reply.text if one.reply else "") for one in session.exchanges]
 
 
 def facts_of_tree(tree: Mapping[str, bytes], read: Callable[[str, bytes], set[Fact]]) -> set[Fact]:
-    """Return the facts of the files of a sessions folder, by their paths in it; `read` gives those
-    of a transcript.
+    """Return the facts in the files of a sessions folder, given by their paths in it. `read`
+    returns the facts of a transcript.
     """
     found: set[Fact] = set()
     for name, data in tree.items():
@@ -109,25 +109,25 @@ def facts_in(folder: Path) -> set[Fact]:
 
 
 class Run:
-    """One conversation on a file layer, with the facts that were acknowledged so far."""
+    """One conversation on a file layer, with the facts that have been acknowledged so far."""
 
     def __init__(self, folder: Path, files: Files, clock: Clock | None = None) -> None:
         self.folder = folder
         self.talk = Talk(folder, files=files, clock=clock)
         self.acknowledged: set[Fact] = set()
         self.words = ["**You:** ", "**Sally:** "]
-        """Everything that was said, and the labels, of which a torn record may hold the beginning."""
+        """All texts that were said, and the labels; a torn record may contain a part of one."""
         self.told: list[str] = []
-        """The ways in which the user was told that something was not saved."""
+        """The messages that told the user that something was not saved."""
         self.number = 0
-        self.task: asyncio.Future[None] | None = None  # the step that runs
-        self.disturbed = ""  # the id of a session whose file was changed from outside
+        self.task: asyncio.Future[None] | None = None  # the running step
+        self.disturbed = ""  # the id of a session whose file another program changed
         self._stream = self.talk.model.stream
         self.talk.model.stream = self._watched  # type: ignore[method-assign]
         self.talk.screen = self._shown
 
     def steps(self, *steps: Step) -> None:
-        """Have the model's next calls follow these steps."""
+        """Set the steps that the model's next calls follow."""
         self.talk.model.steps[:] = steps
         for step in steps:
             if isinstance(step, str):
@@ -136,21 +136,21 @@ class Run:
                 self.words.append("".join(step.pieces))
 
     async def ask(self, text: str, *steps: Step, files: tuple[QueryFile, ...] = ()) -> None:
-        """Ask; the model follows the steps."""
+        """Ask `text`; the model follows the steps."""
         self.words.append(text)
         self.steps(*steps)
         await self.talk.conversation.ask(text, files)
         self.acknowledge()
 
     async def act(self, act: Callable[[], Awaitable[object] | None]) -> None:
-        """Do something that is acknowledged when it returns."""
+        """Do something that counts as acknowledged when it returns."""
         waiting = act()
         if waiting is not None:
             await waiting
         self.acknowledge()
 
     def acknowledge(self, *others: Fact) -> None:
-        """Remember that the user was told that the live session is saved as it is in memory."""
+        """Remember that the user was told that the live session is saved in its current state."""
         self.acknowledged.update(others)
         live = self.talk.conversation.live
         if not live.is_empty and live.problem is None:
@@ -163,13 +163,13 @@ class Run:
             self.told.append(event.message)
 
     async def _watched(self, request: Request) -> AsyncIterator[Event]:
-        self.acknowledge()  # the query that leaves now
+        self.acknowledge()  # the query that is sent now
         async for event in self._stream(request):
             yield event
 
     @property
     def next(self) -> str:
-        """A number for the next text: no two texts are the same."""
+        """Return a number for the next text, so that no two texts are the same."""
         self.number += 1
         return str(self.number)
 
@@ -189,7 +189,7 @@ async def pin(run: Run) -> None:
 
 
 async def name(run: Run) -> None:
-    """Name the conversation; the name before is not relied on any more."""
+    """Name the conversation; the previous name no longer counts as acknowledged."""
     run.acknowledged = {fact for fact in run.acknowledged if fact[0] != "name"}
     await run.act(lambda: run.talk.conversation.describe(name=f"Name {run.next}"))
 
@@ -225,7 +225,7 @@ async def fork(run: Run) -> None:
 
 
 async def leave(run: Run) -> None:
-    """Seal the session and begin another one, as /clear does."""
+    """Seal the session and begin a new one, as /clear does."""
     await run.talk.conversation.leave("clear")
 
 
@@ -239,7 +239,7 @@ async def seal(run: Run) -> None:
 
 
 async def resume(run: Run) -> None:
-    """Go on with a session that the power took, and wait for the summary that is made behind."""
+    """Resume the interrupted session; wait for the summary that is made in the background."""
     if not (path := run.folder / f"{INTERRUPTED}.md").is_file():
         return
     run.steps(SUMMARY)
@@ -297,7 +297,7 @@ async def trash(run: Run) -> None:
 
 
 async def attach(run: Run) -> None:
-    """Ask about a text and an image."""
+    """Ask a question with a text file and an image attached."""
     number = run.next
     photo = PHOTO + number.encode()
     image = Attachment(
@@ -328,7 +328,7 @@ async def attach(run: Run) -> None:
 
 
 async def index(run: Run) -> None:
-    """Have the sessions listed and searched, from an index that is brought up to date."""
+    """List all sessions, which brings the index up to date."""
 
     def listed() -> None:
         with closing(Library(run.folder)) as library:
@@ -341,7 +341,7 @@ INTERRUPTED, STORED = "sally_20261120_100000", simple("sally_20261119_100000", S
 
 
 def before(folder: Path) -> None:
-    """Put a session that a power failure interrupted, and one that has ended, into a folder."""
+    """Write a session that a power failure interrupted, and one that has ended, into a folder."""
     folder.mkdir(mode=0o700, parents=True)
     open_session = simple(INTERRUPTED, START - timedelta(1), *("first", "Hello") * 8)
     data, _, _ = render(open_session).partition(b"\n<!-- SESSION_SUMMARY_START")
@@ -352,7 +352,7 @@ def before(folder: Path) -> None:
 
 @dataclass(frozen=True)
 class Scenario:
-    """Steps in a row, and the kinds of facts that they acknowledge, apart from those before."""
+    """A sequence of steps, and the kinds of new facts that they acknowledge."""
 
     name: str
     steps: tuple[Callable[[Run], Awaitable[None]], ...]

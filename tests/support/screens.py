@@ -27,11 +27,11 @@ from tests.support.approvals import NOTHING
 from tests.support.scripted_chat import Clock, Model, Step, Talk
 
 Line = str | type[KeyboardInterrupt] | Callable[[Talk], None]
-"""What is typed, Ctrl-C, or what happens before the next line is typed."""
+"""A typed line, Ctrl-C, or a function to call before the next line is typed."""
 
 
 class Script(Reader):
-    """A reader that types its lines, shown as a terminal would show them, and then Ctrl-D."""
+    """A reader that types its lines, echoed as a terminal would, and then presses Ctrl-D."""
 
     has_editor = True
 
@@ -44,14 +44,13 @@ class Script(Reader):
         self._out = out
         self.typed = ""
         self.edited: Callable[[str], str] = str
-        """What the user makes of a text in an editor."""
+        """The user's changes to a text in an editor, as a function."""
         self.compacts = "y"
-        """The answer to the question whether to compact what would not become smaller."""
+        """The answer to "Compact anyway?", asked when the context would not shrink."""
         self.again: list[str] = []
-        """The entries that were put back into the line."""
+        """The entries that were put back into the input line."""
         self.offered: list[str] | None = None
-        """The texts that were put into the line to be changed; None: there is no line that can
-        be.
+        """The texts that were put into the input line for editing; None if no line can be edited.
         """
 
     async def read(self) -> str:
@@ -87,14 +86,14 @@ class Script(Reader):
 
 
 class Terminal(io.StringIO):
-    """An output that says it is a terminal."""
+    """An output that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True
 
 
 def models(others: Sequence[Model]) -> Models:
-    """`others` by their names, all of them the provider's that is called scripted."""
+    """Return `others` by their names, all from a provider called scripted."""
 
     def provide(reference: str) -> Provider:
         found = [other for other in others if reference == f"{other.name}:{other.model}"]
@@ -110,9 +109,10 @@ def models(others: Sequence[Model]) -> Models:
 
 
 class Screen:
-    """One run of the loop over `lines`; `text` is what the user saw, `code` the exit code.
+    """One run of the loop over `lines`. `text` is the text that the user saw, `code` is the exit
+    code.
 
-    Where the model falls silent, the user presses Ctrl-C.
+    When the model falls silent, the user presses Ctrl-C.
     """
 
     def __init__(

@@ -9,12 +9,12 @@ from chat_loop.providers.scripted import EchoProvider
 from chat_loop.values import Message, Request, Window
 
 Step = str | Message | ProviderError
-"""A reply's text, a reply with its calls, or an error that is raised instead."""
+"""The text of a reply, a reply with its calls, or an error that is raised instead."""
 
 
 class ScriptedProvider(EchoProvider):
-    """Gives the steps in order and remembers every request; when they are used up, it repeats the
-    query.
+    """A provider that gives the steps in order and remembers every request. After the last step, it
+    repeats the query.
     """
 
     def __init__(

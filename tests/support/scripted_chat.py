@@ -1,5 +1,5 @@
 """A conversation in a test: a model that follows a script, one clock for everything, and the events
-as they come.
+as they arrive.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 
 class Clock:
-    """Time that passes only when a test or the model says so."""
+    """A clock that advances only when a test or the model says so."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -59,9 +59,7 @@ class Clock:
 
 @dataclass(frozen=True)
 class Says:
-    """One call: its pieces of text, then how it ends. `silence` waits until the call is
-    cancelled.
-    """
+    """One call: its pieces of text, then its end. `silence` waits until the call is cancelled."""
 
     pieces: tuple[str, ...] = ()
     then: StopReason | ProviderError | Literal["silence"] = "end"
@@ -73,8 +71,8 @@ Step = str | ProviderError | Says
 
 
 class Model:
-    """Follows its script, a step per call, and remembers every request. A call that is not in the
-    script fails.
+    """A model that follows its script, one step per call, and remembers every request. A call
+    without a step fails.
     """
 
     name = "scripted"
@@ -95,7 +93,7 @@ class Model:
         self.first_event_seconds = 120.0
         self.requests: list[Request] = []
         self.cancelled = 0
-        """How many calls were closed before their end."""
+        """The number of calls that were closed before their end."""
         self.silent = asyncio.Event()
         """Set when a call has fallen silent."""
         self.at_silence: Callable[[], None] = self.silent.set
@@ -105,7 +103,7 @@ class Model:
         self.warmed += 1
 
     async def close(self) -> None:
-        """There is nothing to give back."""
+        """There is nothing to release."""
         self.closed += 1
 
     async def stream(self, request: Request) -> AsyncIterator[Event]:
@@ -136,7 +134,7 @@ class Model:
 
 
 class Talk:
-    """A conversation with the scripted model in `directory`, and everything that it told."""
+    """A conversation with the scripted model in `directory`, and all its events."""
 
     def __init__(
         self,
@@ -154,7 +152,7 @@ class Talk:
         self.model = Model(*steps, clock=self.clock, window=window)
         self.events: list[Event] = []
         self.screen: Callable[[Event], None] | None = None
-        """Shows the events as well, when there is one."""
+        """An additional function that receives the events, if set."""
         self.sessions = SessionManager(
             directory, now=self.clock.now, monotonic=self.clock.monotonic, files=files
         )
@@ -171,7 +169,7 @@ class Talk:
             count=words,
             show=self._tell,
             options=options
-            or Options(attach_from_archive=False),  # a thread decides when there is an archive
+            or Options(attach_from_archive=False),  # with an archive, a thread would decide
             memory=memory,
         )
 
@@ -181,12 +179,12 @@ class Talk:
 
     @property
     def text(self) -> str:
-        """The live session's transcript as it stands on disk."""
+        """The live session's transcript as it is on disk."""
         return self.path.read_text("utf-8")
 
     @property
     def sent(self) -> list[tuple[Message, ...]]:
-        """The messages of every request."""
+        """Return the messages of every request."""
         return [request.messages for request in self.model.requests]
 
     def _tell(self, event: Event) -> None:
@@ -195,12 +193,12 @@ class Talk:
             self.screen(event)
 
     def told(self) -> list[Event]:
-        """The events since the last time it was asked."""
+        """Return the events since the last call."""
         events, self.events[:] = list(self.events), []
         return events
 
     async def resume(self, identity: str, *, last: int = 0) -> None:
-        """Resume as the command does, and wait for a summary that is made behind it."""
+        """Resume as the command does, and wait for the summary that is made in the background."""
         loaded = self.sessions.load(self.sessions.directory / f"{identity}.md")
         planner = self.conversation.planner()
         plan = await planner.resume(loaded, last=last)
@@ -218,17 +216,17 @@ class Talk:
 
 
 def words(text: str) -> int:
-    """A count of tokens that is easy to follow."""
+    """Count words as tokens, so that totals are easy to follow."""
     return len(text.split())
 
 
 def said(*texts: str) -> tuple[Message, ...]:
-    """Messages that alternate, beginning with the user's."""
+    """Return messages that alternate, beginning with the user's."""
     return tuple(
         Message("assistant" if number % 2 else "user", text) for number, text in enumerate(texts)
     )
 
 
 def names(directory: Path) -> Sequence[str]:
-    """The transcripts in a folder."""
+    """Return the names of the transcripts in a folder."""
     return sorted(path.name for path in directory.glob("*.md"))

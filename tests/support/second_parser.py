@@ -1,4 +1,4 @@
-"""A second parser of transcripts, written from docs/format.md alone; it imports nothing of ours."""
+"""A second parser of transcripts, written from docs/format.md alone, without chat_loop's code."""
 
 import re
 from datetime import datetime
@@ -29,7 +29,7 @@ KINDS |= {one.split()[0]: ["at:time", f"text 0 {one.split()[1]}"] for one in NOT
 SEAL = "at:time reason:exit|compact|resume|clear source=summary:none|model|extracted covers:covers"
 STOP = "stop:end|length|refusal|tool|interrupted|error failed:flag"
 USAGE = "input=in:int output=out:int cached:int written:int reasoning:int estimated:flag"
-TYPES: dict[str, tuple[Any, str, str | None]] = {  # reading it, its pattern, what counts otherwise
+TYPES: dict[str, tuple[Any, str, str | None]] = {  # the reader, the pattern, the default
     "int": (int, "[0-9]{1,18}", "0"),
     "depth": (int, "[0-9]{1,18}", "2"),
     "covers": (int, "[0-9]{1,18}", None),
@@ -118,7 +118,7 @@ def read_entry(kind: str, given: Values, body: list[str], end: Values, agent: st
 
 def read_summary(lines: list[str]) -> Record:
     background, items, current = [""], list[tuple[str, str, list[str]]](), ""
-    begun: list[str] = []  # the item or the background; empty below a heading
+    begun: list[str] = []  # the current item or the background; empty below a heading
     for line in lines:
         if line.startswith("**Background Context:**"):
             begun = background = [line[24:]]

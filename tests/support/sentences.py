@@ -1,8 +1,8 @@
-"""What people say in chats, in eight languages and more: sentences with something to keep, and
-chatter without.
+"""Sentences that people say in chats, in eight languages and more: some with a fact to keep, and
+chatter without one.
 
-A line of FACTS is who says it (`u` the user, `r` the model), the sentence, and the part that must
-be kept.
+A line of FACTS contains the speaker (`u` is the user, `r` the model), the sentence, and the part
+that must be kept.
 """
 
 from __future__ import annotations
@@ -278,7 +278,7 @@ Dommage.
 Tengo que irme, ¡hasta luego!
 Devo andare, a dopo!
 """
-"""Said by the user."""
+"""Sentences that the user says."""
 
 REPLIES = """\
 Sure, happy to help!
@@ -316,11 +316,11 @@ That's a great choice because cork is warm underfoot.
 Du könntest drei Firmen anfragen.
 Le liège vient de l'écorce du chêne-liège.
 """
-"""Said by the model, about the world rather than about the user's matters."""
+"""Sentences that the model says, about the world rather than about the user's affairs."""
 
 
 def exchanges(*pairs: tuple[str, str], depth: int = 1) -> list[Exchange]:
-    """A span of queries and replies."""
+    """Return exchanges with the given queries and replies."""
     return [
         Exchange(
             Query(number=number, at=START, text=query),

@@ -1,4 +1,4 @@
-"""Folders of small sessions of every kind, made and drawn: what a library has to cope with."""
+"""Folders of small sessions of every kind that a library must handle, hand-made or drawn."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from chat_loop.values import Compaction, Usage
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 IDS = tuple(f"s{number}" for number in range(9))
 SECRET = "password = hunter2-Xk93mm1"
-"""Stands in texts that are never to be stored."""
+"""A secret in texts that must never be stored."""
 
 
 def session(
@@ -46,8 +46,8 @@ def session(
     until: str = "",
     **header: object,
 ) -> Session:
-    """A session of so many exchanges of which the last `undone` are undone; it comes from `parent`
-    and `merged`.
+    """Return a session with `queries` exchanges, of which the last `undone` are undone. `parent`
+    and `merged` are the sessions it comes from.
     """
     entries: list[Entry] = []
     if parent or merged:
@@ -83,8 +83,8 @@ def session(
 
 
 def write(folder: Path, made: Session | bytes, changed: int, identity: str = "") -> Path:
-    """Write a session that was used so many seconds later than it was made for; its file changed
-    then as well.
+    """Write a session whose records and file are `changed` seconds later than the times it was made
+    with. Bytes are written unchanged.
     """
     folder.mkdir(exist_ok=True)
     path = folder / f"{identity or (made.header.id if isinstance(made, Session) else '')}.md"
@@ -95,7 +95,7 @@ def write(folder: Path, made: Session | bytes, changed: int, identity: str = "")
 
 
 def later(made: Session, seconds: float) -> Session:
-    """Return a session all of whose records are so many seconds later."""
+    """Return the session with all of its records `seconds` later."""
     by = timedelta(seconds=seconds)
     return replace(
         made,
@@ -107,7 +107,7 @@ def later(made: Session, seconds: float) -> Session:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A file of a drawn folder: its name, its bytes, when it changed."""
+    """A file of a drawn folder: its name, its bytes, and its time of change."""
 
     identity: str
     data: bytes
@@ -142,8 +142,8 @@ tags = st.lists(st.sampled_from(("work", "home", "a/b", "ärger")), max_size=3, 
 
 @st.composite
 def sessions(draw: st.DrawFn, identity: str) -> Session:
-    """A session of a small folder: alone or in a chain, forked, merged, named, tagged, sealed or
-    not.
+    """Draw a session of a small folder: alone or in a chain, forked, merged, named, tagged, sealed
+    or unsealed.
     """
     queries = draw(st.integers(0, 4))
     made = session(
@@ -182,7 +182,7 @@ def sessions(draw: st.DrawFn, identity: str) -> Session:
 
 @st.composite
 def files(draw: st.DrawFn, identity: str) -> Made:
-    """A file of any kind under a session's name."""
+    """Draw a file of any kind under a session's name."""
     data = render(
         draw(sessions(draw(st.sampled_from((identity, identity, "s1")))))
     )  # some were copied or renamed
@@ -201,7 +201,7 @@ def files(draw: st.DrawFn, identity: str) -> Made:
 
 @st.composite
 def folders(draw: st.DrawFn) -> tuple[Made, ...]:
-    """Some files, each under a name of its own."""
+    """Draw some files, each under its own name."""
     identities = draw(st.lists(st.sampled_from(IDS), unique=True, max_size=len(IDS)))
     return tuple(draw(files(identity)) for identity in identities)
 

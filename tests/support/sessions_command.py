@@ -1,4 +1,4 @@
-"""`chat-loop sessions …` on a home, and what it leaves behind."""
+"""Runs of `chat-loop sessions …` on a home."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from tests.support.headless import run
 
 
 def output(home: Path, *arguments: str) -> str:
-    """Return what it prints when it succeeds."""
+    """Return the output of a command that succeeds and writes nothing to standard error."""
     result = run(home, "sessions", *arguments)
     assert (result.returncode, result.stderr.decode()) == (0, "")
     return result.stdout.decode()
 
 
 def stdout(home: Path, *arguments: str) -> str:
-    """Return what it prints when it succeeds, whatever stands on standard error."""
+    """Return the output of a command that succeeds; ignore standard error."""
     result = run(home, "sessions", *arguments)
     assert result.returncode == 0
     return result.stdout.decode().strip()
 
 
 def failure(home: Path, *arguments: str, code: int = 1) -> str:
-    """Return what it says on standard error when it fails; it must print nothing else."""
+    """Return the standard error of a command that fails; it must print nothing else."""
     result = run(home, "sessions", *arguments)
     assert (result.returncode, result.stdout.decode()) == (code, "")
     return result.stderr.decode()

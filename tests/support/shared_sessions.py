@@ -1,4 +1,4 @@
-"""Machines with folders of their own that share one store, and sessions that grow on them."""
+"""Machines that share one store, each with its own folder, and sessions that grow on them."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ class Machine:
         return self.synchronizer.run()
 
     def purge(self, path: Path) -> None:
-        """Take a file out for good."""
+        """Remove a file for good."""
         self.synchronizer.mark_removed([path])
         path.unlink()
         self.synchronizer.finish_removal()
 
     def put(self, session: Session) -> Path:
-        """Write a session as an editor would, also over another one."""
+        """Write a session as an editor would, replacing any existing one."""
         path = self.sessions.session_file(session.header.id)
         self.folder.mkdir(exist_ok=True)
         path.write_bytes(render(session))
         return path
 
     def said(self) -> dict[str, list[str]]:
-        """What was said in each session, by its id."""
+        """Return the queries and replies of each session, by its id."""
         return {path.stem: said(self.sessions.load(path).session) for path in self.files()}
 
     def files(self) -> list[Path]:
@@ -51,7 +51,7 @@ def said(session: Session) -> list[str]:
 
 
 def grown(session: Session, *texts: str) -> Session:
-    """A session that is open and has more queries."""
+    """Return the session, open, with `texts` as additional queries."""
     queries = (
         Query(number=session.totals.queries + place, at=at(11, 20, place), text=text)
         for place, text in enumerate(texts, 1)

@@ -1,4 +1,4 @@
-"""The program on a terminal with keys typed as soon as it runs."""
+"""A program on a terminal that receives keys as soon as it runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.pty_chat import PtyChat
 def started(
     home: Path, *options: str, cols: int = 100, typed: str = "", until: str = "context", **more: str
 ) -> Iterator[PtyChat]:
-    """The program on a terminal, with keys typed as soon as it runs; leaving it must be clean."""
+    """Start the program on a terminal, send `typed` at once, and wait for `until`."""
     env = {
         "CHAT_LOOP_HOME": str(home),
         "PATH": "/usr/bin:/bin",

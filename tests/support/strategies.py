@@ -1,5 +1,5 @@
-"""Hostile sessions for Hypothesis: text made of our own markers, headings, labels, rules, fences
-and odd characters.
+"""Hostile sessions for Hypothesis: text made of the format's own markers, headings, labels, rules,
+fences and odd characters.
 """
 
 from __future__ import annotations

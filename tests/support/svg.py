@@ -1,4 +1,4 @@
-"""What a terminal shows as an SVG picture that loads nothing, in light and dark."""
+"""The screen of a terminal as an SVG picture that loads nothing, in light and dark."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ COLOURS = {
     "white": ("#57606a", "#ffffff"),
     "paper": ("#ffffff", "#1e2127"),
 }
-"""What readers see who like it light, and dark, by the emulator's names."""
+"""The colors in light and in dark mode, by the emulator's names."""
 WIDTH, HEIGHT = 8.4, 19.0
-"""Of a cell, in pixels."""
+"""The size of a cell, in pixels."""
 MARGIN = 14
 NO_BREAK = "\u00a0"
-"""For blanks: several of them would else be shown as one."""
+"""A replacement for blanks, since SVG shows several blanks as one."""
 FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
 
 class Screen(pyte.Screen):
-    """An emulated screen that shows dim text, which the emulator does not know, as the grey of 90."""
+    """An emulated screen that shows dim text, unknown to the emulator, in the gray of 90."""
 
     def select_graphic_rendition(self, *attrs: int, **more: bool) -> None:
         if not {38, 48} & {*attrs}:
@@ -43,7 +43,7 @@ class Screen(pyte.Screen):
 
 
 def shown(raw: bytes, cols: int, rows: int) -> Screen:
-    """The screen after a program has printed `raw`."""
+    """Return the screen after a program has printed `raw`."""
     screen = Screen(cols, rows)
     pyte.ByteStream(screen).feed(raw)
     return screen
@@ -57,7 +57,7 @@ def lines_of(screen: pyte.Screen) -> list[list[Char]]:
 
 
 def svg(screen: pyte.Screen, first: int = 0, last: int | None = None) -> str:
-    """The lines from `first` to before `last`; those that are empty at the end are left out."""
+    """Return a picture of the lines from `first` up to `last`, without empty lines at the end."""
     lines = lines_of(screen)[first:last]
     while lines and not "".join(char.data for char in lines[-1]).strip():
         lines.pop()
@@ -69,7 +69,7 @@ def svg(screen: pyte.Screen, first: int = 0, last: int | None = None) -> str:
 def document(
     columns: int, rows: int, label: str, parts: Sequence[str], *, style: str = "", defs: str = ""
 ) -> str:
-    """A picture of so many cells, with a margin."""
+    """Return a picture of `columns` by `rows` cells, with a margin."""
     width, height = columns * WIDTH + 2 * MARGIN, rows * HEIGHT + 2 * MARGIN
     light, dark = (
         "".join(f".{name}{{fill:{inks[theme]}}}" for name, inks in COLOURS.items())
@@ -85,7 +85,7 @@ def document(
 
 
 def runs(line: list[Char], top: float, left: float = MARGIN) -> list[str]:
-    """The runs of one style in a line."""
+    """Return the SVG elements for the runs of one style in a line."""
     found, column = [], 0
     for look, run in groupby(
         line, lambda char: (char.fg, char.bg, char.bold, char.italics, char.reverse)
@@ -116,7 +116,7 @@ def runs(line: list[Char], top: float, left: float = MARGIN) -> list[str]:
 
 
 def _cells(chars: list[Char], blank: int, text: str) -> int:
-    """How many columns `text` takes: a wide character is followed by an empty cell."""
+    """Return the number of columns that `text` takes: an empty cell follows a wide character."""
     taken, seen = 0, ""
     for char in chars[blank:]:
         if seen == text and char.data:
@@ -127,7 +127,7 @@ def _cells(chars: list[Char], blank: int, text: str) -> int:
 
 
 def _colour(name: str) -> str:
-    """The attribute of a colour by the emulator's name for it."""
+    """Return the SVG attribute for a color with the emulator's name."""
     name = {"brightblack": "black", "yellow": "brown"}.get(name, name).removeprefix("bright")
     if re.fullmatch(r"[0-9a-f]{6}", name):
         return f'fill="#{name}"'

@@ -22,7 +22,7 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*(3[0-7]|9[0-7])m")
 def chat(
     home: Path, *options: str, cols: int = 80, ready: str = "context", **more: str
 ) -> Iterator[PtyChat]:
-    """The program at its prompt, with `scripted:echo` unless the options say otherwise."""
+    """Yield the program at its prompt, with `scripted:echo` unless the options say otherwise."""
     env = {
         "CHAT_LOOP_HOME": str(home),
         "PATH": "/usr/bin:/bin",
@@ -41,7 +41,7 @@ def chat(
 
 
 def answered(terminal: PtyChat, line: str) -> str:
-    """Send a line; return what was printed until its reply had ended."""
+    """Send a line; return the output up to the end of its reply."""
     terminal.mark()
     terminal.line(line)
     terminal.wait_for(re.compile(r"Time: \d"), timeout=60, output=True)

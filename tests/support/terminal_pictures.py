@@ -1,7 +1,7 @@
-"""The pictures of the terminal in the documentation: `python -m tests.support.terminal_pictures` takes them
-of real runs.
+"""The pictures of the terminal in the documentation: `python -m tests.support.terminal_pictures`
+takes them of real runs.
 
-The model is played by a server on this machine.
+A server on this machine plays the model.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 COLS, ROWS = 92, 36
 LARGEST = 60_000
 AT_PROMPT = re.compile(r"^You:$\n.*context", re.MULTILINE)
-"""The line is empty, and the status is below it."""
+"""The input line is empty, and the status is below it."""
 CONFIG = (
     "models: {berths-1: {window: 8000, input_price: 3, output_price: 15}}\nmemory: {enabled: "
     "false}\n"
@@ -94,7 +94,7 @@ def take(bucket: Bucket, now: float) -> bool:
 }
 NOTHING = "\n\n**Decisions Made:**\n- none\n\n**Pending:**\n- none"
 LONG_WINDED = 6
-"""How often the first answer is given at once: there is something to compact then."""
+"""The first answer repeats its text this often, so that there is something to compact."""
 SHORT = (
     "**Background Context:** Initial session.\n\n**Current Session Summary:**\n**Topics "
     "Discussed:**"
@@ -115,7 +115,7 @@ SUMMARY = """\
 
 
 def played(request: Received) -> Reply:
-    """The talk above; a restored context is acknowledged."""
+    """Answer with the talk above; acknowledge a restored context."""
     size = sum(map(len, (request.system, *request.texts))) // 4
     said = request.texts[-1] if request.texts else ""
     if request.system.startswith("Task: session summary"):
@@ -139,7 +139,7 @@ def played(request: Received) -> Reply:
 def say(chat: PtyChat, text: str) -> None:
     """Send a line and wait until the prompt is back."""
     chat.send(text)
-    chat.wait_for(text)  # typed in one go with Enter it would be a paste
+    chat.wait_for(text)  # typed in one go with Enter, it would be a paste
     chat.mark()
     chat.send("\r")
     chat.wait_for(re.compile(r"Time: \d+\.\ds"), output=True)
@@ -147,14 +147,14 @@ def say(chat: PtyChat, text: str) -> None:
 
 
 def keep(chat: PtyChat, name: str, since: int) -> None:
-    """Write what the program has printed since a byte as a picture."""
+    """Write a picture of the output from byte `since` on."""
     picture = svg(shown(bytes(chat.raw[since:]), COLS, ROWS))
     assert len(picture) < LARGEST, f"{name}: {len(picture)} characters"
     (DOCS / f"{name}.svg").write_text(picture)
 
 
 Chat = Callable[..., PtyChat]
-"""Begins a chat with such arguments."""
+"""A function that starts a chat with the given arguments."""
 
 
 def leave(chat: PtyChat) -> None:

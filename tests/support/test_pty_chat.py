@@ -178,4 +178,4 @@ while True:
         chat.close()
         assert (
             other_end.read() == b""
-        )  # ends when the last process that holds the other end is gone
+        )  # the read ends when no process has the other end open any more

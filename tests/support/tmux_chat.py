@@ -1,4 +1,4 @@
-"""A program in tmux: what a person sees there, and keys as a person types them."""
+"""A program in tmux: the screen that a person sees, and keys as a person types them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.mcp_descriptions import until
 
 
 class TmuxChat:
-    """A tmux server of its own with one window, in which `argv` runs with exactly `env`."""
+    """A separate tmux server with one window, in which `argv` runs with exactly `env`."""
 
     def __init__(
         self, folder: Path, argv: Sequence[str], env: Mapping[str, str], *, cols: int, rows: int
@@ -46,17 +46,17 @@ class TmuxChat:
         self._tmux("kill-server")
 
     def send(self, text: str) -> None:
-        """Type `text` as it is; a carriage return is Enter."""
+        """Type `text` unchanged; a carriage return is Enter."""
         for part in re.split(r"(\r)", text):
             if part:
                 self._tmux("send-keys", *(("Enter",) if part == "\r" else ("-l", part)))
 
     def screen(self) -> list[str]:
-        """The visible lines, without blanks at their ends."""
+        """Return the visible lines, without trailing blanks."""
         return [line.rstrip() for line in self._tmux("capture-pane", "-p").split("\n")]
 
     def history(self) -> list[str]:
-        """The lines that have left the screen at its top, and the visible ones."""
+        """Return the lines that have scrolled off the top and the visible ones."""
         return self._tmux("capture-pane", "-p", "-S", "-").split("\n")
 
     def wait_for(self, what: str | re.Pattern[str]) -> None:

@@ -1,4 +1,4 @@
-"""A chat whose model calls tools, and its questions."""
+"""A chat whose model calls tools, and the questions about these calls."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def calling(*calls: tuple[str, Mapping[str, object]], text: str = "") -> Reply:
 def chatting(
     home: Path, server: Loopback, cols: int = 80, rows: int = 40, tools: str = TOOLS
 ) -> Iterator[PtyChat]:
-    """The program at its prompt, in the folder `project` below its home."""
+    """Yield the program at its prompt, in the folder `project` below its home."""
     project = home / "project"
     project.mkdir(exist_ok=True)
     environment = {

@@ -1,4 +1,4 @@
-"""Entries typed into a chat, and the queries that came of them."""
+"""Entries typed into a chat, and the queries that result from them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from tests.support.terminal_chat import saved
 
 
 def asked(home: Path) -> list[str]:
-    """What was said to the model."""
+    """Return the queries that were sent to the model."""
     return [exchange.query.text for exchange in saved(home).exchanges]
 
 
 def entered(terminal: PtyChat, keys: str) -> None:
-    """Type something that ends an entry, and wait for its reply."""
+    """Type keys that end an entry, and wait for the reply."""
     terminal.mark()
     terminal.send(keys)
     terminal.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=60, output=True)
 
 
 def told_of_pastes(printed: bytes) -> bool:
-    """Whether the terminal was last asked to say where a paste begins and ends."""
+    """Return True if the program last turned on bracketed paste rather than off."""
     return printed.rfind(b"\x1b[?2004h") > printed.rfind(b"\x1b[?2004l")

@@ -20,7 +20,7 @@ REPLIED = re.compile(r"Time: \d+\.\ds")
 
 @dataclass(frozen=True)
 class Program:
-    """How the program is started: its options and its whole environment."""
+    """The options and the environment of a program to start."""
 
     options: tuple[str, ...]
     environment: dict[str, str]
@@ -28,7 +28,7 @@ class Program:
     patience: float
     acknowledges: bool = True
     summarizes: bool = True
-    """The model can write summaries, and is asked for one when the user leaves."""
+    """The model can write summaries, and the program asks for one when the user leaves."""
 
     @contextmanager
     def start(self, *more: str, cols: int = 100) -> Iterator[PtyChat]:
@@ -39,8 +39,8 @@ class Program:
             yield chat
 
     def sessions(self) -> list[Session]:
-        """The sessions on disk, oldest first, each of them without damage and equal to what it
-        renders to.
+        """Return the sessions on disk, oldest first. Each must be undamaged and equal to its
+        rendering.
         """
         found = []
         for row in reversed(partial.rows(self.home / "sessions")):
@@ -64,7 +64,7 @@ def environment(home: Path, **more: str) -> dict[str, str]:
 
 
 def say(chat: PtyChat, text: str, patience: float, until: str | re.Pattern[str] = REPLIED) -> None:
-    """Send a line and wait until its reply has ended and the prompt is back."""
+    """Send a line; wait until its reply has ended and the prompt is back."""
     chat.mark()
     chat.line(text)
     chat.wait_for(until, timeout=patience, output=True)

@@ -1,4 +1,4 @@
-"""A server with given answers for its paths, and a record of the requests."""
+"""A server with fixed answers for its paths, and a record of the requests."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 
 @contextmanager
 def serving(answers: Mapping[str, object]) -> Iterator[tuple[str, list[str]]]:
-    """A server that says what `answers` has for a path: JSON, bytes, a status with either, or a
-    function of what was asked so far that gives one of these; 404 for other paths. Yields its
-    address and what it was asked.
+    """Yield the address of a server and the list of paths that were requested. `answers` maps a
+    path to JSON, to bytes, to a status with either, or to a function of the requests so far that
+    returns one of these. Other paths get 404.
     """
     asked: list[str] = []
 
@@ -40,13 +40,13 @@ def serving(answers: Mapping[str, object]) -> Iterator[tuple[str, list[str]]]:
         do_POST = do_GET  # noqa: N815 - the standard library's name
 
         def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002
-            """Nothing is printed."""
+            """Print nothing."""
 
     class Server(ThreadingHTTPServer):
         daemon_threads = True
 
         def handle_error(self, request: Any, client_address: Any) -> None:
-            """A client that leaves is no failure."""
+            """Ignore errors: a client may leave."""
 
     server = Server(("127.0.0.1", 0), Handler)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})

@@ -1,4 +1,4 @@
-"""A whole conversation in a terminal, as it stands on the screen at the end."""
+"""A whole conversation in a terminal, as the screen shows it at the end."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ TYPED = (
 )
 LATER = ("What was that?", "/sessions", "/resume 1", "/tree")
 BEGINNING = ("/compact --force", "/resume 1")
-"""They begin a session, whose id is the second: not that of the one before, or it would be
-longer.
+"""Lines that begin a session. Each waits for a new second, since the ids of two sessions that begin
+in the same second differ in length.
 """
 MODES: dict[str, dict[str, str]] = {
     "dark": {},
@@ -83,7 +83,7 @@ STANDING = (
 
 
 def steady(text: str) -> str:
-    """The text with other digits where they differ from run to run, wherever a line was broken."""
+    """Return the text with fixed digits where runs differ, even across line breaks."""
     text = re.sub(r"[A-Z][a-z]{2}(?=\s[0-9]{2},\s[0-9]{2}:[0-9]{2})", "Nov", text)
     text = re.sub(
         r"((?:System prompt|This session \(1\))\s+)([0-9,]+)",
@@ -101,7 +101,7 @@ def steady(text: str) -> str:
 
 
 def _instead(standing: str, found: re.Match[str]) -> str:
-    """What was found, with the digits of `standing`; every second group is a line's end, if any."""
+    """Return the text found, with the digits of `standing`. Every second group is a line break."""
     signs = [sign for pair in zip(standing, [""] * len(standing), strict=True) for sign in pair]
     return "".join(
         sign if group.isdigit() else group
@@ -110,7 +110,7 @@ def _instead(standing: str, found: re.Match[str]) -> str:
 
 
 def noon() -> str:
-    """A time zone in which it is noon, so that the day does not change during the test."""
+    """Return a time zone in which it is noon, so that the day does not change during a test."""
     return f"X{datetime.now(UTC).hour - 12}"
 
 
@@ -120,7 +120,7 @@ def _another_second() -> None:
 
 
 def entered(terminal: PtyChat, line: str, *, dumb: bool) -> None:
-    """Type a line as it is, then Enter; wait until the prompt stands again."""
+    """Type a line, then Enter; wait until the prompt is back."""
     terminal.mark()
     if dumb:
         terminal.line(line)
@@ -129,19 +129,19 @@ def entered(terminal: PtyChat, line: str, *, dumb: bool) -> None:
     terminal.send(line)
     terminal.wait_for(line[-1:], PATIENCE, output=True)
     terminal.send("\r")
-    words = r"(?: |\r\n +)".join(map(re.escape, line.split(" ")))  # long lines are wrapped
+    words = r"(?: |\r\n +)".join(map(re.escape, line.split(" ")))  # long lines wrap
     entered = re.compile(rf"You: (\x1b\[0m)?{words}\r\n")
     terminal.wait_for(entered, PATIENCE, output=True)
     terminal.wait_for(re.compile(r"^You:$", re.MULTILINE), PATIENCE)
 
 
 def talk(home: Path, cols: int, mode: str) -> PtyChat:
-    """The whole conversation; the terminal after its end."""
+    """Have the whole conversation; return the terminal after its end."""
     dumb = mode == "dumb"
     (home / "config.yaml").write_text(
         f"display: {{theme: {mode if mode in ('dark', 'light') else 'auto'}}}\n"
     )
-    (home / "sessions").mkdir()  # the greeting names the folder, whose length is not ours
+    (home / "sessions").mkdir()  # the greeting names the folder, and the length of that name varies
     with Loopback() as server:
         env = {
             "CHAT_LOOP_HOME": str(home),

@@ -36,15 +36,15 @@ LIVES = "Press Ctrl-C again to quit."
 
 @dataclass(frozen=True)
 class At:
-    """A chat, its server and where they are."""
+    """A chat, its server, and their home."""
 
     chat: PtyChat
     server: Loopback
     home: Path
 
     def asks(self, *replies: Reply, shown: str = "", line: str = "go") -> None:
-        """Send a line to which `replies` are the answers, the last of which stalls, and wait until
-        `shown` is.
+        """Send a line that gets `replies` as answers, the last of which stalls; wait until `shown`
+        appears.
         """
         before = len(self.server.requests)
         self.server.enqueue(*replies)
@@ -55,14 +55,14 @@ class At:
             self.chat.wait_for(shown, PATIENCE)
 
     def said(self, line: str = "hello") -> None:
-        """An exchange that is whole."""
+        """Have a complete exchange."""
         self.chat.mark()
         self.chat.line(line)
         self.chat.wait_for(re.compile(r"Time:.*You:", re.DOTALL), PATIENCE, output=True)
 
 
 def at_an_empty_line(at: At) -> None:
-    """The program waits."""
+    """Do nothing: the program waits."""
 
 
 def in_a_typed_line(at: At) -> None:
@@ -129,7 +129,7 @@ def in_a_tool(at: At) -> None:
 
 def at_the_question_about_a_tool(at: At) -> None:
     at.asks(calling(("run_command", {"command": "touch begun"}), text="I run it."), shown=ASKED)
-    at.chat.send("y")  # without Enter it is no answer
+    at.chat.send("y")  # without Enter this is not an answer
     at.chat.wait_for(re.compile(re.escape(ASKED) + r"[^)]*\) y", re.DOTALL), PATIENCE)
 
 
@@ -158,7 +158,7 @@ def in_an_acknowledgment(at: At) -> None:
 
 @contextmanager
 def chatted(home: Path) -> Iterator[At]:
-    """A chat with Sally, who has talked before."""
+    """Yield a chat with Sally, who has talked before."""
     put(home / "own" / "sessions", *ALL)
     (home / "own" / "config.yaml").write_text("agent: {name: Sally}\n")
     with Loopback() as server, chatting(home, server) as chat:
@@ -167,7 +167,7 @@ def chatted(home: Path) -> Iterator[At]:
 
 Said = tuple[tuple[str, str], ...]
 Phase = tuple[Callable[[At], None], str, Said]
-"""A phase, the words that tell of its end, and what is kept of it."""
+"""A phase, the words that announce its end, and the exchanges that are kept from it."""
 CHATS: tuple[tuple[Phase, ...], ...] = (
     (
         (in_a_typed_line, "", ()),
@@ -193,11 +193,11 @@ CHATS: tuple[tuple[Phase, ...], ...] = (
     ((in_a_compaction, "Stopped", (("hello", "You said: hello"),)),),
     ((in_an_acknowledgment, "Interrupted", ()),),
 )
-"""The phases of each chat; in the last one the terminal goes away at the end."""
+"""The phases of each chat. In the last phase of a chat, the terminal closes."""
 
 
 def kept(home: Path) -> list[tuple[str, str]]:
-    """What was asked and answered in the session that was used last; every file is whole."""
+    """Return the queries and replies of the last session; every file must be undamaged."""
     sessions = SessionManager(home / "own" / "sessions")
     loaded = [sessions.load(row.path) for row in partial.rows(sessions.directory)]
     assert [one.damage for one in loaded] == [()] * len(loaded)
@@ -212,13 +212,13 @@ def kept(home: Path) -> list[tuple[str, str]]:
 
 
 def commands_ended(home: Path) -> bool:
-    """Whether the command that a tool began, if any, has ended."""
+    """Return True if the command that a tool began, if any, has ended."""
     begun = home / "project" / "begun"
     return not begun.exists() or gone(int(begun.read_text()))
 
 
 def interrupt(at: At, phase: Phase) -> None:
-    """Press Ctrl-C in a phase; then there is a prompt that works."""
+    """Press Ctrl-C in a phase; check that the prompt returns and works."""
     begin, told, _ = phase
     chat, begun = at.chat, at.home / "project" / "begun"
     begin(at)
@@ -226,7 +226,7 @@ def interrupt(at: At, phase: Phase) -> None:
     chat.ctrl("c")
     if told:
         chat.wait_for(told, PATIENCE, output=True)
-    if begin is at_a_question_of_the_program:  # what was not sent stands there to be edited
+    if begin is at_a_question_of_the_program:  # the unsent text is in the line
         chat.wait_for(re.compile(r"Not sent\.\n+You: look at @secret.txt\n"), PATIENCE)
         chat.ctrl("c")
     chat.wait_for(EMPTY, PATIENCE)
@@ -248,7 +248,7 @@ def test_ctrl_c_in_each_phase_and_a_terminal_that_goes_away(
         for phase in phases:
             begin, _, expected = phase
             interrupt(at, phase)
-            if begin is in_an_acknowledgment:  # it begins a session
+            if begin is in_an_acknowledgment:  # the resume began a new session
                 before = []
             after = kept(tmp_path)
             *added, last = after[len(before) :]
@@ -335,10 +335,10 @@ def test_escape_during_a_search_of_all_sessions(tmp_path: Path) -> None:
         path = tmp_path / "own" / "sessions" / ".index.sqlite"
         asyncio.run(until(path.exists))
         with closing(sqlite3.connect(path, PATIENCE, isolation_level=None)) as database:
-            database.execute("BEGIN EXCLUSIVE")  # so that the search waits
+            database.execute("BEGIN EXCLUSIVE")  # so that the search must wait
             chat.mark()
             chat.line("/search rate")
-            while True:  # nothing tells when it has begun
+            while True:  # nothing reports when the search has begun
                 chat.send("\x1b")
                 with suppress(AssertionError):
                     chat.wait_for("Stopped.", 0.5, output=True)
@@ -363,7 +363,7 @@ def test_ctrl_c_during_a_download(tmp_path: Path) -> None:
         with PtyChat(command, env=environment) as chat:
             chat.wait_for("  0%", PATIENCE)
             index.settimeout(PATIENCE)
-            with index.accept()[0]:  # it waits for an answer now, and imports nothing any more
+            with index.accept()[0]:  # it waits for an answer and imports nothing any more
                 chat.ctrl("c")
                 assert chat.exit_code(PATIENCE) == 130
             assert chat.text().rstrip().endswith("^C")

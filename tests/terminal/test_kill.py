@@ -1,4 +1,4 @@
-"""A conversation killed with SIGKILL again and again, resumed by the next process each time."""
+"""A conversation that is repeatedly killed with SIGKILL and resumed by the next process."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reas
 KILLS = 50
 SEED = 20261121
 MOST_LINES = 110
-"""A process is killed when it has told a random number of lines up to this: about five exchanges
-with a compaction.
+"""A process is killed after it has written a random number of lines up to this number: about five
+exchanges and a compaction.
 """
 MOST_TURNS = 3000
-"""And then after up to this many turns of an empty loop, well under a millisecond."""
+"""The most rounds of an empty loop before the kill: well under a millisecond."""
 
 ROOT = Path(__file__).parents[2]
 
 
 def killed_run(folder: Path, run: int, chance: random.Random) -> list[list[str]]:
-    """One process, killed; everything it told, a list of words per line."""
+    """Run one process and kill it; return its lines, each as a list of words."""
     command = [sys.executable, "-m", "tests.support.killed_chat", str(folder), str(run)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as process:
         assert process.stdout is not None
@@ -50,7 +50,7 @@ def killed_run(folder: Path, run: int, chance: random.Random) -> list[list[str]]
         for _ in range(chance.randint(0, MOST_TURNS)):
             pass
         process.kill()
-        told += process.stdout.readlines()  # what it told before the signal arrived counts too
+        told += process.stdout.readlines()  # lines from before the kill count too
         assert process.wait() == -signal.SIGKILL, "the conversation ended by itself"
     return [line.decode().split() for line in told]
 
@@ -64,7 +64,7 @@ def read(folder: Path) -> dict[str, Parsed]:
 
 
 def replies(files: dict[str, Parsed]) -> Iterator[tuple[str, Reply]]:
-    """Every reply together with the text of its query."""
+    """Yield every reply with the text of its query."""
     for parsed in files.values():
         entries = parsed.session.entries if parsed.session else ()
         queries = {entry.number: entry.text for entry in entries if isinstance(entry, Query)}
@@ -74,7 +74,7 @@ def replies(files: dict[str, Parsed]) -> Iterator[tuple[str, Reply]]:
 
 
 def check(folder: Path, told: list[list[str]]) -> None:
-    """What was told is in the files; what was not finished is there as far as it went."""
+    """Check that the files contain everything reported, and the begun part of each reply."""
     files = read(folder)
     entries = [
         entry for parsed in files.values() if parsed.session for entry in parsed.session.entries
@@ -98,7 +98,7 @@ def check(folder: Path, told: list[list[str]]) -> None:
 
 
 def chain(folder: Path, newest: str) -> list[str]:
-    """The ids from `newest` to the first session."""
+    """Return the ids from `newest` to the first session."""
     files, found = read(folder), [newest]
     while (session := files[found[-1]].session) is not None and session.header.parent:
         found.append(session.header.parent)

@@ -62,7 +62,7 @@ def test_while_a_reply_streams(tmp_path: Path, waited: bool) -> None:
             terminal.resize(rows, cols)
         if waited:
             terminal.mark()
-            terminal.wait_for("Assistant … ", PATIENCE, output=True)  # it counts on
+            terminal.wait_for("Assistant … ", PATIENCE, output=True)  # the timer continues
         server.stalled()
         server.release()
         shown = r"rds\.\n\na  │ b\n───┼──\n漢 │ 2\n\nThe end\.\nTime: [^\n]*\n\nYou:\n"

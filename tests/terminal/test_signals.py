@@ -1,4 +1,4 @@
-"""Signals, interrupt keys, and a terminal that goes away, on the real program."""
+"""Signals, interrupt keys, and a terminal that closes, with the real program."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ AS_LEADER = (
     "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
     "os.execv(sys.argv[1], sys.argv[1:])"
 )
-"""A Python that makes its stdin the controlling terminal, and then becomes the program."""
+"""A Python program that makes its stdin the controlling terminal and then executes chat-loop."""
 
 
 def say(chat: PtyChat, text: str, answer: str) -> None:
-    """Send a message, wait for its reply and the next prompt."""
+    """Send a message; wait for its reply and the next prompt."""
     chat.mark()
     chat.line(text)
     chat.wait_for(answer, PATIENCE, output=True)
@@ -49,7 +49,7 @@ def say(chat: PtyChat, text: str, answer: str) -> None:
 
 
 def has_partial(exchange: Exchange) -> bool:
-    """Whether the exchange is that of a reply that stalled and was stopped."""
+    """Return True if the exchange has the reply that stalled and was interrupted."""
     reply = exchange.reply
     return reply is not None and (reply.text.rstrip(), reply.stop) == (
         "Half a sentence",
@@ -151,7 +151,7 @@ def test_the_terminal_goes_away(signalled: bool, replying: bool, tmp_path: Path)
                     shown += os.read(master, 4096)
             os.close(master)
             if replying and not signalled:
-                server.release()  # nobody told the program; it learns it when it shows what comes
+                server.release()  # no signal told the program; it notices when it shows the reply
             try:
                 code = process.wait(PATIENCE)
             finally:
@@ -167,7 +167,7 @@ def test_the_terminal_goes_away(signalled: bool, replying: bool, tmp_path: Path)
 
 
 def test_sigint_between_the_editor_and_the_work_disturbs_nothing(tmp_path: Path) -> None:
-    """It can arrive when the editor has gone and the work has not begun, or the other way round."""
+    """The signal can come after the editor has ended and before the work begins, or vice versa."""
     with chatting(tmp_path) as (chat, _):
         for number in range(20):
             chat.mark()

@@ -38,7 +38,7 @@ SECOND_PROMPT = re.compile(r"Interrupted.*You:", re.DOTALL)
 
 
 def echoes(chat: PtyChat) -> bool:
-    """Return True when the terminal itself shows what is typed."""
+    """Return True when the terminal itself echoes the typed keys."""
     return bool(settings(chat)[3] & termios.ECHO)
 
 
@@ -71,7 +71,7 @@ def test_no_echo_in_a_reply_after_a_model_was_chosen(tmp_path: Path) -> None:
 
 
 def test_keys_typed_before_the_choice_of_a_model_are_no_answer_to_it(tmp_path: Path) -> None:
-    """Else they would stand before the answer, and Enter alone would choose the first model."""
+    """Otherwise they would come before the answer, and Enter alone would choose the first model."""
     nowhere = {"PIP_INDEX_URL": f"http://127.0.0.1:{closed_port()}/simple"}
     with PtyChat(
         [sys.executable, "-m", "chat_loop", "--local"], env=environment(tmp_path) | nowhere
@@ -129,8 +129,8 @@ def test_a_shell_that_restores_nothing_has_its_terminal_back_after_ctrl_z(tmp_pa
         chat.wait_for("Half a sentence", PATIENCE)
         process = chat._child.pid
         assert process
-        # It leads its session: there the system lets Ctrl-Z stop nothing, and the program goes on,
-        # as silent as before.
+        # The program leads its session, and in that case the system ignores Ctrl-Z. The program
+        # continues, as silent as before.
         chat.mark()
         chat.ctrl("z")
         chat.wait_for(re.compile(r"\x1b\[\?2004l.*\x1b\[\?2004h", re.DOTALL), PATIENCE, output=True)
@@ -179,8 +179,8 @@ def test_ctrl_backslash_in_a_reply_gives_the_terminal_back(tmp_path: Path) -> No
 def test_what_ends_the_program_while_it_starts_gives_the_terminal_back(
     number: signal.Signals, tmp_path: Path
 ) -> None:
-    # The question is asked before the chat hears signals; with a model it would be a moment too
-    # short to be met.
+    # The question is asked before the chat handles signals; with a model the moment would be too
+    # short to hit.
     with PtyChat([sys.executable, "-m", "chat_loop", "--local"], env=environment(tmp_path)) as chat:
         before = settings(chat)
         chat.wait_for("Number [1], or n for none:", PATIENCE)

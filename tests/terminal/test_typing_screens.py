@@ -1,4 +1,4 @@
-"""What stands on the screen while a reply streams and the user types, in a pty and in tmux."""
+"""The screen while a reply streams and the user types, in a pty and in tmux."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ REPLY = (
 )
 SECONDS = re.compile(r"[0-9]+(\.[0-9])? ?s\b")
 PAUSE = re.compile(r"\nAssistant …[^\n]*")
-"""Both differ from run to run: a slow machine sees that the reply pauses."""
+"""Both match text that differs from run to run: a slow machine shows that the reply pauses."""
 
 
 def screens(terminal: PtyChat | TmuxChat, server: Loopback, status: str) -> str:
-    """Type during a reply; the screens with a draft, with a queued message, and at the end, where
-    the prompt is drawn before the `status` line.
+    """Type during a reply; return the screens with a draft, with a queued message, and at the end,
+    when the prompt is above the `status` line.
     """
     terminal.wait_for(re.compile(r"^You:", re.MULTILINE))
     server.enqueue(Reply(chunks=REPLY, usage=Usage(input=900, output=30), stall_after=1))
@@ -58,7 +58,7 @@ def screens(terminal: PtyChat | TmuxChat, server: Loopback, status: str) -> str:
 @pytest.mark.parametrize("program", ["pty", "tmux"])
 @pytest.mark.parametrize("cols", [20, 80, 200])
 def test_typing_during_a_reply(tmp_path: Path, cols: int, program: str) -> None:
-    status = "" if cols == 20 else "Explain it"  # a narrow terminal has no such line
+    status = "" if cols == 20 else "Explain it"  # a narrow terminal has no status line
     with Loopback() as server:
         env = _environment(tmp_path, server)
         if program == "pty":
@@ -96,7 +96,7 @@ def test_a_draft_as_high_as_the_screen_leaves_nothing_in_the_scrollback(tmp_path
 
 
 def _environment(home: Path, server: Loopback) -> dict[str, str]:
-    (home / "sessions").mkdir()  # the greeting names the folder, whose length is not ours
+    (home / "sessions").mkdir()  # the greeting names the folder, and the length of that name varies
     return {
         "CHAT_LOOP_HOME": str(home),
         "HOME": str(home),

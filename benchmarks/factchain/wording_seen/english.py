@@ -1,4 +1,4 @@
-"""English facts of the seen profile: the author of the extractor may look at what fails here."""
+"""English facts of the seen profile: the author of the extractor may look at failures here."""
 
 SLOTS = """
 who: Anna, Ben, Clara, Emma, Felix, Grace, Leo, Mia, Noah, Oscar, Ruby, Tom

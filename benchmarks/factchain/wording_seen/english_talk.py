@@ -1,4 +1,4 @@
-"""English small talk of the seen profile: what stands around the facts. None of it is scored."""
+"""English small talk of the seen profile: the text around the facts. None of it is scored."""
 
 TALK = """
 It has been raining since {day} and the washing just won't dry.

@@ -1,4 +1,4 @@
-"""French facts of the seen profile: the author of the extractor may look at what fails here."""
+"""French facts of the seen profile: the author of the extractor may look at failures here."""
 
 SLOTS = """
 who: Camille, Hugo, Léa, Mathis, Zoé, Jules, Manon, Théo

@@ -1,4 +1,4 @@
-"""French small talk of the seen profile: what stands around the facts. None of it is scored."""
+"""French small talk of the seen profile: the text around the facts. None of it is scored."""
 
 TALK = """
 Il pleut depuis {day} et le linge ne sèche pas.

@@ -1,4 +1,4 @@
-"""German facts of the seen profile: the author of the extractor may look at what fails here."""
+"""German facts of the seen profile: the author of the extractor may look at failures here."""
 
 SLOTS = """
 who: Hannah, Jonas, Lena, Paul, Greta, Emil, Frieda, Anton, Marie, Karl, Ida, Moritz

@@ -1,4 +1,4 @@
-"""German small talk of the seen profile: what stands around the facts. None of it is scored."""
+"""German small talk of the seen profile: the text around the facts. None of it is scored."""
 
 TALK = """
 Seit {day} regnet es, und die Wäsche wird einfach nicht trocken.

@@ -1,4 +1,4 @@
-"""Italian facts of the seen profile: the author of the extractor may look at what fails here."""
+"""Italian facts of the seen profile: the author of the extractor may look at failures here."""
 
 SLOTS = """
 who: Giulia, Marco, Chiara, Luca, Sara, Pietro, Elisa, Davide

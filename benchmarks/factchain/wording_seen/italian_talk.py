@@ -1,4 +1,4 @@
-"""Italian small talk of the seen profile: what stands around the facts. None of it is scored."""
+"""Italian small talk of the seen profile: the text around the facts. None of it is scored."""
 
 TALK = """
 Piove da {day} e il bucato non si asciuga.

@@ -1,4 +1,4 @@
-"""Spanish facts of the seen profile: the author of the extractor may look at what fails here."""
+"""Spanish facts of the seen profile: the author of the extractor may look at failures here."""
 
 SLOTS = """
 who: Lucía, Mateo, Carmen, Diego, Elena, Pablo, Sofía, Hugo

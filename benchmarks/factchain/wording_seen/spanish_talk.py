@@ -1,4 +1,4 @@
-"""Spanish small talk of the seen profile: what stands around the facts. None of it is scored."""
+"""Spanish small talk of the seen profile: the text around the facts. None of it is scored."""
 
 TALK = """
 Llueve desde el {day} y la ropa no se seca.

@@ -1,4 +1,4 @@
-"""Polish small talk of the third profile: what stands around the facts. None of it is scored."""
+"""Polish small talk of the third profile: the text around the facts. None of it is scored."""
 
 TALK = """
 Piszę z przystanku, {noise:tramwaj|dzwon|megafon} wtrąca się co chwilę.

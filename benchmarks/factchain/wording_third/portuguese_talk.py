@@ -1,4 +1,4 @@
-"""Portuguese small talk of the third profile: what stands around the facts. None of it is scored."""
+"""Portuguese small talk of the third profile: the text around the facts. None of it is scored."""
 
 TALK = """
 Escrevo do cais, com {noise:as gaivotas|o sino|o altifalante} a mandar na conversa.

@@ -1,6 +1,4 @@
-"""English facts of the unseen profile: never shown to the author of the extractor, nor what fails
-here.
-"""
+"""English facts of the unseen profile; the extractor's author never sees them or their failures."""
 
 SLOTS = """
 kin: Priya, Marcus, Yusuf, Ingrid, Kofi, Tessa, Wei, Olga, Rafael, Bridget, Dmitri, Sunny

@@ -1,4 +1,4 @@
-"""English small talk of the unseen profile: what stands around the facts. None of it is scored."""
+"""English small talk of the unseen profile: the text around the facts. None of it is scored."""
 
 TALK = """
 Greetings from the passenger seat, we're stuck behind a {slow:tractor|caravan|herd of sheep|hearse}.

@@ -1,6 +1,4 @@
-"""French facts of the unseen profile: never shown to the author of the extractor, nor what fails
-here.
-"""
+"""French facts of the unseen profile; the extractor's author never sees them or their failures."""
 
 SLOTS = """
 kin: Ousmane, Capucine, Loïc, Inès, Bastien, Maëlle, Karim, Solène

@@ -1,4 +1,4 @@
-"""French small talk of the unseen profile: what stands around the facts. None of it is scored."""
+"""French small talk of the unseen profile: the text around the facts. None of it is scored."""
 
 TALK = """
 Bonjour depuis le siège passager, on est coincés derrière {slow:un tracteur|une caravane|des moutons}.

@@ -1,6 +1,4 @@
-"""German facts of the unseen profile: never shown to the author of the extractor, nor what fails
-here.
-"""
+"""German facts of the unseen profile; the extractor's author never sees them or their failures."""
 
 SLOTS = """
 kin: Wiebke, Cem, Svenja, Matteo, Ronja, Tarek, Nele, Fiete, Aylin, Korbinian, Malin, Jaro

@@ -1,4 +1,4 @@
-"""German small talk of the unseen profile: what stands around the facts. None of it is scored."""
+"""German small talk of the unseen profile: the text around the facts. None of it is scored."""
 
 TALK = """
 Grüße vom Beifahrersitz, wir hängen hinter {slow:einem Traktor|einem Wohnwagen|einer Schafherde} fest.

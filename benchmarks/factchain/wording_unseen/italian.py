@@ -1,6 +1,4 @@
-"""Italian facts of the unseen profile: never shown to the author of the extractor, nor what fails
-here.
-"""
+"""Italian facts of the unseen profile; the extractor's author never sees them or their failures."""
 
 SLOTS = """
 kin: Ludovica, Tancredi, Miriam, Ettore, Noemi, Samir, Viola, Brando

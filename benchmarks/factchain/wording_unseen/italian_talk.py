@@ -1,4 +1,4 @@
-"""Italian small talk of the unseen profile: what stands around the facts. None of it is scored."""
+"""Italian small talk of the unseen profile: the text around the facts. None of it is scored."""
 
 TALK = """
 Saluti dal sedile del passeggero, siamo dietro a {slow:un trattore|una roulotte|un gregge}.

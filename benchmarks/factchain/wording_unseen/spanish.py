@@ -1,6 +1,4 @@
-"""Spanish facts of the unseen profile: never shown to the author of the extractor, nor what fails
-here.
-"""
+"""Spanish facts of the unseen profile; the extractor's author never sees them or their failures."""
 
 SLOTS = """
 kin: Nahuel, Rocío, Iker, Marisol, Tomás, Ximena, Gael, Violeta

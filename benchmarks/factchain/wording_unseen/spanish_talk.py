@@ -1,4 +1,4 @@
-"""Spanish small talk of the unseen profile: what stands around the facts. None of it is scored."""
+"""Spanish small talk of the unseen profile: the text around the facts. None of it is scored."""
 
 TALK = """
 Saludos desde el asiento de al lado, vamos detrás de {slow:un tractor|una caravana|un rebaño}.

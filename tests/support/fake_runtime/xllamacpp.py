@@ -1,8 +1,8 @@
-"""In place of the embedded models' runtime: does what the last message says, and writes down each
-process.
+"""A replacement for the runtime of embedded models: it does what the last message says, and records
+the id of each process.
 
-With a named pipe `hold` in the folder FAKE_RUNTIME a model is loaded when somebody opens the pipe
-for writing; until then the interpreter's lock is held, as the real runtime holds it.
+If the folder FAKE_RUNTIME contains a named pipe `hold`, a model is loaded only when somebody opens
+the pipe for writing. Until then the runtime keeps the interpreter's lock, as the real one does.
 """
 
 from __future__ import annotations
