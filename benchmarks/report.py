@@ -185,9 +185,9 @@ a measurement, and take turns with what they compare. A number is the **median**
 are often only three to fifteen, too few for quartiles, and what else runs on the machine shows in the highest. Each result has all its samples.
 A ratio or a difference is that of two samples of the same round, so that both saw the same machine.
 
-The goals in milliseconds were set on a quiet machine where `import prompt_toolkit` takes {goals_import:.0f} ms. A run measures that, too, before and
-after. A goal is judged by what was measured; beside a missed one stands what it would be **there**, on the machine of the goals, if all its time
-grew like that import.
+The goals in milliseconds were set on a quiet machine on which `import prompt_toolkit` takes {goals_import:.0f} ms. Each run measures that import,
+too, before and after. A goal is judged by the time that was measured. Next to a missed goal, **there** gives the time in proportion to the import,
+as on that machine.
 """
 
 
