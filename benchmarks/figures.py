@@ -124,7 +124,8 @@ def facts(folder: Path) -> str:
         f"{_between(wide, 'context')} percent in the context. The model in this test is simulated: it forgets "
         f"{100 * EVEN['number']:.0f} percent of the facts that it reads."
     )
-    return f"{textwrap.fill(sentences, 80)}\n\n{textwrap.fill(_of_a_real_model(folder), 80)}"
+    paragraphs = sentences, _of_a_real_model(folder), _beside_others(folder)
+    return "\n\n".join(textwrap.fill(paragraph, 80) for paragraph in paragraphs)
 
 
 def _of_a_real_model(folder: Path) -> str:
@@ -136,6 +137,28 @@ def _of_a_real_model(folder: Path) -> str:
         f"{len(found['questions'])} questions about exact facts from chat-loop's context, "
         f"{percent['newest messages']} from the newest messages, and {percent['summary of the summary']} "
         "from a summary of the summary."
+    )
+
+
+def _beside_others(folder: Path) -> str:
+    """Return the sentence about other programs on the front page. Raises FileNotFoundError."""
+    found = measures(folder, "peers")
+
+    def seconds(act: str) -> tuple[float, float, str, float]:
+        """Return chat-loop's time, that of the fastest other program, its name, and the next one's."""
+        names = {name.removeprefix(f"{act}, ") for name in found if name.startswith(f"{act}, ")}
+        times = {name: found[f"{act}, {name}"].median / 1000 for name in names - {"bare client"}}
+        own = times.pop("chat-loop")
+        first, second = sorted(times, key=times.__getitem__)[:2]
+        return own, times[first], first, times[second]
+
+    own, fastest, name, others = seconds("start to a typed key")
+    reply = seconds("reply of 4,000 tokens, time")
+    count = sum(each.startswith("exit, ") for each in found) - 2
+    return (
+        f"Measured beside {count} other programs on one slow machine, a key typed at the start shows after {own:.2f} "
+        f"seconds ({name} {fastest:.2f}, the others {others:.1f} or more), and a reply of 4,000 tokens takes "
+        f"{reply[0]:.2f} ({reply[2]} {reply[1]:.2f}, the others {reply[3]:.1f} or more)."
     )
 
 
