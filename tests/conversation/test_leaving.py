@@ -243,7 +243,7 @@ def test_the_process_makes_a_missing_summary_once(tmp_path: Path) -> None:
 
 
 def test_a_server_that_fails_changes_nothing(tmp_path: Path) -> None:
-    with Loopback(lambda request: failing(500)) as server:
+    with Loopback(lambda request: failing(500, retry_after="0")) as server:
         identity = unsummarized(tmp_path, server)
         before = files(tmp_path)
         assert late(tmp_path, server, identity) == 1
