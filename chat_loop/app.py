@@ -8,12 +8,12 @@ import gc
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -41,6 +41,8 @@ from chat_loop.sessions.manager import SessionManager
 
 if TYPE_CHECKING:
     from chat_loop.store.synchronizer import Synchronizer
+
+T = TypeVar("T")
 
 
 class App:
@@ -297,6 +299,25 @@ def start_process(words: Sequence[str], inherited: Collection[int] = ()) -> None
         start_new_session=True,
         pass_fds=inherited,
     )
+
+
+def run_cancellable(main: Coroutine[Any, Any, T]) -> T:
+    """Run `main`, whose task `cancel_on` may cancel, in a new event loop.
+
+    The loop restores the default handlers when it closes. The interpreter drops a signal that
+    arrives in that instant and prints an error, which is hidden: the program ends anyway.
+    """
+    report = sys.unraisablehook
+
+    def report_others(unraisable: sys.UnraisableHookArgs) -> None:
+        if not str(unraisable.exc_value).endswith("ignored due to race condition"):
+            report(unraisable)
+
+    sys.unraisablehook = report_others
+    try:
+        return asyncio.run(main)
+    finally:
+        sys.unraisablehook = report
 
 
 def cancel_on(task: asyncio.Future[Any], signals: Iterable[int]) -> list[int]:

@@ -14,7 +14,7 @@ from msgspec.structs import asdict, replace
 
 from chat_loop import errors, events
 from chat_loop.agent.tools import CALL_LIMIT_RESULT, STEP_LIMIT_RESULT, Tool
-from chat_loop.app import App, cancel_on
+from chat_loop.app import App, cancel_on, run_cancellable
 from chat_loop.commands.references import find_session, require_file
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import options_of
@@ -48,7 +48,7 @@ STDIN = "-"  # the question that means standard input
 
 def run(app: App) -> int:
     """Answer one question on standard output, and save the session; return the exit code."""
-    return asyncio.run(Run(app, whole_question(app.options.question)).ask())
+    return run_cancellable(Run(app, whole_question(app.options.question)).ask())
 
 
 def whole_question(question: str) -> str:

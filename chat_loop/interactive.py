@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.registry import AgentRegistry
-from chat_loop.app import App, cancel_on, start_process
+from chat_loop.app import App, cancel_on, run_cancellable, start_process
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.completing import CommandCompleter
 from chat_loop.commands.registry import registry
@@ -56,7 +56,7 @@ def run(app: App, agent: Agent | None = None, loop: Callable[[Chat], ChatLoop] =
     """Chat until the user leaves; return the exit code."""
     agent = agent or app.agent()
     with nonblocking_output():
-        code = asyncio.run(Interactive(app, agent).run(loop))
+        code = run_cancellable(Interactive(app, agent).run(loop))
         if code < SIGNAL_EXIT_BASE:  # after a signal, do not wait for the terminal
             drain(sys.stdout)
     return code

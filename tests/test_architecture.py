@@ -110,7 +110,6 @@ LATE = 59
 
 TESTED_ELSEWHERE = {
     "__main__.py": "program",
-    "app.py": "program",
     "cli.py": "program",
     "interactive.py": "program/test_start.py",
     "errors.py": "program/test_hints.py",

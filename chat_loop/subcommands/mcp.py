@@ -6,7 +6,7 @@ import argparse
 import asyncio
 
 from chat_loop.agent.mcp_servers import McpServers, servers_of
-from chat_loop.app import cancel_on
+from chat_loop.app import cancel_on, run_cancellable
 from chat_loop.commands.tools import NO_SERVERS, server_lines
 from chat_loop.config import Config, Paths
 from chat_loop.display.plain import err, out
@@ -18,7 +18,7 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
     """Connect to all servers and print the state of each. Return 0 when all are connected."""
     servers = servers_of(config.mcp)
     if servers is not None:
-        return asyncio.run(_list(servers))
+        return run_cancellable(_list(servers))
     err(" ".join(NO_SERVERS))
     return 0
 
