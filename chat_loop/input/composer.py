@@ -153,7 +153,6 @@ class Composer(Reader):
             input=BurstInput(sys.stdin, takes_text=~filters.vi_navigation_mode),
             output=self._output,
             erase_when_done=True,
-            max_render_postpone_time=None,
             reverse_vi_search_direction=True,
         )
         self._app.ttimeoutlen = ESCAPE_SECONDS
