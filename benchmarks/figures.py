@@ -125,7 +125,7 @@ def facts(folder: Path) -> str:
         f"{100 * EVEN['number']:.0f} percent of the facts that it reads."
     )
     paragraphs = sentences, _of_a_real_model(folder), _beside_others(folder)
-    return "\n\n".join(textwrap.fill(paragraph, 80) for paragraph in paragraphs)
+    return "\n\n".join(textwrap.fill(paragraph, 80) for paragraph in filter(None, paragraphs))
 
 
 def _of_a_real_model(folder: Path) -> str:
@@ -141,8 +141,13 @@ def _of_a_real_model(folder: Path) -> str:
 
 
 def _beside_others(folder: Path) -> str:
-    """Return the sentence about other programs on the front page. Raises FileNotFoundError."""
+    """Return the sentence about other programs on the front page, or an empty string if fewer than
+    two were measured. Raises FileNotFoundError.
+    """
     found = measures(folder, "peers")
+    count = sum(name.startswith("exit, ") for name in found) - 2  # chat-loop, and a bare client
+    if count < 2:
+        return ""
 
     def seconds(act: str) -> tuple[float, float, str, float]:
         """Return chat-loop's time, that of the fastest other program, its name, and the next one's."""
@@ -154,7 +159,6 @@ def _beside_others(folder: Path) -> str:
 
     own, fastest, name, others = seconds("start to a typed key")
     reply = seconds("reply of 4,000 tokens, time")
-    count = sum(each.startswith("exit, ") for each in found) - 2
     return (
         f"Measured beside {count} other programs on one slow machine, a key typed at the start shows after {own:.2f} "
         f"seconds ({name} {fastest:.2f}, the others {others:.1f} or more), and a reply of 4,000 tokens takes "

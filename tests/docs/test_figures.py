@@ -7,13 +7,15 @@ like a measurement is listed here with the reason why it is not one.
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from benchmarks import figures, report
-from benchmarks.support.results import RESULTS
+from benchmarks.support.results import RESULTS, keep, read
 from tests.support.guide_pages import CODE, TREE, named, prose, text_of
 
 PAGES = [TREE / "README.md", *sorted((TREE / "docs").glob("*.md"))]
@@ -131,3 +133,15 @@ def test_a_figure_that_nobody_measured_is_found(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         figures.facts(tmp_path)
     assert "11 percent" not in figures.with_figures(text_of(page), RESULTS)
+
+
+def test_the_front_page_compares_only_with_several_programs(tmp_path: Path) -> None:
+    for name in ("factchain-16k", "factchain-64k", "embedded-answers"):
+        shutil.copy(RESULTS / f"{name}.json", tmp_path)
+    result = read(RESULTS / "peers.json")
+    assert result is not None
+    for programs in (("codex",), ("codex", "pi")):
+        kept = tuple(f", {program}" for program in ("chat-loop", "bare client", *programs))
+        measures = {name: one for name, one in result.measures.items() if name.endswith(kept)}
+        keep(tmp_path / "peers.json", replace(result, measures=measures))
+        assert ("Measured beside" in figures.facts(tmp_path)) == (len(programs) > 1)
