@@ -287,17 +287,28 @@ class Compaction:
 
     async def shrink(self, waiting: int) -> bool:
         """Undo the newest query, which a server refused as too long, and compact the exchanges
-        before it. Return False if there are none or the seal cannot be saved.
+        before it. If there are none or the seal cannot be saved, keep the query and return False.
         """
-        conversation = self._conversation
+        conversation, live = self._conversation, self._conversation.live
         last, used = conversation.session.exchanges[-1], conversation.budget.used
         if all(exchange.ref == last.ref for exchange in conversation.thread.fresh):
             return False
-        conversation.add(records.Undo(number=last.query.number, at=conversation.sessions.now()))
-        plan = await asyncio.to_thread(self._plan, conversation.thread)
-        plan = replace(plan, reason="The server said that the conversation is too long")
-        draft = await self._without_model(plan, used, waiting)
-        return await run_to_completion(self.take(draft))
+        number, fresh = last.query.number, live.next_number
+        refused = [
+            entry
+            for entry in live.session.entries
+            if isinstance(entry, records.QueryEntry) and entry.number == number
+        ]
+        conversation.add(records.Undo(number=number, at=conversation.sessions.now()))
+        try:
+            plan = await asyncio.to_thread(self._plan, conversation.thread)
+            plan = replace(plan, reason="The server said that the conversation is too long")
+            draft = await self._without_model(plan, used, waiting)
+            return await run_to_completion(self.take(draft))
+        finally:
+            if conversation.live is live:  # the query stays; an undo cannot be taken back
+                for entry in refused:
+                    conversation.add(replace(entry, number=fresh))
 
     async def watch(self) -> None:
         """After a reply, begin the summary for the next compaction if that is near."""

@@ -5,6 +5,8 @@ once more.
 from __future__ import annotations
 
 import asyncio
+import errno
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -15,12 +17,14 @@ from benchmarks.support.loopback import Reply as Served
 from chat_loop.agent.agent import Agent
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
+from chat_loop.conversation.reading import QueryFile
 from chat_loop.errors import ContextTooLong
 from chat_loop.events import Compacted, Event, Warned
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.providers.refusals import window_from_error
+from chat_loop.sessions.files import Files
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.records import Query, Reply, Undo
+from chat_loop.sessions.records import Attachment, Query, Reply, Undo
 from chat_loop.tokens import estimate
 from chat_loop.values import Usage, Window
 from tests.support.providers import entry
@@ -78,6 +82,35 @@ def test_it_is_asked_once_more_and_not_again(tmp_path: Path) -> None:
         if isinstance(entry, Query)
     ]
     assert kept == ["Second."], "it is saved"
+
+
+class UnsealedFiles(Files):
+    """Files that cannot be replaced: a seal fails, and all else is saved."""
+
+    def replace(self, path: Path, data: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_the_query_stays_if_the_seal_cannot_be_saved(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, "One.", TOO_LONG, "Two.", options=OPTIONS, files=UnsealedFiles())
+    text = Attachment(
+        number=0, at=talk.clock.now(), name="a.md", media="text/markdown", size=5,
+        sha256=sha256(b"words").hexdigest(), text="words",
+    )  # fmt: skip
+
+    async def run() -> None:
+        await talk.conversation.ask("First.")
+        with pytest.raises(ContextTooLong):
+            await talk.conversation.ask("Second, with @a.md.", [QueryFile(text)])
+
+    asyncio.run(run())
+    [path] = tmp_path.glob("*.md")
+    saved = SessionManager(tmp_path).load(path).session
+    assert [exchange.query.text for exchange in saved.exchanges] == [
+        "First.", "Second, with @a.md."
+    ]  # fmt: skip
+    assert [file.text for file in saved.exchanges[-1].attached] == ["words"]
+    assert saved.exchanges[-1].failed, "/retry sends it again"
 
 
 def test_with_nothing_to_compact_it_is_said(tmp_path: Path) -> None:
