@@ -8,14 +8,16 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from benchmarks.support.loopback import Loopback
 from benchmarks.support.postgres_server import PostgresServer, temporary_server
 from tests.support.engines import require_server
 
-# No deadline: an example's time depends on the machine. A failure says how to repeat it.
-settings.register_profile("tests", deadline=None, print_blob=True)
+# No check of time: it depends on the machine. A failure says how to repeat it.
+settings.register_profile(
+    "tests", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
 settings.load_profile("tests")
 
 

@@ -334,7 +334,7 @@ KEYS = (
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data())
 def test_a_document_with_anything_in_any_place_never_raises(data: st.DataObject) -> None:
     made, keys = data.draw(st.sampled_from([(claude, KEYS[0]), (chatgpt, KEYS[1])]))

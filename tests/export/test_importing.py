@@ -264,7 +264,7 @@ def test_a_torn_header_that_was_written_again_is_no_second_session() -> None:
     assert all(complaint.startswith("x: In a: Line ") for complaint in read.complaints)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(
     st.binary(max_size=200),
     st.integers(0, 6_000),

@@ -123,7 +123,7 @@ def test_a_file_of_a_later_minor_version_is_read_and_sealed_as_one_of_ours() -> 
     assert render(session) == sealed
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(sessions)
 def test_law_parse_of_render_is_identity(session: Session) -> None:
     data = render(session)
@@ -155,7 +155,7 @@ def test_truncation_at_every_byte_keeps_all_complete_records() -> None:
         assert parsed.session.entries[: len(whole)] == whole
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.binary(max_size=300), st.integers(0, 4000), st.integers(0, 40))
 def test_damage_never_raises_and_never_forges_an_earlier_record(
     junk: bytes, where: int, cut: int
@@ -168,7 +168,7 @@ def test_damage_never_raises_and_never_forges_an_earlier_record(
     ) + junk.count(b"<!--")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.one_of(st.sampled_from(ATOMS), st.text(max_size=5)), max_size=40).map("\n".join))
 def test_foreign_text_is_read_without_raising(text: str) -> None:
     parse(text.encode("utf-8", "replace"))

@@ -11,7 +11,7 @@ from chat_loop.sessions.records import (
 from tests.support.strategies import summaries
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(summaries)
 def test_law_of_the_summary_block(summary: Summary) -> None:
     assert summary_block.parse(summary_block.render(summary)) == summary

@@ -102,7 +102,7 @@ PIECES = (
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(TEXTS, st.lists(st.integers(1, 7), min_size=1, max_size=5), st.booleans())
 def test_how_these_are_cut_changes_nothing(text: str, sizes: list[int], wraps: bool) -> None:
     assert sent(cut(text, sizes), 40, wraps=wraps) == sent([text], 40, wraps=wraps)

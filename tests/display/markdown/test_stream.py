@@ -98,7 +98,6 @@ def screen(text: str, columns: int = 40, rows: int = 10) -> list[str]:
     return [*above, *shown.display]
 
 
-@settings(deadline=None)
 @given(
     MARKDOWN,
     st.lists(st.integers(1, 30), min_size=1, max_size=8),
@@ -113,7 +112,6 @@ def test_how_a_text_is_cut_changes_nothing(
     )
 
 
-@settings(deadline=None)
 @example("[`]`]()", 1)
 @example("[`] x`](y)", 1)
 @given(st.text(st.sampled_from("ab *_`~[]()\\"), max_size=30), st.integers(1, 3))
@@ -122,7 +120,6 @@ def test_markup_within_a_line_is_read_the_same_in_pieces(text: str, size: int) -
     assert sent(cut(text, [size])) == sent([text])
 
 
-@settings(deadline=None)
 @given(st.text(st.sampled_from("#>-*+_1.)[ x]`~|\n"), max_size=40), st.integers(1, 3))
 def test_beginnings_of_lines_are_read_the_same_in_pieces(text: str, size: int) -> None:
     assert sent(cut(text, [size])) == sent([text])
@@ -134,13 +131,12 @@ def test_signs_beyond_all_bounds_are_read_the_same_in_pieces(sign: str) -> None:
     assert sent(cut(text, [7])) == sent(cut(text, [40])) == sent([text])
 
 
-@settings(max_examples=50, deadline=None)  # the emulated screen is slow
+@settings(max_examples=50)  # the emulated screen is slow
 @given(MARKDOWN, st.booleans())
 def test_character_by_character_the_screen_is_the_same(text: str, wraps: bool) -> None:
     assert screen(sent(list(text), 40, wraps=wraps)) == screen(sent([text], 40, wraps=wraps))
 
 
-@settings(deadline=None)
 @given(MARKDOWN, st.booleans())
 def test_no_line_ends_in_blanks_and_no_empty_line_is_last(text: str, wraps: bool) -> None:
     shown = SGR.sub("", sent([text], 30, wraps=wraps))
@@ -148,7 +144,6 @@ def test_no_line_ends_in_blanks_and_no_empty_line_is_last(text: str, wraps: bool
     assert not shown.endswith("\n")
 
 
-@settings(deadline=None)
 @given(MARKDOWN)
 def test_no_word_is_lost(text: str) -> None:
     made = painter()
@@ -177,7 +172,6 @@ PROSE = st.lists(
 ).map(" ".join)
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from(["", "- ", "   - ", "10. ", "> ", "> > ", "- [ ] ", "## "]),
     PROSE,
@@ -371,7 +365,7 @@ def test_a_paragraph_that_waits_for_the_end_of_its_markup_is_drawn_below() -> No
     assert made.preview() == ""
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(MARKDOWN, st.booleans())
 def test_a_preview_changes_nothing(text: str, wraps: bool) -> None:
     made = painter(40, wraps=wraps)
@@ -382,7 +376,6 @@ def test_a_preview_changes_nothing(text: str, wraps: bool) -> None:
     assert "".join([*pieces, made.finish()]) == sent([text], 40, wraps=wraps)
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.sampled_from(
@@ -526,7 +519,6 @@ def test_what_goes_over_lines_is_colored_as_one() -> None:
     ]
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from(["python", "c", "go", "html", "lua", "sh"]),
     st.lists(st.text(st.sampled_from("a\"'`/*#-<!>[]\\ 1"))),
