@@ -11,7 +11,7 @@ from math import ceil, floor, log10
 
 from msgspec import Struct
 
-from benchmarks.factchain.plot import FONT, GREY
+from benchmarks.factchain.plot import FONT, GRAY
 from benchmarks.support.results import number
 
 OWN, OTHER = "#c25f08", "#3b7ac9"
@@ -46,19 +46,19 @@ def svg(title: str, rows: Sequence[Row], mark: float | None = None) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" {FONT}>',
         f"<title>{escape(title)}</title>",
-        f'<text x="8" y="16" fill="{GREY}" font-size="13">{escape(title)}</text>',
+        f'<text x="8" y="16" fill="{GRAY}" font-size="13">{escape(title)}</text>',
     ]
     for power in range(low, high + 1):
         at = x(10.0**power)
         parts.append(
-            f'<path d="M{at:.1f} {TOP - 8}V{height - BOTTOM}" stroke="{GREY}" stroke-opacity="0.25"/>'
+            f'<path d="M{at:.1f} {TOP - 8}V{height - BOTTOM}" stroke="{GRAY}" stroke-opacity="0.25"/>'
         )
         parts.append(
-            f'<text x="{at:.1f}" y="{height - 8}" fill="{GREY}" text-anchor="middle">{10.0**power:g}</text>'
+            f'<text x="{at:.1f}" y="{height - 8}" fill="{GRAY}" text-anchor="middle">{10.0**power:g}</text>'
         )
     if mark is not None:
         parts.append(
-            f'<path d="M{x(mark):.1f} {TOP - 8}V{height - BOTTOM}" stroke="{GREY}" stroke-width="2"/>'
+            f'<path d="M{x(mark):.1f} {TOP - 8}V{height - BOTTOM}" stroke="{GRAY}" stroke-width="2"/>'
         )
     for place, row in enumerate(rows):
         y = TOP + ROW * place + 4

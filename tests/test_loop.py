@@ -406,7 +406,7 @@ def test_a_run_that_begins_with_a_resume(tmp_path: Path) -> None:
     )
 
 
-def test_on_a_terminal_the_program_colours_its_own_words_and_never_the_models(
+def test_on_a_terminal_the_program_colors_its_own_words_and_never_the_models(
     tmp_path: Path,
 ) -> None:
     reply = "[red]no[/] \x1b[31mred\x1b[0m"

@@ -128,7 +128,7 @@ def test_a_key_s_end_is_not_looked_for_in_prose() -> None:
 
 
 @given(before=texts, name=st.sampled_from(sorted(TOKENS)), rng=seeds, after=texts)
-def test_no_neighbour_hides_a_token(before: str, name: str, rng: random.Random, after: str) -> None:
+def test_no_neighbor_hides_a_token(before: str, name: str, rng: random.Random, after: str) -> None:
     secret = TOKENS[name][1](rng)
     if name in BOUNDED and before[-1:].isalnum():
         before += " "

@@ -19,13 +19,13 @@ from benchmarks.factchain.wording import PROFILES
 
 WIDTH, HEIGHT = 760, 380
 LEFT, TOP, RIGHT, BOTTOM = 46, 34, 246, 42
-GREY = "#6e7a86"
+GRAY = "#6e7a86"
 OWN = {"seen": "#957040", "unseen": "#c25f08", "third": "#b0305c"}
 OTHERS = {
     VERBATIM: ("#3b7ac9", "6 3"),
     TRUNCATE: ("#28867a", "2 3"),
     TEMPLATE: ("#9165be", "8 3 2 3"),
-    FREE: (GREY, "4 4"),
+    FREE: (GRAY, "4 4"),
 }
 FONT = 'font-family="system-ui, sans-serif" font-size="12"'
 GAP = 15
@@ -39,7 +39,7 @@ class Curve:
     """A line of the plot."""
 
     name: str
-    colour: str
+    color: str
     points: Points
     dashes: str = ""
     width: float = 1.6
@@ -59,10 +59,10 @@ def curves(rows: Sequence[Row]) -> list[Curve]:
                     width=2.6,
                 )
             )
-    for arm, (colour, dashes) in OTHERS.items():
+    for arm, (color, dashes) in OTHERS.items():
         mine = [row for row in rows if row.arm == arm]
         if mine:
-            found.append(Curve(f"{arm} {_size(mine)}", colour, _points(mine), dashes))
+            found.append(Curve(f"{arm} {_size(mine)}", color, _points(mine), dashes))
     return found
 
 
@@ -86,24 +86,24 @@ def svg(lines: Sequence[Curve], title: str) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" {FONT}>',
         f"<title>{title}</title>",
-        f'<text x="{LEFT}" y="16" fill="{GREY}" font-size="13">{title}</text>',
+        f'<text x="{LEFT}" y="16" fill="{GRAY}" font-size="13">{title}</text>',
     ]
     for percent in range(0, 101, 20):
         y = _y(percent)
-        parts.append(f'<path d="M{LEFT} {y:.1f}H{right}" stroke="{GREY}" stroke-opacity="0.25"/>')
+        parts.append(f'<path d="M{LEFT} {y:.1f}H{right}" stroke="{GRAY}" stroke-opacity="0.25"/>')
         parts.append(
-            f'<text x="{LEFT - 8}" y="{y + 4:.1f}" fill="{GREY}" '
+            f'<text x="{LEFT - 8}" y="{y + 4:.1f}" fill="{GRAY}" '
             f'text-anchor="end">{percent}%</text>'
         )
     below = HEIGHT - BOTTOM + 18
     for number in range(1, SEGMENTS + 1):
         parts.append(
-            f'<text x="{_x(number):.1f}" y="{below}" fill="{GREY}" '
+            f'<text x="{_x(number):.1f}" y="{below}" fill="{GRAY}" '
             f'text-anchor="middle">{number}</text>'
         )
     middle = (LEFT + right) // 2
     parts.append(
-        f'<text x="{middle}" y="{HEIGHT - 6}" fill="{GREY}" text-anchor="middle">compactions</text>'
+        f'<text x="{middle}" y="{HEIGHT - 6}" fill="{GRAY}" text-anchor="middle">compactions</text>'
     )
     places = _labels([line.points[max(line.points)] for line in lines])
     for line, place in zip(lines, places, strict=True):
@@ -113,12 +113,12 @@ def svg(lines: Sequence[Curve], title: str) -> str:
             f"{_x(number):.1f},{_y(value):.1f}" for number, value in line.points.items()
         )
         dashes = f' stroke-dasharray="{line.dashes}"' if line.dashes else ""
-        stroke = f'fill="none" stroke="{line.colour}" stroke-width="{line.width}"{dashes}'
+        stroke = f'fill="none" stroke="{line.color}" stroke-width="{line.width}"{dashes}'
         label = f"{end:.0f}% {line.name}"
         parts.append(f'<polyline points="{path}" {stroke}/>')
-        parts.append(f'<circle cx="{_x(last):.1f}" cy="{_y(end):.1f}" r="3" fill="{line.colour}"/>')
+        parts.append(f'<circle cx="{_x(last):.1f}" cy="{_y(end):.1f}" r="3" fill="{line.color}"/>')
         parts.append(
-            f'<text x="{right + 12}" y="{place + 4:.1f}" fill="{line.colour}">{label}</text>'
+            f'<text x="{right + 12}" y="{place + 4:.1f}" fill="{line.color}">{label}</text>'
         )
     return "\n".join([*parts, "</svg>", ""])
 

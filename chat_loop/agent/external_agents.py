@@ -25,7 +25,7 @@ from chat_loop.providers.replies import MAX_ARGUMENTS
 from chat_loop.providers.wire import replace_surrogates
 from chat_loop.values import Request, StopReason, ToolCall, Usage, Window
 
-PREVIOUS_SECONDS = 10.0  # how long an agent may take to finish a cancelled run
+PREVIOUS_SECONDS = 10.0  # how long an agent may take to finish a canceled run
 _STOP_REASONS: Mapping[object, StopReason] = {
     **dict.fromkeys(("length", "max_tokens"), "length"),
     **dict.fromkeys(("content_filter", "guardrail_intervened", "content_filtered"), "refusal"),

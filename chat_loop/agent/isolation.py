@@ -81,7 +81,7 @@ async def in_thread(work: Callable[[], object]) -> Outcome:
 
 
 async def on_loop(work: Callable[[], Coroutine[Any, Any, object]]) -> Outcome:
-    """Run a coroutine on the loop for foreign code. Cancelling this cancels the coroutine."""
+    """Run a coroutine on the loop for foreign code. Canceling this cancels the coroutine."""
 
     async def run() -> Outcome:
         result: object = None

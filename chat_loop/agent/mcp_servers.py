@@ -97,7 +97,7 @@ class McpServers:
             await asyncio.shield(asyncio.to_thread(wait, [stopped], 10.0))
 
     async def _in_thread(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine in the servers' thread. Cancelling it here cancels it there."""
+        """Run a coroutine in the servers' thread. Canceling it here cancels it there."""
         if not self._running:
             work.close()
             raise ChatLoopError("The MCP servers are not running.")

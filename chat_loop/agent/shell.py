@@ -52,7 +52,7 @@ async def run_command(
     """Run a command of sh in `root`; return its exit code and output. Raises ChatLoopError."""
     with contextlib.closing(Output(MAX_BYTES, MAX_BYTES)) as output:
         try:
-            # Not through asyncio: if cancelled now, it would end the shell but not its children.
+            # Not through asyncio: if canceled now, it would end the shell but not its children.
             process = subprocess.Popen(  # noqa: ASYNC220 - it returns as soon as the process is there
                 ("/bin/sh", "-c", command),
                 cwd=root,

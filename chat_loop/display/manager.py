@@ -233,7 +233,7 @@ class DisplayManager:
             self.out.repaint()
 
     def stop_waiting(self) -> None:
-        """Stop waiting, because the work was cancelled or the user has to answer a question."""
+        """Stop waiting, because the work was canceled or the user has to answer a question."""
         self.waiting.end()
         self._close_line()
 

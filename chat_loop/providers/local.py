@@ -186,7 +186,7 @@ def _body(request: Request, reply_tokens: int) -> dict[str, object]:
         "messages": messages,
         "stream": True,
         "stream_options": {"include_usage": True},
-        # a chunk for each batch of the prompt, after which a cancelled request can end
+        # a chunk for each batch of the prompt, after which a canceled request can end
         "return_progress": True,
         "cache_prompt": True,
         "max_tokens": reply_tokens if request.max_tokens is None else request.max_tokens,

@@ -6,7 +6,7 @@ an answer is a line; a list ends the answer, with an error's class, message and 
 xllamacpp is llama.cpp's server as a library. Its settings were measured with release 2026.10:
 OpenMP's spinning barriers make it 4 to 20 times slower as soon as another process wants a core;
 `no_extra_bufts` saves a third of the memory at equal speed; without `fit_params` it loads in half
-the time; batches of 128 tokens are as fast as 2048 and let a request be cancelled between them.
+the time; batches of 128 tokens are as fast as 2048 and let a request be canceled between them.
 """
 
 from __future__ import annotations

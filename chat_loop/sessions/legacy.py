@@ -40,9 +40,9 @@ def is_legacy(head: bytes) -> bool:
     first = _HEADING.search(text)
     header = text[: first.start() if first else len(text)].split("\n")
     title = next((line.rstrip() for line in header if line.strip()), "")
-    labelled = any(line.startswith(("**Session ID:**", "**Total Queries:**")) for line in header)
+    labeled = any(line.startswith(("**Session ID:**", "**Total Queries:**")) for line in header)
     ours = any(line.startswith("<!-- chat:session") for line in header)
-    return labelled and not ours and title.startswith("# ") and title.endswith(" Conversation")
+    return labeled and not ours and title.startswith("# ") and title.endswith(" Conversation")
 
 
 def read(data: bytes, path: Path) -> tuple[Session | None, tuple[str, ...]]:

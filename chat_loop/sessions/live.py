@@ -149,7 +149,7 @@ class LiveSession:
         with self._noting_problem():
             if opening:
                 self._flush()
-                text = opening + writer.labelled(writer.label(self.header.agent), encoded)
+                text = opening + writer.labeled(writer.label(self.header.agent), encoded)
                 self._write(text, begins=True)
                 self._torn = True  # until its end is written
             else:

@@ -74,14 +74,14 @@ def accounting(totals: records.Totals) -> Iterator[tuple[str, str]]:
 def entry_text(entry: records.Entry, header: records.Header) -> str:
     """Return the text of an entry as it is appended."""
     if isinstance(entry, records.Reply):
-        body = labelled(label(header.agent), encode(entry.text))
+        body = labeled(label(header.agent), encode(entry.text))
         return reply_opening(entry.number, entry.at) + body + reply_end(entry)
     name = _NAMES[type(entry)]
     kind = marker.KINDS[name]
     match entry:
         case records.Query():
             heading = f"## Query {entry.number} ({entry.at:%H:%M:%S})\n"
-            body = heading + labelled(kind.label, encode(entry.text))
+            body = heading + labeled(kind.label, encode(entry.text))
         case records.Undo():
             body = f"*Undone: what was said with query {entry.number}.*"
         case records.Call():
@@ -99,7 +99,7 @@ def entry_text(entry: records.Entry, header: records.Header) -> str:
             body = _restored(entry, header)
         case _:
             assert isinstance(entry, records.Note | records.Change)
-            body = labelled(kind.label, encode(entry.text))
+            body = labeled(kind.label, encode(entry.text))
     rule = "\n---\n" if isinstance(entry, records.Query | records.Restoration) else ""
     values = marker.values_of(entry, kind.values)
     opening = marker.write(name, {**values, "at": entry.at})
@@ -134,7 +134,7 @@ def label(agent: str) -> str:
     return f"**{encode_line(agent)}:**"
 
 
-def labelled(label_text: str, encoded: str) -> str:
+def labeled(label_text: str, encoded: str) -> str:
     """Return the text after its label, on the same line if it begins with a letter."""
     return label_text + (" " if encoded[:1].isalpha() else "\n\n") + encoded
 

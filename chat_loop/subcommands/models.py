@@ -24,7 +24,7 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
     directory = paths.models
     if options.action == "list":
         for model in CATALOGUE:
-            figures = f"{size_text(model.size):>8}  {model.window:>6} tokens  {model.licence:<11}"
+            figures = f"{size_text(model.size):>8}  {model.window:>6} tokens  {model.license:<11}"
             state = "installed" if store.is_installed(directory, model) else ""
             state += " (recommended)" if model.recommended else ""
             out(f"{model.name:<20} {figures} {state}\n")
@@ -51,7 +51,7 @@ def ensure_installed(directory: Path) -> str:
     offered = {str(number): model for number, model in enumerate(CHOICES, 1)}
     for number, model in offered.items():
         mark = " (recommended)" if model.recommended else ""
-        lines.append(f"  {number}  {model.title}, {size_text(model.size)}, {model.licence}{mark}")
+        lines.append(f"  {number}  {model.title}, {size_text(model.size)}, {model.license}{mark}")
     for line in lines:
         out_line(line, 5)
     out("Number [1], or n for none: ")

@@ -21,7 +21,7 @@ from chat_loop.events import ToolReturned
 from chat_loop.values import ToolCall
 
 
-class Colour(enum.Enum):
+class Color(enum.Enum):
     RED = "red"
     BLUE = "blue"
 
@@ -37,7 +37,7 @@ class Options(BaseModel):
 
 
 def paint(
-    colour: Colour,
+    color: Color,
     points: list[Point],
     how: Literal["thick", "thin"] = "thin",
     scale: float | None = None,
@@ -50,16 +50,16 @@ def paint(
     It takes a while.
 
     Args:
-        colour: What they are
+        color: What they are
             painted with.
         points (list): Where.
 
     Returns:
         What was painted.
     """
-    assert isinstance(colour, Colour)
+    assert isinstance(color, Color)
     assert all(isinstance(point, Point) for point in points)
-    return f"{colour.name} {points} {how} {scale} {size} {options} {into!r}"
+    return f"{color.name} {points} {how} {scale} {size} {options} {into!r}"
 
 
 def run(tool: Tool, **given: object) -> str:
@@ -94,13 +94,13 @@ def test_what_a_model_is_told_of_a_function() -> None:
     pair = [{"type": "integer"}, {"type": "integer"}]
     assert spec.parameters == {
         "$defs": {
-            "Colour": {"type": "string", "enum": ["red", "blue"]},
+            "Color": {"type": "string", "enum": ["red", "blue"]},
             "Options": options,
             "Point": point,
         },
         "type": "object",
         "properties": {
-            "colour": {"$ref": "#/$defs/Colour", "description": "What they are painted with."},
+            "color": {"$ref": "#/$defs/Color", "description": "What they are painted with."},
             "points": {
                 "type": "array",
                 "items": {"$ref": "#/$defs/Point"},
@@ -118,7 +118,7 @@ def test_what_a_model_is_told_of_a_function() -> None:
             "options": {"anyOf": [{"$ref": "#/$defs/Options"}, {"type": "null"}], "default": None},
             "into": {"type": "string", "format": "path", "default": "out.png"},
         },
-        "required": ["colour", "points"],
+        "required": ["color", "points"],
         "additionalProperties": False,
     }
     assert json.loads(json.dumps(spec.parameters)) == spec.parameters
@@ -127,7 +127,7 @@ def test_what_a_model_is_told_of_a_function() -> None:
 def test_arguments_are_converted() -> None:
     text = run(
         tool_of(paint),
-        colour="blue",
+        color="blue",
         points=[{"x": 3}],
         scale=2,
         size=[3, 4],
@@ -141,18 +141,18 @@ def test_arguments_are_converted() -> None:
     ("given", "text"),
     [
         (
-            {"colour": "green", "points": []},
-            "The argument “colour” is wrong: input should be 'red' or 'blue'. Call the tool again.",
+            {"color": "green", "points": []},
+            "The argument “color” is wrong: input should be 'red' or 'blue'. Call the tool again.",
         ),
         (
-            {"colour": "red", "points": [{"x": "one"}]},
+            {"color": "red", "points": [{"x": "one"}]},
             (
                 "The argument “points[0]['x']” is wrong: input should be a valid integer, unable "
                 "to parse string as an integer. Call the tool again."
             ),
         ),
         (
-            {"colour": "red", "points": [], "size": [1]},
+            {"color": "red", "points": [], "size": [1]},
             "The argument “size[1]” is wrong: field required. Call the tool again.",
         ),
     ],

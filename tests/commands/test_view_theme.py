@@ -15,7 +15,7 @@ from chat_loop.errors import ConfigError
 from tests.support.quiet_options import QUIET
 from tests.support.screens import Line, Screen, Terminal
 from tests.support.scripted_chat import Step
-from tests.support.terminal_chat import COLOUR, answered, chat, leave
+from tests.support.terminal_chat import COLOR, answered, chat, leave
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +48,7 @@ def test_a_theme_colors_the_next_reply(tmp_path: Path) -> None:
 
 def test_without_colors_none_is_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    assert not COLOUR.search(run(tmp_path, ["/config display.theme dark", "a"], "## One"))
+    assert not COLOR.search(run(tmp_path, ["/config display.theme dark", "a"], "## One"))
 
 
 def test_a_theme_does_not_switch_rendering_on(tmp_path: Path) -> None:

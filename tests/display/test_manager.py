@@ -111,7 +111,7 @@ def test_a_hostile_reply_whole() -> None:
     assert shown([*pieces, ended]) == f"Sally: {SHOWN}\nnext\nTime: 1.0s\n\n"
 
 
-def test_errors_and_labelled_lines_are_made_printable() -> None:
+def test_errors_and_labeled_lines_are_made_printable() -> None:
     out = io.StringIO()
     display = DisplayManager(out)
     display.error(ChatLoopError(f"No.\n{HOSTILE}", HOSTILE))
@@ -258,7 +258,7 @@ def test_the_waiting_line_does_not_stand_below_a_reply_that_arrives(event: Event
     assert pause > 1, "the next turn of the sign is not for now"
 
 
-def test_no_color_leaves_no_colour(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_color_leaves_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     events: list[Event] = [
         Warned("It is late."),

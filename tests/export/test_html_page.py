@@ -209,8 +209,8 @@ def test_no_width_needs_scrolling_sideways(browser: Browser, file: Path, width: 
     )
 
 
-def luminance(colour: str) -> float:
-    channels = [int(part) / 255 for part in re.findall(r"[0-9]+", colour)[:3]]
+def luminance(color: str) -> float:
+    channels = [int(part) / 255 for part in re.findall(r"[0-9]+", color)[:3]]
     linear = [
         part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in channels
     ]
@@ -245,9 +245,9 @@ def test_every_text_stands_out_from_its_ground(
     browser: Browser, tmp_path: Path, scheme: str
 ) -> None:
     """WCAG AA requires a ratio of 4.5 for each text on the page, including colored code."""
-    file = tmp_path / "colours.html"
+    file = tmp_path / "colors.html"
     page_text = export_bytes(loaded(*SESSIONS), "html").decode()
-    code = "".join(f'<span class="{name}">colour</span>' for name in KINDS)
+    code = "".join(f'<span class="{name}">color</span>' for name in KINDS)
     file.write_text(
         page_text.replace("</main>", f"<figure><pre><code>{code}</code></pre></figure></main>"),
         "utf-8",

@@ -433,7 +433,7 @@ def test_nothing_is_written_through_what_only_looks_free(tmp_path: Path) -> None
     assert not outside.exists()
 
 
-def test_a_converted_file_is_recognised_by_its_original(tmp_path: Path) -> None:
+def test_a_converted_file_is_recognized_by_its_original(tmp_path: Path) -> None:
     original = tmp_path / "resumed.md"
     original.write_bytes((PLAIN / "resumed.md").read_bytes())
     assert put(tmp_path, *imported(original).sessions) == [("resumed", False)]

@@ -149,5 +149,5 @@ async def _outcome(
 
 
 def closing(provider: Provider, request: Request = REQUEST) -> aclosing[AsyncGenerator[Event]]:
-    """Return a call that is cancelled when the block ends."""
+    """Return a call that is canceled when the block ends."""
     return aclosing(cast(AsyncGenerator[Event], provider.stream(request)))

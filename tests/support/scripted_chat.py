@@ -59,7 +59,7 @@ class Clock:
 
 @dataclass(frozen=True)
 class Says:
-    """One call: its pieces of text, then its end. `silence` waits until the call is cancelled."""
+    """One call: its pieces of text, then its end. `silence` waits until the call is canceled."""
 
     pieces: tuple[str, ...] = ()
     then: StopReason | ProviderError | Literal["silence"] = "end"

@@ -12,7 +12,7 @@ from pyte.screens import Char
 
 from chat_loop.values import plural
 
-COLOURS = {
+COLORS = {
     "default": ("#24292f", "#d7dae0"),
     "black": ("#6e7781", "#7f848e"),
     "red": ("#cf222e", "#e06c75"),
@@ -72,7 +72,7 @@ def document(
     """Return a picture of `columns` by `rows` cells, with a margin."""
     width, height = columns * WIDTH + 2 * MARGIN, rows * HEIGHT + 2 * MARGIN
     light, dark = (
-        "".join(f".{name}{{fill:{inks[theme]}}}" for name, inks in COLOURS.items())
+        "".join(f".{name}{{fill:{inks[theme]}}}" for name, inks in COLORS.items())
         for theme in (0, 1)
     )
     return (
@@ -93,9 +93,9 @@ def runs(line: list[Char], top: float, left: float = MARGIN) -> list[str]:
         chars = list(run)
         text = "".join(char.data for char in chars)
         fore, back, bold, italic, reverse = look
-        ink, paper = _colour(fore), "" if back == "default" else _colour(back)
+        ink, paper = _color(fore), "" if back == "default" else _color(back)
         if reverse:
-            ink, paper = paper or _colour("paper"), ink
+            ink, paper = paper or _color("paper"), ink
         at, width = left + column * WIDTH, len(chars) * WIDTH
         column += len(chars)
         if paper:
@@ -126,9 +126,9 @@ def _cells(chars: list[Char], blank: int, text: str) -> int:
     return taken
 
 
-def _colour(name: str) -> str:
+def _color(name: str) -> str:
     """Return the SVG attribute for a color with the emulator's name."""
     name = {"brightblack": "black", "yellow": "brown"}.get(name, name).removeprefix("bright")
     if re.fullmatch(r"[0-9a-f]{6}", name):
         return f'fill="#{name}"'
-    return f'class="{name if name in COLOURS else "default"}"'
+    return f'class="{name if name in COLORS else "default"}"'

@@ -15,7 +15,7 @@ from chat_loop.sessions.records import Session
 from tests.support.pty_chat import PtyChat
 
 READY = re.compile(r"You: ")
-COLOUR = re.compile(r"\x1b\[[0-9;]*(3[0-7]|9[0-7])m")
+COLOR = re.compile(r"\x1b\[[0-9;]*(3[0-7]|9[0-7])m")
 
 
 @contextmanager

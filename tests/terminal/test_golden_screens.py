@@ -71,7 +71,7 @@ MODES: dict[str, dict[str, str]] = {
     "plain": {"NO_COLOR": "1"},
     "dumb": {"TERM": "dumb"},
 }
-COLOUR = re.compile(r"\x1b\[[0-9;]*(3[0-7]|38;[0-9;]+|9[0-7])m")
+COLOR = re.compile(r"\x1b\[[0-9;]*(3[0-7]|38;[0-9;]+|9[0-7])m")
 STANDING = (
     "assistant_20261122_120000",
     "today 12:00",
@@ -186,10 +186,10 @@ def test_a_whole_conversation(tmp_path: Path, cols: int) -> None:
 
 
 @pytest.mark.parametrize("mode", ["light", "plain"])
-def test_colours_change_nothing_else(tmp_path: Path, mode: str) -> None:
+def test_colors_change_nothing_else(tmp_path: Path, mode: str) -> None:
     terminal = talk(tmp_path, 80, mode)
     assert steady(terminal.text()) == (TALKS / "80.txt").read_text()
-    assert bool(COLOUR.search(terminal.raw.decode())) == (mode == "light")
+    assert bool(COLOR.search(terminal.raw.decode())) == (mode == "light")
 
 
 def test_a_dumb_terminal_is_sent_no_sequence(tmp_path: Path) -> None:

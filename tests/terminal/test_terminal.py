@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback, Reply, failing
-from tests.support.terminal_chat import COLOUR, answered, chat, compatible, leave, saved
+from tests.support.terminal_chat import COLOR, answered, chat, compatible, leave, saved
 
 pytestmark = pytest.mark.slow
 
@@ -27,12 +27,12 @@ def test_any_width_works(tmp_path: Path, cols: int) -> None:
     assert saved(tmp_path).exchanges[0].query.text == "hello there, narrow terminal"
 
 
-def test_no_color_prints_no_colours(tmp_path: Path) -> None:
+def test_no_color_prints_no_colors(tmp_path: Path) -> None:
     with chat(tmp_path) as terminal:
-        assert COLOUR.search(answered(terminal, "hello"))
+        assert COLOR.search(answered(terminal, "hello"))
         leave(terminal)
     with chat(tmp_path, NO_COLOR="1") as terminal:
-        assert not COLOUR.search(answered(terminal, "hello"))
+        assert not COLOR.search(answered(terminal, "hello"))
         leave(terminal)
 
 

@@ -36,7 +36,7 @@ class EmbeddedModel(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     size: int  # bytes of the GGUF file
     window: int  # the longest context the model was trained for, in tokens
-    licence: str = "Apache-2.0"
+    license: str = "Apache-2.0"
     sha256: str  # of the whole GGUF file
     recommended: bool = False
     sources: tuple[str | tuple[Part, ...], ...]
