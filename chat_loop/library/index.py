@@ -49,7 +49,7 @@ _DAMAGED_TABLES = (
     "SQL logic error",  # from a virtual table
 )
 """The beginnings of SQLite's messages about a damaged table."""
-_IMPOSSIBLE = "it holds something that nobody wrote"
+_IMPOSSIBLE = "it contains impossible values"
 _BUGS = {"ERROR", "MISUSE", "RANGE", ""}
 _REASONS = {
     "BUSY": "another process is writing to it",

@@ -154,7 +154,7 @@ class PostgresIndex:
 
     def damage(self) -> IndexUnavailable:
         """Return the error for an index with impossible content."""
-        return IndexUnavailable(f"The library {self.name} holds something that nobody wrote.")
+        return IndexUnavailable(f"The library {self.name} contains impossible values.")
 
     def clear(self) -> None:
         """Delete this owner's sessions of this folder, but not their vectors, in a transaction."""
