@@ -175,7 +175,7 @@ def test_a_signal_keeps_what_came(tmp_path: Path, number: signal.Signals, code: 
         assert process.stdout is not None
         assert process.stdout.read(len(b"Half of it")) == b"Half of it"
         process.send_signal(number)
-        _, errors = process.communicate(timeout=30)
+        _, errors = process.communicate(timeout=60)
     assert (process.returncode, errors) == (code, b"")
     [session] = saved(tmp_path)
     assert said(session) == ["x", "Half of it"]

@@ -238,7 +238,7 @@ def test_loading_from_many_threads_builds_once(monkeypatch: pytest.MonkeyPatch) 
         return original(data)
 
     def work() -> None:
-        start.wait(10)
+        start.wait(60)
         counter.load()
         assert counter.count("tiktoken is great!") == 6
 
@@ -247,7 +247,7 @@ def test_loading_from_many_threads_builds_once(monkeypatch: pytest.MonkeyPatch) 
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(60)
     assert built == [None]
 
 

@@ -22,6 +22,7 @@ import pytest
 from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.display.nonblocking import drain, nonblocking_output
 from chat_loop.sessions.records import Exchange
+from tests.support.piped_chat import WAITS
 from tests.support.pty_chat import PtyChat
 from tests.support.real_program import chatting, exchanges
 from tests.support.terminal_chat import answered, compatible, saved
@@ -98,6 +99,7 @@ def test_a_terminal_that_stops_delays_neither_saving_nor_ctrl_c_and_loses_nothin
 def test_a_terminal_that_goes_on_shows_everything_and_the_rest(tmp_path: Path) -> None:
     with stopped(tmp_path) as (server, chat):
         chat.send("typed ahead\r")
+        server.stalled()
         server.release()
         chat.wait_for(re.compile(r"You said: typed ahead.*You:", re.DOTALL), PATIENCE, output=True)
         assert numbers(chat.output()) == [*range(len(ROWS))]
@@ -141,6 +143,7 @@ def test_a_slow_terminal_shows_the_same_as_a_fast_one(tmp_path: Path, cols: int)
     for size in (65536, 7):
         home = tmp_path / str(size)
         home.mkdir()
+        (home / "config.yaml").write_text(WAITS)
         with (
             Loopback() as server,
             a_chat(home, *compatible(server), cols=cols, ready="") as terminal,

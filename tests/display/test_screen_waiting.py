@@ -21,13 +21,13 @@ def test_in_a_terminal_it_turns_and_leaves_nothing(tmp_path: Path, cols: int) ->
         server.stalled()
         signs = [
             terminal.wait_for(
-                re.compile(f"^Assistant … [{sign}]( . s)?( · Esc to stop)?$", re.MULTILINE)
+                re.compile(f"^Assistant … [{sign}]( [0-9]+ s)?( · Esc to stop)?$", re.MULTILINE)
             )
             for sign in SPINNER[:3]
         ]
         assert len(signs) == 3
         terminal.wait_for(
-            re.compile(f"^Assistant … [{SPINNER}] [1-9] s( · Esc to stop)?$", re.MULTILINE)
+            re.compile(f"^Assistant … [{SPINNER}] [1-9][0-9]* s( · Esc to stop)?$", re.MULTILINE)
         )
         assert terminal.text().count("Assistant") == 1
         server.release()

@@ -60,8 +60,7 @@ def test_up_takes_queued_entries_back_into_the_line(tmp_path: Path) -> None:
         terminal.line("two")
         terminal.wait_for("queued: 2")
         terminal.send(UP)
-        terminal.wait_for("You… one\n     two\n")
-        assert "queued" not in "\n".join(terminal.screen())
+        terminal.wait_for(re.compile(r"You… one\n     two\n(?!.*queued)", re.DOTALL))
         server.release()
         terminal.wait_for("You: one\n     two\n")
         terminal.send(" and three\r")
@@ -188,7 +187,7 @@ def test_ctrl_c_twice_at_the_prompt_leaves_and_once_clears_the_line(tmp_path: Pa
         assert "again to quit" not in terminal.text()
         terminal.ctrl("c")
         terminal.wait_for("Press Ctrl-C again to quit.")
-        terminal.ctrl("c")
+        terminal.send("\x03\x03")  # on a busy machine, one could come too late to be the second
         assert terminal.exit_code() == 0
 
 
@@ -196,7 +195,9 @@ def test_a_reply_that_stalls_shows_how_long_it_is_silent(tmp_path: Path) -> None
     with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
         begun(terminal, server, "Half", " a reply.")
         terminal.wait_for(
-            re.compile(r"^Assistant: Half\nAssistant … . [2-9] s · Esc to stop$", re.M)
+            re.compile(
+                r"^Assistant: Half\nAssistant … . ([2-9]|[1-9][0-9]+) s · Esc to stop$", re.M
+            )
         )
         server.release()
         terminal.wait_for("Assistant: Half a reply.")

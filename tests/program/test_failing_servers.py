@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import socket
 from pathlib import Path
 
 import pytest
@@ -11,10 +10,16 @@ import pytest
 from benchmarks.support.loopback import Loopback, Reply, failing, talk
 from benchmarks.support.loopback_wires import Received
 from tests.support.headless import run
-from tests.support.piped_chat import QUESTION, begun, chat, files, keys, session
+from tests.support.piped_chat import QUESTION, WAITS, begun, chat, files, keys, session
+from tests.support.ports import closed_port
 from tests.support.started_chat import started
 
 BOOM = failing(500, message="summary boom")
+
+
+@pytest.fixture(autouse=True)
+def _waits(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text(WAITS)
 
 
 def is_summary(request: Received) -> bool:
@@ -40,12 +45,12 @@ def test_a_summary_that_fails_at_exit_is_asked_for_twice_and_said_once(tmp_path:
 
 
 def test_a_server_that_fails_and_then_hangs_does_not_keep_the_session_open(tmp_path: Path) -> None:
-    (tmp_path / "config.yaml").write_text("summary: {on_exit: wait, timeout: 2}\n")
+    (tmp_path / "config.yaml").write_text("summary: {on_exit: wait, timeout: 5}\n")
     with Loopback() as server:
         server.enqueue(Reply(chunks=("Noted.",)), BOOM, Reply(chunks=("never",), stall_after=0))
         shown = chat(tmp_path, server, QUESTION, "exit")
         assert sum(map(is_summary, server.requests)) == 2
-        assert "It took more than 2 seconds." in shown
+        assert "It took more than 5 seconds." in shown
         assert "Conversation saved successfully!" in shown
 
 
@@ -120,18 +125,11 @@ def test_a_resume_of_a_session_without_a_summary_offline(tmp_path: Path) -> None
         assert "Last message: Our port is 8443." in shown
 
 
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
-
-
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 def test_a_server_of_this_machine_that_is_not_there_fails_at_once(
     tmp_path: Path, host: str
 ) -> None:
-    address = ("--model", "compatible:m", "--base-url", f"http://{host}:{free_port()}/v1")
+    address = ("--model", "compatible:m", "--base-url", f"http://{host}:{closed_port()}/v1")
     result = run(tmp_path, *address, stdin=b"hello\nexit\n")
     shown = result.stdout.decode()
     assert "Trying again" not in shown
@@ -171,8 +169,9 @@ def test_a_terminal_gets_one_line_that_is_taken_back(tmp_path: Path) -> None:
             tmp_path, "--model", "openai:m", OPENAI_API_KEY="k", OPENAI_BASE_URL=address
         ) as terminal:
             terminal.line("hello")
-            terminal.wait_for(re.compile(r"Trying again in 1 s \(2/5\)"))
-            terminal.wait_for(re.compile(r"\(3/5\)"))
+            # Each stands on the screen for a second or two only.
+            terminal.wait_for("Trying again in 1 s (2/5)", output=True)
+            terminal.wait_for("(3/5)", output=True)
             terminal.wait_for("You said: hello")
             terminal.wait_for("Time: ")
             assert "Trying again" not in terminal.text()

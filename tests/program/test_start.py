@@ -119,7 +119,7 @@ def test_a_narrow_terminal_and_a_hostile_name(tmp_path: Path, cols: int) -> None
     last(tmp_path, simple("odd_20261101_100000", NOW, hostile, "So."))
     with started(tmp_path, cols=cols, until="resume last") as terminal:
         terminal.wait_for("You:")
-        printed = terminal.raw.decode()
+        printed = terminal.output()
         assert "\x1b]0;owned" not in printed
         assert "\x1b[2J" not in printed
         assert sum("resume last" in line for line in terminal.text().split("\n")) == 1

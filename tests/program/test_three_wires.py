@@ -43,17 +43,17 @@ def test_from_wire_to_wire_to_the_embedded_model(tmp_path: Path) -> None:
             ("--model", "anthropic:claude-opus-4-1"), environment(tmp_path, **keys), tmp_path, 60
         )
         with program.start(cols=140) as chat:
-            say(chat, "Our gateway listens on port 8443.", 20)
+            say(chat, "Our gateway listens on port 8443.", 60)
             for _ in range(2):
                 chat.mark()
                 chat.send(LONG)  # this much counts as a paste, so Enter is sent separately
                 chat.wait_for(re.compile(r"tide\.\s*\n[^\n]*context"))
-                say(chat, "", 20)
+                say(chat, "", 60)
             chat.mark()
             chat.line("/model openai:gpt-4")
             told = re.compile(r"Switched to openai:gpt-4; context ~\d+% of 800: it is compacted")
             chat.wait_for(told, output=True)
-            say(chat, "And now in fewer words?", 20)
+            say(chat, "And now in fewer words?", 60)
             assert "📦 Compacted" in chat.output()
             chat.mark()
             chat.line(f"/model {model}")

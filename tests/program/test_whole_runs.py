@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.support.loopback import Loopback
 from chat_loop.sessions.records import Session
+from tests.support.piped_chat import WAITS
 from tests.support.real_model import smollm2_path
 from tests.support.whole_runs import REPLIED, Program, environment, say
 
@@ -77,6 +78,7 @@ def whole_run(program: Program) -> list[Session]:
 
 @pytest.mark.parametrize("wire", ["anthropic", "openai", "compatible"])
 def test_a_whole_run_on_a_real_sdk(wire: str, tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text(WAITS)
     with Loopback() as server:
         urls = {
             "anthropic": {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.url},
@@ -85,7 +87,7 @@ def test_a_whole_run_on_a_real_sdk(wire: str, tmp_path: Path) -> None:
         }
         options: tuple[str, ...] = ("--model", f"{wire}:test-model")
         options += ("--base-url", f"{server.url}/v1") if wire == "compatible" else ()
-        found = whole_run(Program(options, environment(tmp_path, **urls[wire]), tmp_path, 20))
+        found = whole_run(Program(options, environment(tmp_path, **urls[wire]), tmp_path, 60))
         summaries = [
             request
             for request in server.requests

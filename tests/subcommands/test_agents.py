@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from benchmarks.support.loopback import Loopback, Reply, failing
 from chat_loop.values import ToolCall, Usage
 from tests.support.headless import ECHO, run, said, saved
+from tests.support.mcp_descriptions import until
 from tests.support.pty_chat import PtyChat
 
 ECHOES = '"""Repeats."""\nWORD = "heard"\n\n\ndef agent(text):\n    return f"{WORD}: {text}"\n'
@@ -149,9 +150,7 @@ def test_a_file_that_never_ends_is_interrupted_in_one_line(tmp_path: Path) -> No
     path.write_text(f"open({str(tmp_path / 'begun')!r}, 'w').close()\nwhile True: pass\n")
     with terminal(tmp_path / "home", "--trust-agent", "--agent", str(path)) as screen:
         screen.wait_for("You: ")
-        deadline = time.monotonic() + 20
-        while not (tmp_path / "begun").exists() and time.monotonic() < deadline:
-            time.sleep(0.01)
+        asyncio.run(until((tmp_path / "begun").exists))
         screen.ctrl("c")
         assert screen.exit_code() == 130
         assert (

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pexpect
@@ -145,6 +148,17 @@ def test_it_offers_sessions_agents_and_files(shell: dict[str, str], tmp_path: Pa
     assert list(tmp_path.rglob("oops")) == []
 
 
+@contextmanager
+def ended(terminal: pexpect.spawn[str]) -> Iterator[None]:
+    """Kill the terminal's program after the block. `close` gives up after half a second."""
+    try:
+        yield
+    finally:
+        terminal.kill(signal.SIGKILL)
+        terminal.wait()
+        terminal.close()
+
+
 @needs_bash
 def test_tab_in_a_real_bash(shell: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "script").write_text(script_of("bash", shell))
@@ -153,10 +167,10 @@ def test_tab_in_a_real_bash(shell: dict[str, str], tmp_path: Path) -> None:
         ["--norc", "--noprofile", "-i"],
         env=shell | {"PS1": "ready> "},
         cwd=str(tmp_path),
-        timeout=30,
+        timeout=120,
         encoding="utf-8",
     )
-    try:
+    with ended(terminal):
         terminal.expect_exact("ready> ")
         terminal.sendline(f"source {tmp_path / 'script'}")
         terminal.expect_exact("ready> ")
@@ -164,8 +178,6 @@ def test_tab_in_a_real_bash(shell: dict[str, str], tmp_path: Path) -> None:
         terminal.expect_exact("chat-loop doctor --online --help ")
         terminal.sendline("")
         terminal.expect_exact("usage: chat-loop doctor")
-    finally:
-        terminal.close(force=True)
 
 
 @needs_zsh
@@ -176,10 +188,10 @@ def test_tab_in_a_real_zsh(shell: dict[str, str], tmp_path: Path) -> None:
         ["-f", "-i"],
         env=shell | {"PS1": "ready> "},
         cwd=str(tmp_path),
-        timeout=30,
+        timeout=120,
         encoding="utf-8",
     )
-    try:
+    with ended(terminal):
         terminal.expect_exact("ready> ")
         terminal.sendline(
             f"autoload -U compinit; compinit -u -d {tmp_path / 'dump'}; source "
@@ -190,8 +202,6 @@ def test_tab_in_a_real_zsh(shell: dict[str, str], tmp_path: Path) -> None:
         terminal.expect_exact("usage: chat-loop doctor")
         terminal.send("chat-loop --agent sal\tagents sh\tsal\t\n")
         terminal.expect_exact("You are Sally.")
-    finally:
-        terminal.close(force=True)
     assert list(tmp_path.rglob("oops")) == []
 
 

@@ -99,7 +99,7 @@ def test_ctrl_c_ends_it(tmp_path: Path, temporary: Path) -> None:
 
 def test_a_screen_reader_is_asked_for_enter(tmp_path: Path, temporary: Path) -> None:
     with walking(tmp_path, temporary, "--plain") as terminal:
-        assert "\x1b[1;36m" not in terminal.raw.decode()
+        assert "\x1b[1;36m" not in terminal.output()
         terminal.wait_for("Enter runs: What can you do?")
         terminal.line("")
         terminal.wait_for("Enter runs: Decision")

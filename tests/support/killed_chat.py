@@ -26,7 +26,7 @@ from chat_loop.sessions.manager import SessionManager
 from chat_loop.values import Request
 from tests.support.scripted import ScriptedProvider
 
-LONGEST_SECONDS = 60
+LONGEST_SECONDS = 250
 """The process ends itself after this time if nobody kills it."""
 PIN_EVERY, COMPACT_EVERY = 2, 3
 

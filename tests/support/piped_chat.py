@@ -10,6 +10,10 @@ from chat_loop.sessions.records import Session
 from tests.support.headless import run
 
 QUESTION = "Our port is 8443."
+WAITS = "summary: {on_exit: wait}\n"
+"""A config with which an exit waits for its summary. Otherwise a busy machine leaves the summary to
+another process after 3 seconds.
+"""
 
 
 def keys(server: Loopback) -> dict[str, str]:
@@ -36,7 +40,8 @@ def session(home: Path, identity: str) -> Session:
 
 
 def begun(home: Path, server: Loopback) -> str:
-    """Run a chat with one exchange and a summary; return the session's id."""
+    """Run a chat with one exchange and a summary; return the session's id. The config is WAITS."""
+    (home / "config.yaml").write_text(WAITS)
     chat(home, server, QUESTION, "exit")
     [identity] = files(home)
     server.requests.clear()

@@ -15,15 +15,20 @@ def port_of(server: Loopback) -> int:
 
 
 def closed_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
+    """Return a port at which nothing listens. A socket that is never closed keeps it, so that the
+    system gives it to no server of another test.
+    """
+    holder = socket.socket()
+    holder.bind(("127.0.0.1", 0))
+    port = int(holder.getsockname()[1])
+    holder.detach()
+    return port
 
 
 @contextmanager
 def answering(answer: bytes | None) -> Iterator[int]:
     """A server that sends `answer` to every client and then closes the connection. With None it
-    sends nothing and keeps the first connection open until the end of the block, for 10 seconds at
+    sends nothing and keeps the first connection open until the end of the block, for a minute at
     most.
     """
     done = threading.Event()
@@ -37,7 +42,7 @@ def answering(answer: bytes | None) -> Iterator[int]:
                     return
                 with connection:
                     if answer is None:
-                        done.wait(10)
+                        done.wait(60)
                         return
                     if connection.recv(4096):
                         with suppress(OSError):

@@ -158,6 +158,8 @@ def test_a_program_that_closes_its_terminal_is_waited_for_and_killed() -> None:
     code += "os.closerange(0, 3)\nwhile True: signal.pause()"
     with python(code) as chat:
         chat.wait_for("on")
+        while chat._read():
+            pass
         assert chat.exit_code(timeout=0.5) == -signal.SIGKILL
 
 

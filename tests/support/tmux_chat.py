@@ -43,7 +43,8 @@ class TmuxChat:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._tmux("kill-server")
+        # The server has ended by itself if the program has.
+        subprocess.run([*self._server, "kill-server"], capture_output=True, check=False)
 
     def send(self, text: str) -> None:
         """Type `text` unchanged; a carriage return is Enter."""

@@ -105,6 +105,7 @@ def chain(folder: Path, newest: str) -> list[str]:
     return found
 
 
+@pytest.mark.timeout(900)
 def test_fifty_kills_lose_nothing(tmp_path: Path) -> None:
     folder, chance = tmp_path / "sessions", random.Random(SEED)
     told: list[list[str]] = []

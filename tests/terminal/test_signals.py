@@ -149,6 +149,7 @@ def test_the_terminal_goes_away(signalled: bool, replying: bool, tmp_path: Path)
                 os.write(master, b"hello\r")
                 while b"sentence" not in shown:
                     shown += os.read(master, 4096)
+                server.stalled()
             os.close(master)
             if replying and not signalled:
                 server.release()  # no signal told the program; it notices when it shows the reply

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback, Reply, failing
+from tests.support.piped_chat import WAITS
 from tests.support.terminal_chat import COLOR, answered, chat, compatible, leave, saved
 
 pytestmark = pytest.mark.slow
@@ -20,7 +21,7 @@ def test_any_width_works(tmp_path: Path, cols: int) -> None:
         answered(terminal, "hello there, narrow terminal")
         terminal.mark()
         terminal.line("sessions")
-        terminal.wait_for(re.compile(r"\*  hello ther.*  now"), 20, output=True)
+        terminal.wait_for(re.compile(r"\*  hello ther.*  now"), 60, output=True)
         terminal.line("help")
         terminal.wait_for("spaces.", timeout=60, output=True)
         leave(terminal)
@@ -111,6 +112,7 @@ def test_what_is_typed_during_a_reply_waits_for_the_next_prompt(tmp_path: Path) 
         terminal.line("first")
         terminal.wait_for("one", timeout=60, output=True)
         terminal.send("typed ahead\r")
+        server.stalled()
         server.release()
         terminal.wait_for("You said: typed ahead", timeout=60, output=True)
         reply = terminal.output().partition("one")[2].partition("Time:")[0]
@@ -128,6 +130,7 @@ def test_what_is_typed_during_a_reply_waits_for_the_next_prompt(tmp_path: Path) 
 def test_ctrl_c_at_the_prompt_clears_the_line_and_ctrl_c_at_exit_skips_the_summary(
     tmp_path: Path,
 ) -> None:
+    (tmp_path / "config.yaml").write_text(WAITS)
     with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
         terminal.send("never mind")
         terminal.wait_for("never mind", timeout=60)

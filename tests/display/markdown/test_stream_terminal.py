@@ -26,6 +26,7 @@ def test_a_reply_that_is_resized_in_the_middle(tmp_path: Path) -> None:
         terminal.line("tell me")
         terminal.wait_for("bold text and", timeout=60)
         terminal.resize(24, 60)
+        server.stalled()
         server.release()
         terminal.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=60)
         assert lines(terminal.text(), "Assistant:", "Time:") == [
