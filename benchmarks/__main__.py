@@ -32,7 +32,7 @@ from benchmarks.support.results import RESULTS, Settings, read
 TOP = Path(__file__).resolve().parent.parent
 REPORT = TOP / "docs" / "benchmarks.md"
 FAILED, MISUSED = 1, 2
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 60.0
 """The time that an interrupted benchmark has to clean up."""
 
 

@@ -33,7 +33,7 @@ from tests.support.headless import run
 from tests.support.index_tables import contents, fill, held, up_to_date
 from tests.support.session_folders import START, session, write
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from tests.support.s3_server import SECRET, S3Server
 from tests.support.saved_sessions import FIRST, OPEN, at
 from tests.support.shared_sessions import Machine
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 Told = Queue[tuple[str, str]]
 
 
