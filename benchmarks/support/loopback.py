@@ -35,7 +35,7 @@ ASIDE = ("/api/generate", "/api/show")
 
 Handler = Callable[[Received], Reply]
 
-PATIENCE_SECONDS = 10.0
+PATIENCE_SECONDS = 60.0
 """Seconds to wait for the server or the client; reached only when something is broken."""
 
 SUMMARY = """\
@@ -282,8 +282,7 @@ class Loopback:
             if frame == "cut":
                 return False
             if frame == "stall":
-                request.stalled.set()
-                if not await self._held(reader, reply.stall_seconds):
+                if not await self._held(reader, reply.stall_seconds, request.stalled):
                     request.left.set()
                     return False
                 continue
@@ -297,12 +296,15 @@ class Loopback:
         await writer.drain()
         return True
 
-    async def _held(self, reader: asyncio.StreamReader, seconds: float | None) -> bool:
-        """Wait for `release`, or `seconds`; return False if the client leaves first. A client sends
-        nothing while it waits.
+    async def _held(
+        self, reader: asyncio.StreamReader, seconds: float | None, stalled: threading.Event
+    ) -> bool:
+        """Set `stalled`, and wait for `release`, or `seconds`; return False if the client leaves
+        first. A client sends nothing while it waits.
         """
         released = asyncio.ensure_future(self._released.wait())
         gone = asyncio.ensure_future(reader.read(1))
+        stalled.set()  # only now, or a `release` that follows at once would wake nobody
         try:
             await asyncio.wait(
                 (released, gone), timeout=seconds, return_when=asyncio.FIRST_COMPLETED
