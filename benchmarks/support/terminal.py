@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import Self
 
 ROWS, COLUMNS = 24, 200
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 60.0
 _QUESTION, _ANSWER = b"\x1b[6n", b"\x1b[2;1R"
 """The question where the cursor is, and the terminal's answer, for which a program waits."""
 _ESCAPES = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07]*\x07|[@-Z\\^_])")

@@ -32,7 +32,7 @@ from tests.support.scripted_chat import SUMMARY, Says, Talk
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes and links of POSIX")
 
-PATIENCE = 30
+PATIENCE = 60
 PROMPT, NEVER = r"You: \Z", r"(?!)"
 by_name = pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
 IN_A_PROCESS = {"old copy by rename", "cut to half", "CRLF", "deleted", "a pipe"}

@@ -141,7 +141,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("ETag", etag)
         self.end_headers()
         if shop.held and shop.held in self.path:
-            shop.go.wait(20)
+            shop.go.wait(60)
         self.wfile.write(body[: shop.cuts.pop(0)] if shop.cuts else body)
 
     def _start(self, content: bytes, etag: str) -> int | None:

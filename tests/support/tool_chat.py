@@ -13,7 +13,7 @@ from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.values import ToolCall
 from tests.support.pty_chat import PtyChat
 
-PATIENCE = 20
+PATIENCE = 60
 PROMPT = re.compile(r"You:.*context ", re.DOTALL)
 ASKED = "Run? [y]es / [n]o / [a]lways this session / [p]roject ("
 TOOLS = "read_file,write_file,edit_file,run_command"
