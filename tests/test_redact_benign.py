@@ -134,5 +134,5 @@ HOSTILE = (
 
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_hostile_texts_take_linear_time(unit: str) -> None:
-    with cpu_limit(15):
+    with cpu_limit(60):
         redact_text((unit * 400_000)[:400_000])

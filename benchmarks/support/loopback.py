@@ -282,7 +282,7 @@ class Loopback:
             if frame == "cut":
                 return False
             if frame == "stall":
-                if not await self._held(request, reader, reply.stall_seconds):
+                if not await self._held(reader, reply.stall_seconds, request.stalled):
                     request.left.set()
                     return False
                 continue
@@ -297,14 +297,14 @@ class Loopback:
         return True
 
     async def _held(
-        self, request: Received, reader: asyncio.StreamReader, seconds: float | None
+        self, reader: asyncio.StreamReader, seconds: float | None, stalled: threading.Event
     ) -> bool:
-        """Wait for `release`, or `seconds`; return False if the client leaves first. A client sends
-        nothing while it waits.
+        """Set `stalled`, and wait for `release`, or `seconds`; return False if the client leaves
+        first. A client sends nothing while it waits.
         """
         released = asyncio.ensure_future(self._released.wait())
         gone = asyncio.ensure_future(reader.read(1))
-        request.stalled.set()  # only now: an earlier `release` would find nothing that waits
+        stalled.set()  # only now, or a `release` that follows at once would wake nobody
         try:
             await asyncio.wait(
                 (released, gone), timeout=seconds, return_when=asyncio.FIRST_COMPLETED

@@ -106,9 +106,9 @@ class PostgresServer:
         self.stop()
 
     def url(self, database: str = "postgres", role: str = "postgres", password: str = "") -> str:
-        """Return the URL of a database for a role."""
+        """Return the URL of a database for a role. A busy machine may take long to connect."""
         who = f"{role}:{password}" if password else role
-        return f"postgresql://{who}@/{database}?host={self.folder}"
+        return f"postgresql://{who}@/{database}?host={self.folder}&connect_timeout=60"
 
     def database(self, name: str, *roles: str) -> None:
         """Make an empty database in which `roles` may make schemas; make the roles, too."""

@@ -37,6 +37,7 @@ class Indexer:
         self._embeds = embeds
         self._process: subprocess.Popen[bytes] | None = None
         self._wake = threading.Event()
+        self._waking = threading.Lock()  # `idle` is set only while nobody wakes the thread
         self.idle = threading.Event()  # set when everything is done
         self._closed = False
         self._thread = threading.Thread(target=self._work, daemon=True, name="indexer")
@@ -48,8 +49,9 @@ class Indexer:
 
     def wake(self) -> None:
         """Make the thread check the files again, since a session has ended; return at once."""
-        self.idle.clear()
-        self._wake.set()
+        with self._waking:
+            self.idle.clear()
+            self._wake.set()
 
     def close(self) -> None:
         """Stop, after waiting up to CLOSE_SECONDS for the current transaction to complete."""
@@ -78,8 +80,9 @@ class Indexer:
                 ):  # modules cannot be loaded from a failing disk
                     self._wake.wait(AGAIN_SECONDS)
                     continue
-                if not self._wake.is_set():
-                    self.idle.set()
+                with self._waking:
+                    if not self._wake.is_set():
+                        self.idle.set()
                 if not self._closed:
                     self._wake.wait()
 

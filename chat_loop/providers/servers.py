@@ -15,6 +15,7 @@ from msgspec import Struct
 from chat_loop.providers import capabilities
 from chat_loop.providers.capabilities import Capabilities, list_at, text_at, value_at
 
+CONNECT_SECONDS = 1.0  # for a connection, and for each part of an answer
 ANSWER_SECONDS = 2.0  # for one answer, from the first byte to the last
 
 
@@ -42,7 +43,7 @@ def accepts_connections(address: str) -> bool:
     """Return True if a server accepts connections at `address`."""
     host, port = host_and_port(address)
     try:
-        socket.create_connection((host, port), timeout=1.0).close()
+        socket.create_connection((host, port), timeout=CONNECT_SECONDS).close()
     except (OSError, UnicodeError):
         return False
     return bool(host)
@@ -99,7 +100,7 @@ def _answer(address: str, path: str, key: str, body: object = None) -> tuple[int
     parts = urlsplit(address)
     host, port = host_and_port(address)
     kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-    connection = kind(host, port, timeout=1.0)
+    connection = kind(host, port, timeout=CONNECT_SECONDS)
 
     def give_up() -> None:
         with suppress(OSError):

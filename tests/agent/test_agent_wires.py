@@ -11,6 +11,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from benchmarks.support.loopback import Loopback
 from benchmarks.support.loopback import Reply as Sent
@@ -40,7 +41,7 @@ def raises(what: str) -> str:
 
 def hangs() -> str:
     """Hangs."""
-    RELEASED.wait(30)
+    RELEASED.wait(60)
     return ""
 
 
@@ -87,8 +88,9 @@ def test_whatever_functions_do_the_conversation_goes_on(
         Sent(chunks=("Yes.",), usage=Usage(input=99, output=9)),
     )
     made = [tool_of(function) for function in (raises, hangs, prints_escapes, much)]
+    made[1] = replace(made[1], seconds=1.0)
     turns = Turns(tmp_path / "sessions", make(server.url), *made)
-    limits = CallLimits(attempts=1, tool=1.0)
+    limits = CallLimits(attempts=1, tool=60.0)
     turns.agent = Agent(
         name="Sally",
         system_prompt="",

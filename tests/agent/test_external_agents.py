@@ -388,12 +388,12 @@ def test_it_can_be_stopped_while_it_blocks_and_is_not_waited_for() -> None:
 
     def blocking(prompt: str) -> str:
         entered.set()
-        go.wait(30)
+        go.wait(60)
         return "too late"
 
     async def stop() -> None:
         task = asyncio.ensure_future(told(blocking, "hi"))
-        await asyncio.to_thread(entered.wait, 10)
+        await asyncio.to_thread(entered.wait, 60)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -428,7 +428,7 @@ def test_a_coroutine_that_is_stopped_is_cancelled_and_the_next_request_waits_for
 
     async def both() -> None:
         task = asyncio.ensure_future(ask("one"))
-        await asyncio.to_thread(entered.wait, 10)
+        await asyncio.to_thread(entered.wait, 60)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

@@ -427,4 +427,4 @@ def test_a_function_that_raises_what_ends_a_task_fails_like_any_other() -> None:
         raise asyncio.CancelledError
 
     with pytest.raises(ChatLoopError, match="cancelled failed: RuntimeError: CancelledError"):
-        asyncio.run(asyncio.wait_for(tool_of(cancelled).run({}), 10))
+        asyncio.run(asyncio.wait_for(tool_of(cancelled).run({}), 60))

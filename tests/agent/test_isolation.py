@@ -17,6 +17,8 @@ from chat_loop.errors import ChatLoopError
 from chat_loop.events import ToolReturned
 from chat_loop.values import ToolCall
 
+PATIENCE = 60
+
 
 def run(tool: Tool, **given: object) -> str:
     return asyncio.run(call(tool, given))
@@ -59,7 +61,7 @@ def test_what_is_printed_is_dropped(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_program_goes_on_printing_while_functions_run(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    together = threading.Barrier(3, timeout=10)
+    together = threading.Barrier(3, timeout=PATIENCE)
 
     def talks(what: str) -> str:
         """Talks, in a thread of its own as well."""
@@ -110,7 +112,7 @@ def test_a_function_that_hangs_is_left_behind() -> None:
 
     def hangs() -> None:
         """Hangs."""
-        assert go_on.wait(10)
+        assert go_on.wait(PATIENCE)
         print("still here")  # noqa: T201
         gone_on.set()
 
@@ -120,7 +122,7 @@ def test_a_function_that_hangs_is_left_behind() -> None:
         True,
     )
     go_on.set()
-    assert gone_on.wait(10), "it goes on, and finds nobody"
+    assert gone_on.wait(PATIENCE), "it goes on, and finds nobody"
 
 
 HANGING = """
@@ -170,7 +172,7 @@ def test_a_coroutine_that_hangs_is_stopped() -> None:
 
     [result] = asyncio.run(returned(box(tool_of(hangs), seconds=1), "{}"))
     assert result.text == "hangs took longer than 1 seconds and was given up."
-    assert stopped.wait(10)
+    assert stopped.wait(PATIENCE)
 
 
 def test_coroutines_share_a_loop() -> None:

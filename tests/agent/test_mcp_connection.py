@@ -22,6 +22,7 @@ from packaging.version import Version
 from chat_loop.agent.mcp_servers import McpServers
 from chat_loop.config import McpServer
 from tests.support.mcp_descriptions import PATIENCE_SECONDS, SERVER, connected, until_recorded
+from tests.support.ports import closed_port, kept_port
 
 REDIRECT = (
     "Unexpected content type:."
@@ -31,12 +32,6 @@ REDIRECT = (
 )
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-
-
-def free_port() -> int:
-    with socket.socket() as made:
-        made.bind(("127.0.0.1", 0))
-        return int(made.getsockname()[1])
 
 
 def answers(port: int) -> bool:
@@ -69,9 +64,7 @@ def at(port: int, **more: Any) -> McpServer:
 
 
 def test_a_server_that_runs_is_used_and_stays(tmp_path: Path) -> None:
-    port = free_port()
-
-    async def run() -> None:
+    async def run(port: int) -> None:
         async with connected({"web": at(port)}) as offered:
             assert "web_echo" in offered.tools
             assert await offered.call("web_echo", text="hello") == "hello"
@@ -90,19 +83,17 @@ def test_a_server_that_runs_is_used_and_stays(tmp_path: Path) -> None:
             await offered.servers.restart("web")
             assert await offered.again() == [*before, "web_new"]
 
-    with running(port, tmp_path) as process:
-        asyncio.run(run())
+    with kept_port() as port, running(port, tmp_path) as process:
+        asyncio.run(run(port))
         assert process.poll() is None
         assert answers(port)
 
 
 def test_a_server_that_goes_away_and_comes_back(tmp_path: Path) -> None:
-    port = free_port()
-
-    async def run() -> None:
+    async def run(port: int) -> None:
         with ExitStack() as stack:
             stack.enter_context(running(port, tmp_path))
-            async with connected({"web": at(port, timeout=10.0)}) as offered:
+            async with connected({"web": at(port, timeout=60.0)}) as offered:
                 assert await offered.call("web_echo", text="hello") == "hello"
                 stack.close()
                 gone = await offered.call("web_echo", text="hello")
@@ -111,7 +102,8 @@ def test_a_server_that_goes_away_and_comes_back(tmp_path: Path) -> None:
                 with running(port, tmp_path):
                     assert await offered.call("web_echo", text="back") == "back"
 
-    asyncio.run(run())
+    with kept_port() as port:
+        asyncio.run(run(port))
 
 
 class Answers:
@@ -215,7 +207,7 @@ def test_the_headers_come_from_the_environment() -> None:
 
 def test_nobody_there() -> None:
     assert (
-        problem_of(at(free_port()))
+        problem_of(at(closed_port()))
         == "The MCP server web cannot be connected: All connection attempts failed."
     )
 

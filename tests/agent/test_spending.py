@@ -39,9 +39,9 @@ def at_prompt(home: Path, server: Loopback) -> AbstractContextManager[PtyChat]:
     return chat(home, *MODEL, OPENAI_API_KEY="k", OPENAI_BASE_URL=url)
 
 
-def ask(home: Path, server: Loopback, question: str = "How?") -> tuple[int, str]:
+def ask(home: Path, server: Loopback, zone: str = "UTC") -> tuple[int, str]:
     """Ask one question, and return the exit code and the standard error."""
-    result = run(home, *MODEL, "-p", question, keys=keys(server))
+    result = run(home, *MODEL, "-p", "How?", keys=keys(server) | {"TZ": zone})
     return result.returncode, result.stderr.decode()
 
 
@@ -119,19 +119,20 @@ def test_another_session_counts_from_zero(tmp_path: Path) -> None:
 
 
 def test_the_day_counts_the_sessions_of_today(tmp_path: Path) -> None:
+    zone = f"NOON{time.gmtime().tm_hour - 12:+d}"  # the test does not reach midnight
     limited(tmp_path, "{day_cost: 2.5}")
     with Loopback(fine) as server:
-        assert [ask(tmp_path, server)[0] for _ in range(3)] == [0, 0, 1]
+        assert [ask(tmp_path, server, zone)[0] for _ in range(3)] == [0, 0, 1]
         for path in (tmp_path / "sessions").glob("*.md"):
             yesterday = time.time() - 86_400
             os.utime(path, (yesterday, yesterday))
-        assert ask(tmp_path, server)[0] == 0
+        assert ask(tmp_path, server, zone)[0] == 0
         for path in (tmp_path / "sessions").glob("*.md"):
             text = path.read_text()
             path.write_text(re.sub(r"at=20\d\d-", "at=2001-", text))
-        assert ask(tmp_path, server)[0] == 0
+        assert ask(tmp_path, server, zone)[0] == 0
         (tmp_path / "sessions" / "broken.md").write_bytes(b"<!-- chat:session \xff\n")
-        code, told = ask(tmp_path, server)
+        code, told = ask(tmp_path, server, zone)
     assert code == 0, told
 
 

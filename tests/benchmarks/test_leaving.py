@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_each_wait_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leaving, "SLOW_SECONDS", 1.0)
+    monkeypatch.setattr(leaving, "SLOW_SECONDS", 10.0)
     monkeypatch.setattr(leaving, "SETTLE_SECONDS", 0.5)
     openai = next(program for program in OURS if program.name == "openai")
     measurement = Measurement(openai)
@@ -26,7 +26,7 @@ def test_each_wait_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
         "start with resume, long -> a key shows",
     ]
     times = {name: seconds[0] for name, seconds in measurement.times.items()}
-    assert times["resume, long -> restored"] < 1.0
+    assert times["resume, long -> restored"] < 10.0
     assert (
         times["start with resume, long -> a key shows"]
         > times["start with resume, long -> restored"]

@@ -22,7 +22,7 @@ from chat_loop.sessions.partial import newest_first
 from chat_loop.values import ToolSpec, Window
 from tests.support.scripted_chat import Says, Talk, words
 
-GUARD_SECONDS = 20.0
+GUARD_SECONDS = 60.0
 """The time that a worker waits for the event loop. It is only reached if the loop is blocked."""
 LONG = "word " * 400
 UNREPORTED = Says(("Yes.",), usage=None)

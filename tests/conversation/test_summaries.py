@@ -11,6 +11,7 @@ from benchmarks.support.loopback import Loopback, failing
 from tests.support.headless import run, saved
 
 KEYS = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}
+WAIT = "summary: {on_exit: wait}"  # a busy machine may need long for the summary at the exit
 SCRIPT = b"The port is 5544.\nAnd the key is 4471.\n/compact --force\nWhich port?\nexit\n"
 
 
@@ -25,6 +26,7 @@ def test_summaries_go_to_the_model_that_is_named_for_them(tmp_path: Path) -> Non
             tmp_path,
             f"""
 model: openai:chat-model
+{WAIT}
 agent: {{summary_instructions: "Mind the ports."}}
 auto_compact: {{summary_provider: anthropic, summary_model: small-model, summary_max_tokens: 700}}
 providers:
@@ -62,6 +64,7 @@ def test_when_that_one_fails_the_sessions_own_is_asked(tmp_path: Path) -> None:
             tmp_path,
             f"""
 model: openai:chat-model
+{WAIT}
 auto_compact: {{summary_provider: anthropic, summary_model: small-model}}
 providers:
   openai: {{base_url: "{server.url}/v1"}}

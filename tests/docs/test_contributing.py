@@ -64,7 +64,7 @@ def test_the_recipes_work_as_they_are_written(tmp_path: Path) -> None:
             env=environment,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=280,
             check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr

@@ -17,7 +17,7 @@ from chat_loop.sessions.files import Files
 from chat_loop.sessions.images import ImageStore
 from chat_loop.sessions.records import Attachment, Call, Pin, Query, Reply
 from chat_loop.values import Usage
-from tests.support.chromium import chromium
+from tests.support.chromium import PATIENCE_MS, chromium
 from tests.support.hostile_chain import FIRST, SESSIONS, START, loaded
 from tests.support.images import place, png
 
@@ -48,6 +48,7 @@ class Opened:
             viewport={"width": width, "height": 800},
             color_scheme="dark" if scheme == "dark" else "light",
         )
+        self.context.set_default_timeout(PATIENCE_MS)
         self.page: Page = self.context.new_page()
         self.refused: list[str] = []
         self.page.on("request", lambda request: self.requests.append(request.url))

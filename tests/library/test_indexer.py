@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
+from queue import Queue
 
 import pytest
 
@@ -47,6 +48,18 @@ def indexer(folder: Path) -> Iterator[Indexer]:
         if thread.ident is not None:
             thread.join(PATIENCE)
             assert not thread.is_alive()
+
+
+class Waits(threading.Event):
+    """An event that tells how long the indexer waits for it, when a wait begins."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun: Queue[float | None] = Queue()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.begun.put(timeout)
+        return super().wait(timeout)
 
 
 def known(folder: Path) -> set[str]:
@@ -153,8 +166,10 @@ def test_an_index_that_is_damaged_again_and_again_is_left_for_a_while(
 
     monkeypatch.setattr(Index, "stale", damaged)
     with indexer(tmp_path) as kept:
+        waits = kept._wake = Waits()
         kept.start()
-        assert not kept.idle.wait(0.5)
+        assert waits.begun.get(timeout=PATIENCE) == indexer_module.AGAIN_SECONDS
+        assert not kept.idle.is_set()
         assert len(tried) == 2
 
 
@@ -164,27 +179,36 @@ def test_a_locked_index_is_tried_again(tmp_path: Path, monkeypatch: pytest.Monke
     up_to_date(tmp_path).close()
     write(tmp_path, session("new"), 99)
     with indexer(tmp_path) as kept:
+        waits = kept._wake = Waits()
         with held(tmp_path, "EXCLUSIVE"):
             kept.start()
-            assert not kept.idle.wait(1.0)
+            assert waits.begun.get(timeout=PATIENCE) == 0.2
+            assert not kept.idle.is_set()
         assert kept.idle.wait(PATIENCE)
     same_as_from_the_file(tmp_path)
 
 
-def test_it_stops_between_two_transactions(tmp_path: Path) -> None:
+def test_it_stops_between_two_transactions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(tmp_path, 300)
+    between, closed = threading.Event(), threading.Event()
+    pause = Indexer._pause
+
+    def held_pause(self: Indexer, done: float, of: int) -> None:
+        between.set()
+        assert closed.wait(PATIENCE)
+        pause(self, done, of)
+
+    monkeypatch.setattr(Indexer, "_pause", held_pause)
     kept = Indexer(tmp_path)
     kept.start()
-    while not (tmp_path / FILE).exists():
-        assert not kept.idle.wait(0.001)
+    assert between.wait(PATIENCE)
     kept.close()
     kept.start()
     kept.wake()
-    thread = kept._thread
-    assert thread is not None
-    thread.join(PATIENCE)
-    assert not thread.is_alive()
-    assert len(known(tmp_path)) < 300
+    closed.set()
+    kept._thread.join(PATIENCE)
+    assert not kept._thread.is_alive()
+    assert 0 < len(known(tmp_path)) < 300
 
 
 def test_an_indexer_that_was_never_started_does_nothing(tmp_path: Path) -> None:
@@ -192,7 +216,7 @@ def test_an_indexer_that_was_never_started_does_nothing(tmp_path: Path) -> None:
     with indexer(tmp_path) as kept:
         kept.wake()
     assert not (tmp_path / FILE).exists()
-    assert all(thread.name != "indexer" for thread in threading.enumerate())
+    assert kept._thread.ident is None
 
 
 def test_a_search_finds_what_was_just_said(tmp_path: Path) -> None:

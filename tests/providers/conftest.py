@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from chat_loop.providers import servers
 from tests.support.catalogue import ALL
 from tests.support.providers import clear_environment
 
@@ -13,6 +14,13 @@ from tests.support.providers import clear_environment
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     clear_environment(monkeypatch, tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a busy machine take long for the answers of its own servers."""
+    monkeypatch.setattr(servers, "CONNECT_SECONDS", 60.0)
+    monkeypatch.setattr(servers, "ANSWER_SECONDS", 60.0)
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from chat_loop.errors import (
 from chat_loop.events import Event, Finished, TextDelta, ThinkingDelta, ToolCalled
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage
 from tests.support.catalogue import ALL, SECRET, Service
-from tests.support.ports import answering
+from tests.support.ports import answering, closed_port
 from tests.support.providers import closing, events_of, failure_of, host, outcome_of, told
 
 TALK = Request(
@@ -327,8 +327,7 @@ def test_errors_of_the_stream_itself(server: Loopback, service: Service, tmp_pat
 
 
 def test_errors_when_nobody_listens(service: Service, tmp_path: Path) -> None:
-    with Loopback() as gone:
-        url = gone.url
+    url = f"http://127.0.0.1:{closed_port()}"
 
     error = failure_of(service.at(url, tmp_path), TALK)
 

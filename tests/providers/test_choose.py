@@ -256,7 +256,10 @@ def test_of_a_server_s_models_those_that_one_can_talk_to_are_named() -> None:
         assert models_at(server) == ()
 
 
-def test_a_server_that_does_not_answer_is_passed_over(tmp_path: Path) -> None:
+def test_a_server_that_does_not_answer_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chat_loop.providers.servers.CONNECT_SECONDS", 1.0)
     with answering(None) as port, Loopback(models=("qwen3",)) as server:
         around = machine(tmp_path, {}, {"ollama": port, "llama-server": port_of(server)})
         assert reference(choose("", Config(), around)) == "llama-server:qwen3"

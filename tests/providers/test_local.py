@@ -95,7 +95,7 @@ def test_a_closed_stream_stops_and_the_next_request_works(provider: Provider) ->
         ]
         assert isinstance(stream, AsyncGenerator)
         await stream.aclose()
-        await asyncio.to_thread(generating.join, 2)
+        await asyncio.to_thread(generating.join, 60)
         assert not generating.is_alive()
         return [
             event

@@ -8,11 +8,16 @@ from contextlib import aclosing
 
 import pytest
 
+from chat_loop.providers import stream
 from chat_loop.providers.stream import batches_of
 
 
 @pytest.mark.parametrize("begun", [False, True])
-def test_what_has_arrived_is_one_batch_while_the_rest_is_waited_for(begun: bool) -> None:
+def test_what_has_arrived_is_one_batch_while_the_rest_is_waited_for(
+    begun: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream, "WAIT_SECONDS", 60.0)  # a busy machine may stop between two items
+
     async def run() -> list[list[int]]:
         rest = asyncio.Event()
 

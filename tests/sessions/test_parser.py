@@ -209,9 +209,9 @@ def test_hostile_sizes_are_read_in_linear_steps() -> None:
         b"<!-- chat:query n=1 at=x -->\n",
         b"<!-- chat:" + b" " * 40,
     ):
-        with cpu_limit(10):
+        with cpu_limit(60):
             parse(piece * 40_000)
-    with cpu_limit(10):
+    with cpu_limit(60):
         parse(b"<!-- chat:end" + b" a=b" * 200_000 + b" -->")
 
 

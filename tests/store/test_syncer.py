@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from queue import Queue
+from threading import Event
 
 import pytest
 
@@ -51,6 +52,18 @@ class Counted(Synchronizer):
             return super().run(both_ways=both_ways, seconds=seconds)
         finally:
             self.runs.put(None)
+
+
+class Begun(Synchronizer):
+    """A synchronizer that tells when its first run has begun."""
+
+    def __init__(self, machine: Machine, url: str) -> None:
+        super().__init__(machine.sessions, url)
+        self.begun = Event()
+
+    def run(self, *, both_ways: bool = True, seconds: float = 0) -> Outcome:
+        self.begun.set()
+        return super().run(both_ways=both_ways, seconds=seconds)
 
 
 @contextmanager
@@ -142,14 +155,16 @@ def test_a_store_that_refuses_is_one_sentence_and_the_chat_goes_on(
 
 
 def test_a_server_that_does_not_answer_delays_no_exit(
-    machine: Callable[[str], Machine], monkeypatch: pytest.MonkeyPatch
+    machine: Callable[[str], Machine], url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = machine("here")
     here.put(OPEN)
     with answering(None) as port:
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
-        syncer = Syncer(here.synchronizer, lambda *words: None)
+        begun = Begun(here, url)
+        syncer = Syncer(begun, lambda *words: None)
         syncer.start()
+        assert begun.begun.wait(PATIENCE)
         syncer.close()
         assert syncer._thread.is_alive(), "it still waits for the server"
     syncer._thread.join(PATIENCE)

@@ -14,6 +14,7 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+PATIENCE_MS = 120_000
 _FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -46,7 +47,8 @@ def chromium() -> Iterator[Browser]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(_FLAGS))
+        launch = playwright.chromium.launch  # a busy machine may need long to start it
+        browser = launch(executable_path=path, args=list(_FLAGS), timeout=PATIENCE_MS)
         try:
             yield browser
         finally:

@@ -21,7 +21,7 @@ from pathlib import Path
 if sys.platform != "win32":
     import resource
 
-PATIENCE_SECONDS = 120.0
+PATIENCE_SECONDS = 240.0
 
 
 def run(

@@ -38,7 +38,7 @@ def run(
         input=stdin,
         capture_output=True,
         env=environment,
-        timeout=60,
+        timeout=fork_server.PATIENCE_SECONDS,
         check=False,
     )
 

@@ -22,11 +22,13 @@ SERVER = str(HERE / "mcp_server.py")
 RAW = str(HERE / "mcp_raw_server.py")
 PATIENCE_SECONDS = 60.0
 """Seconds; reached only when something is broken."""
+PATIENT: dict[str, Any] = {"timeout": PATIENCE_SECONDS}
+"""A busy machine may need longer than the usual time to load the SDK."""
 
 
 def sdk(*args: str, **more: Any) -> McpServer:
     """Describe the server that is made with the SDK."""
-    return McpServer(command=sys.executable, args=(SERVER, *args), **more)
+    return McpServer(command=sys.executable, args=(SERVER, *args), **PATIENT | more)
 
 
 def text(said: str) -> dict[str, Any]:
@@ -47,7 +49,8 @@ def raw(folder: Path, script: Mapping[str, Any], **more: Any) -> McpServer:
     path = folder / "script.json"
     path.write_text(json.dumps({"results": {}, **script}))
     environment = {"RECORD": str(folder / "record"), **more.pop("env", {})}
-    return McpServer(command=sys.executable, args=(RAW, str(path)), env=environment, **more)
+    arguments = (RAW, str(path))
+    return McpServer(command=sys.executable, args=arguments, env=environment, **PATIENT | more)
 
 
 def recorded(folder: Path) -> list[str]:
@@ -64,10 +67,12 @@ def runs(process: int) -> bool:
     """Return True when a process is running, not just a zombie."""
     try:
         os.kill(process, 0)
+        status = Path(f"/proc/{process}/stat").read_text()
     except ProcessLookupError:
         return False
-    status = Path(f"/proc/{process}/stat")
-    return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:  # it has just ended, or this system has no such files
+        return not Path("/proc/self/stat").exists()
+    return status.rpartition(")")[2].split()[0] != "Z"
 
 
 def gone(process: int) -> bool:

@@ -1,11 +1,13 @@
-"""Ports of this machine: closed ones, and servers that give any answer."""
+"""Ports of this machine: closed and kept ones, and servers that give any answer."""
 
 from __future__ import annotations
 
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 
 from benchmarks.support.loopback import Loopback
 
@@ -14,15 +16,30 @@ def port_of(server: Loopback) -> int:
     return int(server.url.rpartition(":")[2])
 
 
+@cache
 def closed_port() -> int:
-    """Return a port at which nothing listens. A socket that is never closed keeps it, so that the
-    system gives it to no server of another test.
+    """Return a port at which nobody listens until this process ends. It stays bound, so that no
+    other process can get it for a server or for a connection.
     """
     holder = socket.socket()
     holder.bind(("127.0.0.1", 0))
     port = int(holder.getsockname()[1])
     holder.detach()
     return port
+
+
+@contextmanager
+def kept_port() -> Iterator[int]:
+    """Yield a port for servers of this test, which may start and stop. In between, a connection is
+    refused, and no other process gets the port.
+    """
+    with socket.socket() as holder:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # the servers set it as well
+        holder.bind(("127.0.0.1", 0))
+        port = int(holder.getsockname()[1])
+        if sys.platform != "linux":  # a server cannot listen at a port that is bound
+            holder.close()
+        yield port
 
 
 @contextmanager
@@ -56,5 +73,5 @@ def answering(answer: bytes | None) -> Iterator[int]:
             done.set()
             with suppress(OSError):
                 listener.shutdown(socket.SHUT_RDWR)
-            thread.join(10)
+            thread.join(60)
             assert not thread.is_alive()

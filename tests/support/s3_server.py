@@ -13,11 +13,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
 import pytest
+
+from tests.support.ports import kept_port
 
 BUCKET = "chats"
 USERS = {
@@ -45,6 +48,7 @@ class S3Server:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.port = folder, 0
+        self._stack = ExitStack()
         self._process: subprocess.Popen[str] | None = None
 
     def start(self, dies_at: int = 0, stage: int = 0) -> None:
@@ -62,7 +66,7 @@ class S3Server:
             cwd=Path(__file__).parents[2],
         )
         assert self._process.stdout is not None
-        self.port = int(self._process.stdout.readline())
+        assert int(self._process.stdout.readline()) == self.port
 
     @property
     def is_dead(self) -> bool:
@@ -79,11 +83,13 @@ class S3Server:
             self._process = None
 
     def __enter__(self) -> S3Server:
+        self.port = self._stack.enter_context(kept_port())
         self.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self.kill()
+        self._stack.close()
 
     def environment(self, user: int = 0, secret: str = SECRET) -> dict[str, str]:
         """Return the environment variables that a program needs to use the server."""

@@ -56,4 +56,4 @@ def serving(answers: Mapping[str, object]) -> Iterator[tuple[str, list[str]]]:
     finally:
         server.shutdown()
         server.server_close()
-        thread.join(10)
+        thread.join(60)
