@@ -366,12 +366,12 @@ def test_a_paragraph_that_waits_for_the_end_of_its_markup_is_drawn_below() -> No
 
 
 @settings(max_examples=50)
-@given(MARKDOWN, st.booleans())
-def test_a_preview_changes_nothing(text: str, wraps: bool) -> None:
+@given(MARKDOWN, st.integers(5, 50), st.booleans())
+def test_a_preview_changes_nothing(text: str, size: int, wraps: bool) -> None:
     made = painter(40, wraps=wraps)
     pieces = []
-    for sign in text:
-        pieces.append(made.feed(sign))
+    for start in range(0, len(text), size):
+        pieces.append(made.feed(text[start : start + size]))
         made.preview()
     assert "".join([*pieces, made.finish()]) == sent([text], 40, wraps=wraps)
 
