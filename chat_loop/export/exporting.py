@@ -126,16 +126,17 @@ def write_export(
     *,
     secrets: bool = False,
 ) -> tuple[str, list[str]]:
-    """Write a chain, oldest session first, to the file `target`, or into the folder `target`.
+    """Write a chain, oldest session first, to the file `target`.
 
-    Without a target, the file goes into the working directory under the conversation's name. The
-    images of a markdown document are stored beside it, like those of a session. No file is
-    overwritten: a name that the program chose gets a number; if the user chose it, raise SaveError.
+    If the target is a folder, the file in it gets the conversation's name; without a target, the
+    folder is the working directory. The images of a markdown document are stored beside it, like
+    those of a session. No file is overwritten: a name that the program chose gets a number; if the
+    user chose it, raise SaveError.
     """
     session, path = chain[-1].session, file_path(target)
     images, complaints = images_of(chain)
     if not target or os.path.isdir(path):  # noqa: PTH112
-        stem = "" if target else slug(name_of(session))
+        stem = slug(name_of(session))
         stem = stem if stem not in ("", "agent") else session.header.id
         suffix = form.suffix if isinstance(form, Exporter) else SUFFIXES[form]
         paths = (path / f"{name}{suffix}" for name in records.free_ids(stem))

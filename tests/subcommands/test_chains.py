@@ -246,7 +246,7 @@ def test_export_to_files(home: Path, tmp_path: Path) -> None:
     assert page.read_bytes() == before
     folder = tmp_path / "exports.d"
     folder.mkdir()
-    for name in (f"{SECOND.header.id}.json", f"{SECOND.header.id}_2.json"):
+    for name in ("rate_limiter.json", "rate_limiter_2.json"):
         result = run(home, "sessions", "export", "2", str(folder), "--as", "json", "--one")
         assert result.stderr.decode().startswith(f"Exported 1 session to {folder / name} (")
     assert len(json.loads((folder / name).read_bytes())["sessions"]) == 1
