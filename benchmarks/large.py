@@ -30,6 +30,7 @@ from benchmarks.support.terminal import Terminal, environment
 from chat_loop.sessions.records import Header, Query, Reply, Session
 from chat_loop.sessions.writer import render
 
+ROUNDS = 3  # a single sample of a second may be twice as long on a busy machine
 MEGABYTES = (1, 5, 20)
 QUERIES, LOG_LINES, LINE = 20_000, 8_000, 1_000_000
 REPLY = 4_000  # characters
@@ -176,30 +177,37 @@ def measure(session: Session) -> dict[str, Cost]:
     return costs
 
 
-def judge(results: Results, costs: Mapping[str, Mapping[str, Cost]]) -> None:
-    """Judge the growth of the costs from size to size; `costs` are by session and action."""
+def judge(results: Results, rounds: Sequence[Mapping[str, Mapping[str, Cost]]]) -> None:
+    """Judge the growth of the costs from size to size; a round has them by session and action."""
     first, *larger = sorted(MEGABYTES)
     for kind in ("", "_open"):
-        base = costs[f"mb_{first}{kind}"]
         for before, size in pairwise(larger):
-            small, large = costs[f"mb_{before}{kind}"], costs[f"mb_{size}{kind}"]
-            for act in small:
-                seconds = max(LEAST_SECONDS, small[act].seconds - base[act].seconds)
-                memory = max(LEAST_MEBIBYTES, small[act].mebibytes - base[act].mebibytes)
-                name, growth = f"{act}, {before} to {size} MB{kind}", GROWTH * size / before
-                grown = (large[act].seconds - base[act].seconds) / seconds
-                results.add(f"{name}, growth", [grown], "×", at_most=growth)
-                grown = (large[act].mebibytes - base[act].mebibytes) / memory
-                results.add(f"{name}, growth of memory", [grown], "×", at_most=growth)
+            growth = GROWTH * size / before
+            for act in rounds[0][f"mb_{first}{kind}"]:
+                seconds, memory = [], []
+                for costs in rounds:
+                    base, small, large = (
+                        costs[f"mb_{number}{kind}"][act] for number in (first, before, size)
+                    )
+                    grown = max(LEAST_SECONDS, small.seconds - base.seconds)
+                    seconds.append((large.seconds - base.seconds) / grown)
+                    grown = max(LEAST_MEBIBYTES, small.mebibytes - base.mebibytes)
+                    memory.append((large.mebibytes - base.mebibytes) / grown)
+                name = f"{act}, {before} to {size} MB{kind}"
+                results.add(f"{name}, growth", seconds, "×", at_most=growth)
+                results.add(f"{name}, growth of memory", memory, "×", at_most=growth)
 
 
 def run(results: Results, settings: Settings) -> None:
-    """Measure each action once, and judge."""
-    costs = {}
-    for session in sessions():
-        identity = session.header.id
-        costs[identity] = measure(session)
-        for act, cost in costs[identity].items():
-            results.add(f"{identity}: {act}", [cost.seconds], "s")
-            results.add(f"{identity}: {act}, memory", [cost.mebibytes], "MiB")
-    judge(results, costs)
+    """Measure each action in a few rounds, and judge."""
+    rounds = [
+        {session.header.id: measure(session) for session in sessions()}
+        for _ in range(settings.rounds or ROUNDS)
+    ]
+    for identity, costs in rounds[0].items():
+        for act in costs:
+            measured = [costs[identity][act] for costs in rounds]
+            results.add(f"{identity}: {act}", [cost.seconds for cost in measured], "s")
+            peaks = [cost.mebibytes for cost in measured]
+            results.add(f"{identity}: {act}, memory", peaks, "MiB")
+    judge(results, rounds)
