@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -91,14 +91,20 @@ def _one_reply(identity: str, text: str) -> Session:
 
 def sessions() -> list[Session]:
     """Return the sessions to measure; the ids of unsealed ones end in `_open`."""
-    made = []
-    for size in MEGABYTES:
-        sealed = long_session(f"mb_{size}", size * 1_000_000 // (REPLY + 300), REPLY)
-        made += [
-            sealed,
-            replace(sealed, header=replace(sealed.header, id=f"mb_{size}_open"), seal=None),
-        ]
-    return [*made, long_session("queries", QUERIES, 100), log_session(), line_session()]
+    sealed = [
+        long_session(f"mb_{size}", size * 1_000_000 // (REPLY + 300), REPLY) for size in MEGABYTES
+    ]
+    unsealed = [
+        replace(one, header=replace(one.header, id=f"{one.header.id}_open"), seal=None)
+        for one in sealed
+    ]
+    return [
+        *sealed,
+        *unsealed,
+        long_session("queries", QUERIES, 100),
+        log_session(),
+        line_session(),
+    ]
 
 
 def cost_of(argv: Sequence[str], env: dict[str, str], folder: Path, entered: str = "") -> Cost:
@@ -152,9 +158,8 @@ def resumed(argv: Sequence[str], env: dict[str, str], folder: Path) -> Cost:
     return Cost(seconds_of_children() - before, peak)
 
 
-def measure(session: Session) -> dict[str, Cost]:
-    """Return the cost of each action on a folder with this session."""
-    costs: dict[str, Cost] = {}
+def measure(session: Session) -> Iterator[tuple[str, Cost]]:
+    """Yield each action on a folder with this session, and its cost."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name, Loopback() as server:
         folder = Path(name)
         home, stored = folder / "home", folder / "home" / "chat-loop" / "sessions"
@@ -169,11 +174,22 @@ def measure(session: Session) -> dict[str, Cost]:
         for act, words in ACTS.items():
             filled = [word.format(id=session.header.id, folder=folder) for word in words]
             options = model if act == "resume -p" else []
-            costs[act] = cost_of([*program, *options, *filled], env, folder)
+            yield act, cost_of([*program, *options, *filled], env, folder)
         chat = [*program, *model, "--resume", session.header.id]
         for act, line in LINES.items():
-            costs[act] = cost_of(chat, env, folder, f"{line}\nexit\n")
-        costs["resume"] = resumed(chat, env, folder)
+            yield act, cost_of(chat, env, folder, f"{line}\nexit\n")
+        yield "resume", resumed(chat, env, folder)
+
+
+def measure_all() -> dict[str, dict[str, Cost]]:
+    """Return the costs by session and action. Each action is measured for all sessions in turn, so
+    that a ratio compares what the same machine did in the same minute.
+    """
+    made = sessions()
+    costs: dict[str, dict[str, Cost]] = {session.header.id: {} for session in made}
+    for steps in zip(*map(measure, made), strict=True):
+        for session, (act, cost) in zip(made, steps, strict=True):
+            costs[session.header.id][act] = cost
     return costs
 
 
@@ -200,10 +216,7 @@ def judge(results: Results, rounds: Sequence[Mapping[str, Mapping[str, Cost]]]) 
 
 def run(results: Results, settings: Settings) -> None:
     """Measure each action in a few rounds, and judge."""
-    rounds = [
-        {session.header.id: measure(session) for session in sessions()}
-        for _ in range(settings.rounds or ROUNDS)
-    ]
+    rounds = [measure_all() for _ in range(settings.rounds or ROUNDS)]
     for identity, costs in rounds[0].items():
         for act in costs:
             measured = [costs[identity][act] for costs in rounds]
