@@ -293,8 +293,8 @@ class Compaction:
         last, used = conversation.session.exchanges[-1], conversation.budget.used
         if all(exchange.ref == last.ref for exchange in conversation.thread.fresh):
             return False
-        number, fresh = last.query.number, live.next_number
-        refused = [
+        number, new_number = last.query.number, live.next_number
+        entries = [
             entry
             for entry in live.session.entries
             if isinstance(entry, records.QueryEntry) and entry.number == number
@@ -307,8 +307,8 @@ class Compaction:
             return await run_to_completion(self.take(draft))
         finally:
             if conversation.live is live:  # the query stays; an undo cannot be taken back
-                for entry in refused:
-                    conversation.add(replace(entry, number=fresh))
+                for entry in entries:
+                    conversation.add(replace(entry, number=new_number))
 
     async def watch(self) -> None:
         """After a reply, begin the summary for the next compaction if that is near."""

@@ -37,7 +37,7 @@ class Indexer:
         self._embeds = embeds
         self._process: subprocess.Popen[bytes] | None = None
         self._wake = threading.Event()
-        self._waking = threading.Lock()  # `idle` is set only while nobody wakes the thread
+        self._wake_lock = threading.Lock()  # `idle` is set only while nobody wakes the thread
         self.idle = threading.Event()  # set when everything is done
         self._closed = False
         self._thread = threading.Thread(target=self._work, daemon=True, name="indexer")
@@ -49,7 +49,7 @@ class Indexer:
 
     def wake(self) -> None:
         """Make the thread check the files again, since a session has ended; return at once."""
-        with self._waking:
+        with self._wake_lock:
             self.idle.clear()
             self._wake.set()
 
@@ -80,7 +80,7 @@ class Indexer:
                 ):  # modules cannot be loaded from a failing disk
                     self._wake.wait(AGAIN_SECONDS)
                     continue
-                with self._waking:
+                with self._wake_lock:
                     if not self._wake.is_set():
                         self.idle.set()
                 if not self._closed:
