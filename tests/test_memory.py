@@ -427,7 +427,7 @@ project, data = folder / "project", folder / "data"
 place = MemoryLocation(directory=project, home=folder, data=data, max_tokens=1500)
 book = ProjectMemory(place, lambda event: None)
 
-def insist(change, *arguments):
+def retry(change, *arguments):
     while True:
         try:
             return change(*arguments)
@@ -436,13 +436,13 @@ def insist(change, *arguments):
                 raise
 
 for number in range(25):
-    insist(book.save, place.directory / "MEMORY.md", f"{name} {number}")
+    retry(book.save, place.directory / "MEMORY.md", f"{name} {number}")
     if number % 5 == 4:
-        insist(book.remove, book.state.facts.index(f"{name} {number}"))
+        retry(book.remove, book.state.facts.index(f"{name} {number}"))
 """
 
 
-def test_two_writers_lose_nothing(tmp_path: Path) -> None:
+def test_three_writers_lose_nothing(tmp_path: Path) -> None:
     place(tmp_path)
     names = ("one", "two", "three")
     writers = [
