@@ -22,7 +22,7 @@ def test_no_text_occurs_twice() -> None:
     assert [
         name for name, count in Counter(refusal.id for refusal in ALL).items() if count > 1
     ] == []
-    texts = Counter((refusal.status, refusal.body) for refusal in ALL)
+    texts = Counter((refusal.status, refusal.body, str(refusal.headers)) for refusal in ALL)
     assert [text for text, count in texts.items() if count > 1] == []
 
 

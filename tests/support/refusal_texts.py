@@ -72,13 +72,14 @@ class Refusal(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     headers: dict[HeaderName, str] = {}
     body: str
     states: Stated = Stated()
-    seen: Literal["body", "message", "template"]
+    seen: Literal["body", "message", "template", "headers"]
     source: Link
 
     @property
     def half(self) -> Half:
-        """Return the half to which the text belongs."""
-        return HALVES[hashlib.sha256(self.body.encode()).digest()[0] % 2]
+        """Return the half to which the text belongs, or the headers if there is no text."""
+        text = self.body or json.dumps(self.headers, sort_keys=True)
+        return HALVES[hashlib.sha256(text.encode()).digest()[0] % 2]
 
     def payload(self) -> object:
         """Return the body as a client decodes it: the JSON value, or the text if it is no object.
