@@ -28,7 +28,7 @@ SUFFIXES: Mapping[ExportFormat, str] = {"markdown": ".md", "json": ".json", "htm
 _STRUCTURE: Mapping[type, frozenset[str]] = {
     records.Header: frozenset({"id", "parent"}),
     **{kind.entry: frozenset((*kind.values, *kind.closing)) for kind in marker.KINDS.values()},
-    records.Seal: frozenset({"reason", "source"}),
+    records.Seal: frozenset({"reason", "source", "digest"}),
     Compaction: frozenset(marker.AUDIT),
 }
 """The fields that are written in markers. Every other string in a record is a text."""
@@ -103,11 +103,18 @@ def export_bytes(
 
 
 def without_secrets(value: Any, redactor: Redactor) -> Any:
-    """Return a session, or a part of it, with each secret replaced by a mark."""
+    """Return a session, or a part of it, with each secret replaced by a mark. What a service wants
+    back unchanged is left out if it has one.
+    """
     if isinstance(value, str):
         return redactor(value)
     if isinstance(value, tuple):
-        return tuple(without_secrets(item, redactor) for item in value)
+        items = []
+        for before in value:
+            after = without_secrets(before, redactor)
+            if after == before or not isinstance(after, records.Opaque):
+                items.append(after)
+        return tuple(items)
     if not isinstance(value, Struct):
         return value
     structure = _STRUCTURE.get(type(value), frozenset())
@@ -116,6 +123,8 @@ def without_secrets(value: Any, redactor: Redactor) -> Any:
         for name, content in asdict(value).items()
         if name not in structure
     }
+    if isinstance(value, records.Seal) and texts["summary"] != value.summary:
+        texts["digest"] = ""  # the block is no longer the one that was digested
     return replace(value, **texts)
 
 

@@ -136,14 +136,16 @@ def _call(call: records.Call, result: records.Result | None) -> str:
 
 
 def _result(result: records.Result) -> str:
-    heading = f"<h4>{'It failed' if result.failed else 'Its result'}</h4>\n"
-    return heading + code(result.text) + _costs(result.seconds, None)
+    heading = "It failed" if result.failed else "Its result"
+    if result.not_kept:
+        heading += f", without its last {values.size_text(result.not_kept)}"
+    return f"<h4>{heading}</h4>\n{code(result.text)}{_costs(result.seconds, None)}"
 
 
 def _entry(entry: records.Entry, header: records.Header, images: Mapping[str, str]) -> str:
     """Return any other entry of a session."""
     match entry:
-        case records.Reply():
+        case records.Reply() | records.AsideReply():
             who = f'<b dir="auto">{escape(header.agent)}</b> {_time(entry.at)}'
             costs = _costs(entry.seconds, entry.usage, values.STOPS.get(entry.stop, ""))
             words = _words(entry.text) + (f'<p class="cost">{costs}</p>\n' * bool(costs))
@@ -158,11 +160,16 @@ def _entry(entry: records.Entry, header: records.Header, images: Mapping[str, st
             source = escape(restored_text(entry, header.parent, entry.merged))
             title = f'<b>Restored context</b> <span class="soft">from {source}</span>'
             return _fold(title, _words(entry.block))
-        case records.Note() | records.Change():
+        case records.Covered():
+            return _fold("<b>Summary that was not sent</b>", _words(entry.block))
+        case records.Note() | records.Change() | records.LeftOut():
             labels = {kind.entry: kind.label.strip("*:") for kind in KINDS.values()}
             return _note(labels[type(entry)], _words(entry.text, breaks=True))
-        case records.Undo():
-            return _note(f"Undo: query {entry.number}")
+        case records.Undo() | records.Redo():
+            return _note(f"{type(entry).__name__}: query {entry.ref or entry.number}")
+        case records.Shortened():
+            what = f"the {entry.part} of {entry.ref}, to {entry.tokens:,} tokens"
+            return _note(f"Shortened: {escape(what)}")
     return ""
 
 

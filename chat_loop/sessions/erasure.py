@@ -22,7 +22,9 @@ from chat_loop.sessions.records import (
     ArchiveContext,
     Attachment,
     Call,
+    Covered,
     Entry,
+    Opaque,
     Reply,
     Restoration,
     Result,
@@ -30,6 +32,7 @@ from chat_loop.sessions.records import (
     Tag,
     Untag,
 )
+from chat_loop.sessions.writer import with_digest
 
 MIN_TEXT = 4  # characters: a shorter text occurs in too many words
 _CUT = "…"  # ends an excerpt that was shortened
@@ -75,8 +78,10 @@ def _character(sign: str) -> str:
     return ("\\\\*" if sign == "<" else "") + (f"(?:{pattern})" if "|" in pattern else pattern)
 
 
-def without_text(session: Session, erase: Eraser) -> Session:
-    """Return a session without a text; ids, dates and the names of tools and models stay."""
+def without_text(session: Session, erase: Eraser, *, keeps_opaque: bool = False) -> Session:
+    """Return a session without a text; ids, dates and the names of tools and models stay. Unless it
+    `keeps_opaque`, the parts that only a service can read are removed, too.
+    """
     header = replace(
         session.header,
         **{name: erase(getattr(session.header, name)) for name in _HEADER},
@@ -85,9 +90,14 @@ def without_text(session: Session, erase: Eraser) -> Session:
     seal = session.seal
     if seal is not None and seal.summary is not None:
         summary = _without(seal.summary, erase, asdict(seal.summary))
-        seal = replace(seal, summary=summary)
+        if summary != seal.summary:
+            seal = replace(seal, summary=summary)
+            if seal.digest and not seal.edited:
+                seal = with_digest(seal, header.minor)
     entries = []
     for entry in session.entries:
+        if isinstance(entry, Opaque) and not (keeps_opaque and erase(entry.text) == entry.text):
+            continue
         names = {"text", "arguments", "block"}.intersection(type(entry).__struct_fields__)
         names |= {"name"} if isinstance(entry, Attachment) else set()
         changed = _without(entry, erase, names)
@@ -110,14 +120,15 @@ def _without(value: Value, erase: Eraser, names: Iterable[str]) -> Value:
 
 def without_parent(session: Session, archive_tools: Collection[str]) -> Session:
     """Return a session without the content from a purged ancestor: the restored block and the
-    answer to it, passages of the archive, the summary and the title. Its own words stay.
+    answer to it, passages of the archive, the summary, the title, and the parts that only a service
+    can read. Its own words stay.
     """
     calls = [entry for entry in session.entries if isinstance(entry, Call)]
     asked = {(call.number, call.id) for call in calls if call.name in archive_tools}
 
     def without(entry: Entry) -> Entry:
         match entry:
-            case Restoration():
+            case Restoration() | Covered():
                 return replace(entry, block=PURGED_PARENT)
             case ArchiveContext() | Reply(number=0):
                 return replace(entry, text=REMOVED)
@@ -127,6 +138,8 @@ def without_parent(session: Session, archive_tools: Collection[str]) -> Session:
 
     seal = session.seal
     if seal is not None:
-        seal = replace(seal, summary=None, source="none", usage=None, seconds=None, covers=None)
+        gone: dict[str, None] = dict.fromkeys(("summary", "usage", "seconds", "covers"))
+        seal = replace(seal, source="none", digest="", edited=False, **gone)
     header = replace(session.header, title="", parent_path="")
-    return replace(session, header=header, entries=(*map(without, session.entries),), seal=seal)
+    kept = (entry for entry in session.entries if not isinstance(entry, Opaque))
+    return replace(session, header=header, entries=tuple(map(without, kept)), seal=seal)

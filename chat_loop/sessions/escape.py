@@ -45,9 +45,16 @@ def encode_line(text: str) -> str:
     return visible(text).replace("\n", "⟦U+000A⟧").replace("\t", "⟦U+0009⟧")
 
 
+def encode_field(text: str) -> str:
+    """Return `text` as one line that keeps a space at its end, which editors remove."""
+    line = encode_line(text)
+    return f"{line[:-1]}⟦U+0020⟧" if line.endswith(" ") else line
+
+
 def decode_line(text: str) -> str:
-    """Invert `encode_line`."""
-    return _TOKEN.sub(_character, text.replace("⟦U+000A⟧", "\n").replace("⟦U+0009⟧", "\t"))
+    """Invert `encode_line`; a space at the end of a header field may be shown as well."""
+    text = text.replace("⟦U+000A⟧", "\n").replace("⟦U+0009⟧", "\t").replace("⟦U+0020⟧", " ")
+    return _TOKEN.sub(_character, text)
 
 
 class StreamEncoder:

@@ -52,7 +52,8 @@ class LiveSession:
         self._written = 0  # the number of entries in the file
         self._stamp: tuple[int, ...] | None = None  # the file's state after the last write
         self._torn = False  # the file ends inside a record
-        self._opening = ""  # the first piece of a reply that is not in the file yet
+        self._opening: records.Reply | None = None  # a reply whose first piece is not in the file
+        self._is_shared = False  # another program added to the file
         self._streaming = False  # all pieces of a reply so far are in the file
         self._encoder = StreamEncoder()
         self._pieces: list[str] = []
@@ -109,7 +110,7 @@ class LiveSession:
     def begin_reply(self, number: int, at: datetime) -> None:
         """Begin the reply to query `number` (0: the acknowledgment), before its text is known."""
         self._synced_at = self._monotonic()
-        self._opening = writer.reply_opening(number, at) if self._saves else ""
+        self._opening = records.Reply(number=number, at=at, text="") if self._saves else None
         self._encoder = StreamEncoder()
         self._pieces = []
 
@@ -134,7 +135,7 @@ class LiveSession:
             if self._streaming:
                 self._open()  # may abandon the file with the pieces
             if self._streaming:
-                self._write(writer.reply_end(reply))
+                self._write(writer.reply_end(reply, self.header.minor))
                 self._written += 1
                 self._torn = False
             self._flush()
@@ -142,13 +143,16 @@ class LiveSession:
 
     def _write_piece(self, encoded: str) -> None:
         """Write a piece of the reply, unless one before it failed."""
-        opening, streaming = self._opening, self._streaming
-        self._opening, self._streaming = "", False
-        if not (opening or streaming):
+        reply = self._opening
+        streaming = self._streaming
+        self._opening = None
+        self._streaming = False
+        if reply is None and not streaming:
             return
         with self._noting_problem():
-            if opening:
+            if reply is not None:
                 self._flush()
+                opening = writer.reply_opening(reply, self.header.minor, self._last_written())
                 text = opening + writer.labeled(writer.label(self.header.agent), encoded)
                 self._write(text, begins=True)
                 self._torn = True  # until its end is written
@@ -220,11 +224,18 @@ class LiveSession:
             self._write(writer.head(self.header))
             self._has_header = True
         for entry in self.session.entries[self._written :]:
-            self._write(writer.entry_text(entry, self.header), begins=True)
+            text = writer.entry_text(entry, self.header, self._last_written())
+            self._write(text, begins=True)
             self._written += 1
         if self._unsynced:
             self._sync()
         self.problem = None
+
+    def _last_written(self) -> records.Entry | None:
+        """Return the last entry of the file, or None if another program may have added one."""
+        if self._is_shared or not self._written:
+            return None
+        return self.session.entries[self._written - 1]
 
     def _write(self, text: str, *, begins: bool = False) -> None:
         """Append text, behind a fence if it `begins` a record and the file ends inside another."""
@@ -260,7 +271,7 @@ class LiveSession:
             return  # it is no longer ours
         self._files.replace(self.path, writer.render(self.session))
         self._has_header, self._written = True, len(self.session.entries)
-        self._lossy = False
+        self._lossy = self._is_shared = False
         self._reopen()
 
     def _open(self) -> None:
@@ -304,11 +315,12 @@ class LiveSession:
             self._close_file()
             self._lock.close()  # its file may be gone, too, and another process may take the lock
             self._has_header, self._written = False, 0
-            self._lossy = False
+            self._lossy = self._is_shared = False
             return None
         if self._stamp is None or _stamp(status)[:3] != self._stamp[:3]:
             self._reopen()
             self._torn = parsed.torn
+            self._is_shared = True
         else:
             self._stamp = _stamp(status)
         return data, parsed

@@ -43,16 +43,20 @@ _PARENTS = (
     *("unsummarized_from", "until", "merged"),
 )
 _REPLY = ("stop", "seconds", "failed")
+_RESULT = ("number", "id", "failed", "given", "not_kept")
 KINDS = {
     "query": Kind(records.Query, ("number",), label="**You:**", skip=1),
     "reply": Kind(records.Reply, ("number",), closing=_REPLY),
     "acknowledgment": Kind(records.Reply, closing=_REPLY),
-    "undo": Kind(records.Undo, ("number",)),
+    "undo": Kind(records.Undo, ("number", "ref", "session")),
+    "redo": Kind(records.Redo, ("number", "ref", "session")),
     "call": Kind(records.Call, ("number", "id", "name"), fold="arguments"),
-    "result": Kind(records.Result, ("number", "id", "failed"), fold="text", closing=("seconds",)),
+    "result": Kind(records.Result, _RESULT, fold="text", closing=("seconds",)),
+    "opaque": Kind(records.Opaque, ("number", "model", "endpoint"), fold="text"),
     "change": Kind(records.Change, ("number", "written", "replaced"), label="**Changed:**"),
     "recall": Kind(records.ArchiveContext, ("number",), fold="text"),
     "attachment": Kind(records.Attachment, _FILE, label="**Attached:**", fold="text", skip=2),
+    "left-out": Kind(records.LeftOut, ("number", "reason"), label="**Left out:**"),
     "restoration": Kind(records.Restoration, _PARENTS, fold="block", skip=4),
     "pin": Kind(records.Pin, label="**Pinned:**"),
     "unpin": Kind(records.Unpin, label="**Unpinned:**"),
@@ -60,13 +64,22 @@ KINDS = {
     "tag": Kind(records.Tag, label="**Tagged:**"),
     "untag": Kind(records.Untag, label="**Untagged:**"),
     "setting": Kind(records.Setting, label="**Setting:**"),
-    "model": Kind(records.ModelChange, label="**Model:**"),
+    "model": Kind(records.ModelChange, ("endpoint",), label="**Model:**"),
+    "agent": Kind(records.AgentChange, label="**Agent:**"),
+    "aside": Kind(records.Aside, label="**Aside:**"),
+    "aside-reply": Kind(records.AsideReply, closing=_REPLY),
+    "shortened": Kind(records.Shortened, ("ref", "session", "call", "part", "tokens")),
+    "covered": Kind(records.Covered, ("last_ref", "session"), fold="block"),
 }
 """The records between the header and the tail."""
 HEADER = {
     "Agent": "agent",
     "Agent Path": "agent_path",
     "Model": "model",
+    "Endpoint": "endpoint",
+    "Tools": "tools",
+    "Effort": "effort",
+    "Sampling": "sampling",
     "Project": "project",
     "Git Branch": "git_branch",
     "Git Commit": "git_commit",
@@ -94,6 +107,9 @@ _KEYS = {
     "output": "out",
     "seconds": "time",
     "source": "summary",
+    "ref": "of",
+    "last_ref": "last",
+    "digest": "block",
 }
 """The attributes with another name in markers."""
 _ALWAYS_WRITTEN = {"input", "output", "why", "stop"}  # also with their default
@@ -103,6 +119,10 @@ _PATTERNS = {
     "verbatim_from": records.REF_PATTERN,
     "unsummarized_from": records.REF_PATTERN,
     "until": records.REF_PATTERN,
+    "ref": records.REF_PATTERN,
+    "last_ref": records.REF_PATTERN,
+    "session": records.ID_PATTERN,
+    "digest": records.DIGEST_PATTERN,
 }
 
 

@@ -5,9 +5,11 @@ second one counts.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from chat_loop.sessions import marker, records, summary_block, writer
 from chat_loop.sessions.escape import decode, decode_line
@@ -15,6 +17,12 @@ from chat_loop.sessions.marker import Marker
 from chat_loop.values import Compaction, Usage, plural
 
 BOM = b"\xef\xbb\xbf"
+_COSTS = re.compile(
+    rb"\*(?:Time: ([0-9][0-9.e+-]{0,30})s)?(?: \| )?"
+    rb"(?:Tokens: (~?)[0-9,]{1,27} \(((?:(?:, )?[a-z]{2,9}: [0-9,]{1,27}){2,5})\))?"
+    rb"(?: \| [A-Z][a-z ]{1,40}){0,2}\*"
+)
+"""The line below a reply since 1.2: `*Time: 0.8s | Tokens: 410 (in: 390, out: 20)*`."""
 _START = marker.SUMMARY_START.encode()
 _END = marker.SUMMARY_END.encode()
 
@@ -64,6 +72,7 @@ class Reader:
         self.open: Marker | None = None  # the record whose end was not read yet
         self._opened_at = 0
         self._lines: list[bytes] = []
+        self._awaits_costs = False  # the next line in italics may have the costs of the last entry
         self._number = 0
         self._strays: list[int] = []  # the numbers of the lines outside the records
         self._block: str | None = None
@@ -92,6 +101,8 @@ class Reader:
             self._begin(mark)
         elif mark is not None and self.open is not None:
             self._close(mark)
+        elif self._awaits_costs and line[:1] == b"*" and (costs := _COSTS.fullmatch(line)):
+            self._add_costs(costs)
         elif line.strip() and not _is_decoration(line):
             self._strays.append(self._number)
 
@@ -115,8 +126,24 @@ class Reader:
         """Report damage, in a line or in the open record."""
         self.damage.append(f"Line {line or self._opened_at}: {sentence}")
 
+    def _add_costs(self, costs: re.Match[bytes]) -> None:
+        """Give the last entry, a reply, the time and tokens of the line below it."""
+        self._awaits_costs = False
+        seconds, estimated, tokens = (group.decode() for group in costs.groups(b""))
+        values = {"time": seconds, "estimated": "yes" if estimated else ""}
+        for count in tokens.split(", ") if tokens else ():
+            name, _, number = count.partition(": ")
+            values[name] = number.replace(",", "")
+        mark = Marker("end", values)
+        reply = self.entries[-1]
+        assert isinstance(reply, records.Reply | records.AsideReply)
+        self.entries[-1] = replace(
+            reply, usage=_usage(mark), **mark.attributes(type(reply), ("seconds",))
+        )
+
     def _begin(self, mark: Marker) -> None:
         kind = mark.kind
+        self._awaits_costs = False
         if self.seal is not None:
             self._fault("a record after the seal.", self._number)
         if not self.tail and kind in ("summary", "compaction", "sealed"):
@@ -127,11 +154,12 @@ class Reader:
             self._is_whole = self._torn_entry is None
             self._torn_entry = self.entries[-1] if self.entries else None
         elif kind == "sealed":
-            names = ("at", "reason", "source", "seconds", "covers")
+            names = ("at", "reason", "source", "seconds", "covers", "digest")
             self.seal = records.Seal(
                 summary=None if self._block is None else summary_block.parse(self._block),
                 usage=_usage(mark),
                 compaction=self._compaction,
+                edited=self._is_edited(mark.word("block", records.DIGEST_PATTERN)),
                 **mark.attributes(records.Seal, names),
             )
         else:
@@ -139,6 +167,12 @@ class Reader:
                 sentence = f"unknown record “{kind}”, kept in the file and skipped."
                 self._fault(sentence, self._number)
             self.open, self._opened_at, self._lines = mark, self._number, []
+
+    def _is_edited(self, digest: str) -> bool:
+        """Return True when the summary block is not the one with this digest."""
+        if not digest or self._block is None:
+            return False
+        return summary_block.digest(self._block) != digest
 
     def _break_off(self, *, torn_off: bool) -> None:
         """Close the open record early, before another one or, if `torn_off`, a fence or the end."""
@@ -182,10 +216,24 @@ class Reader:
         elif opened.kind in marker.KINDS:
             agent = self.header.agent if self.header else ""
             entry = _entry(opened, end, text.split("\n"), agent)
+            entry = self._with_time(entry, opened)
             torn, self._torn_entry = self._torn_entry, None
             if self._is_rewritten(torn, entry):
                 self.entries.pop()
             self.entries.append(entry)
+            if isinstance(entry, records.Reply | records.AsideReply) and end is not None:
+                self._awaits_costs = entry.usage is None and entry.seconds is None
+
+    def _with_time(self, entry: records.Entry, opened: Marker) -> records.Entry:
+        """Return an entry with the time of the one before it, if both belong to one query and its
+        marker has none.
+        """
+        before = self.entries[-1] if self.entries else None
+        if "at" in opened.values or not isinstance(entry, records.QueryEntry):
+            return entry
+        if not isinstance(before, records.QueryEntry) or before.number != entry.number:
+            return entry
+        return replace(entry, at=before.at)
 
     def _is_rewritten(self, torn: records.Entry | None, entry: records.Entry) -> bool:
         """Return True when `entry` repeats the torn record."""
@@ -205,6 +253,9 @@ class Reader:
         if opened.word("v") != "1":
             self._fault("the file's format is not version 1.")
         values: dict[str, Any] = {"agent": ""}
+        values["minor"] = min(opened.number("minor") or 0, records.LAST_MINOR)
+        if values["minor"] >= 2:
+            lines = [line.rstrip(" ") for line in lines]  # without hard breaks
         for line in lines:
             label, separator, text = line.removeprefix("**").partition(":** ")
             if separator and label in marker.HEADER:
@@ -216,7 +267,6 @@ class Reader:
         values["parent"] = opened.word("parent", records.ID_PATTERN)
         values["created"] = opened.time("created") or records.EPOCH
         values["mode"] = "print" if opened.word("mode") == "print" else ""
-        values["minor"] = min(opened.number("minor") or 0, records.MINOR)
         self.header = records.Header(**values)
 
 
@@ -237,9 +287,11 @@ def _entry(opened: Marker, end: Marker | None, lines: list[str], agent: str) -> 
     values = opened.attributes(kind.entry, ("at", *kind.values))
     values |= end.attributes(kind.entry, kind.closing)
     label = kind.label
-    if kind.entry is records.Reply:
+    if issubclass(kind.entry, records.Reply | records.AsideReply):
         label = writer.label(agent)
-        values = {"number": 0, "usage": _usage(end), **values}
+        values["usage"] = _usage(end)
+        if opened.kind == "acknowledgment":
+            values["number"] = 0
     if kind.fold:
         folded = lines[kind.skip + 2 :]
         folded = folded[:-2] if folded[-2:] == ["", "</details>"] else folded

@@ -21,9 +21,11 @@ IMAGES = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/we
 """The kinds of images that models take, and the suffixes of their files."""
 IMAGE_FOLDER = "attachments"
 MINOR = 1  # the minor version of the file format that this program writes
+LAST_MINOR = 2  # the last minor version that it reads
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # the time of records without one
 ID_PATTERN = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}")
 REF_PATTERN = re.compile(r"[0-9]{1,6}\.[0-9]{1,9}")  # `2.14`: query 14 of a chain's second session
+DIGEST_PATTERN = re.compile("[0-9a-f]{16}")
 TAG_PATTERN = re.compile(r"[\w][\w./+-]{0,39}")
 
 REMOVED = "[removed by the user]"
@@ -75,7 +77,20 @@ class Reply(QueryEntry, frozen=True, kw_only=True):
 
 
 class Undo(QueryEntry, frozen=True, kw_only=True):
-    """A query that no longer counts, with its replies. The words stay in the file."""
+    """A query that no longer counts, with its replies. The words stay in the file. The query is
+    `number` of this session or, if that is 0, the one that `ref` names in the chain. A merge can
+    give two queries one reference: `session` says which is meant.
+    """
+
+    ref: str = ""
+    session: str = ""
+
+
+class Redo(QueryEntry, frozen=True, kw_only=True):
+    """A query that counts again after an `Undo`."""
+
+    ref: str = ""
+    session: str = ""
 
 
 class Call(QueryEntry, frozen=True, kw_only=True):
@@ -87,12 +102,33 @@ class Call(QueryEntry, frozen=True, kw_only=True):
 
 
 class Result(QueryEntry, frozen=True, kw_only=True):
-    """The result of the call with the same `id`."""
+    """The result of the call with the same `id`. The model got `given` tokens of it (None: all).
+    `not_kept` bytes at its end exceeded `MAX_RESULT`, so they are not in the file.
+    """
 
     id: str
     text: str
     failed: bool = False
     seconds: float | None = None
+    given: int | None = None
+    not_kept: int = 0
+
+
+class Opaque(QueryEntry, frozen=True, kw_only=True):
+    """What a service sent with a step and wants back, such as signed reasoning, as JSON. Only this
+    model at this endpoint gets it back.
+    """
+
+    text: str
+    model: str = ""
+    endpoint: str = ""
+
+
+class LeftOut(QueryEntry, frozen=True, kw_only=True, tag="left-out"):
+    """A file that was not sent with the query: its name, and the reason as a word."""
+
+    text: str
+    reason: str = ""
 
 
 class Change(QueryEntry, frozen=True, kw_only=True):
@@ -162,8 +198,54 @@ class Setting(Note, frozen=True):
     """A setting that the session and its children keep, `NAME: VALUE`. No VALUE removes it."""
 
 
-class ModelChange(Note, frozen=True, tag="switch"):
-    """The model, as `provider:model`, that answers from here on."""
+class ModelChange(Note, frozen=True, kw_only=True, tag="switch"):
+    """The model, as `provider:model`, and its endpoint, which answer from here on."""
+
+    endpoint: str = ""
+
+
+class AgentChange(Note, frozen=True, tag="agent"):
+    """The agent, by its name or file, that answers from here on."""
+
+
+class Aside(Note, frozen=True):
+    """A question beside the conversation, which no later request contains."""
+
+
+class AsideReply(Entry, frozen=True, kw_only=True, tag="aside-reply"):
+    """The answer to the question beside the conversation that stands before it."""
+
+    text: str
+    stop: StopReason = "end"
+    seconds: float | None = None
+    usage: Usage | None = None
+    failed: bool = False
+
+
+ShortenedPart = Literal["result", "query", "reply"]
+"""What was shortened: the result of a call, the words of the user, or those of the model."""
+
+
+class Shortened(Entry, frozen=True, kw_only=True):
+    """A part of exchange `ref` that is sent in `tokens` tokens from here on. `session` is its
+    session, `call` the id of the call if the part is a result.
+    """
+
+    ref: str = ""
+    session: str = ""
+    call: str = ""
+    part: ShortenedPart = "result"
+    tokens: int = 0
+
+
+class Covered(Entry, frozen=True, kw_only=True):
+    """A summary block whose words are in the context again, so that it is not sent. Exchange `last`
+    of `session` is the last one that it covers.
+    """
+
+    block: str
+    last_ref: str = ""
+    session: str = ""
 
 
 class Restoration(Entry, frozen=True, kw_only=True):
@@ -213,12 +295,18 @@ class Header(Struct, frozen=True, kw_only=True):
     git_branch: str = ""  # the branch that was checked out there
     git_commit: str = ""
     settings: str = ""  # a JSON object of texts
+    endpoint: str = ""  # the address at which the model was asked
+    tools: str = ""  # the names of the tools that were offered, separated by a comma and a space
+    effort: str = ""  # how much the model was asked to think, in the words of its service
+    sampling: str = ""  # a JSON object of parameters such as `temperature`
     mode: str = ""  # `print`: so far, the conversation only consists of `-p` runs; empty: a chat
     minor: int = MINOR
 
 
 class Seal(Struct, frozen=True, kw_only=True):
-    """The end of a session, with the usage and the seconds of the summary call."""
+    """The end of a session, with the usage and the seconds of the summary call. `digest` is that of
+    the summary block as the program wrote it; `edited` is true when the block is another one now.
+    """
 
     at: datetime
     reason: SealReason = "exit"
@@ -228,6 +316,8 @@ class Seal(Struct, frozen=True, kw_only=True):
     seconds: float | None = None
     covers: int | None = None  # the last query that the summary block covers; None: all of them
     compaction: Compaction | None = None
+    digest: str = ""
+    edited: bool = False
 
 
 class Use(Struct, frozen=True):
@@ -235,6 +325,16 @@ class Use(Struct, frozen=True):
 
     call: Call
     result: Result | None = None
+
+
+class Step(Struct, frozen=True):
+    """One answer of the model on the way to its reply: a text, the tool calls that followed it, and
+    what the service wants back.
+    """
+
+    reply: Reply | None = None
+    uses: tuple[Use, ...] = ()
+    opaque: tuple[Opaque, ...] = ()
 
 
 class Exchange(Struct, frozen=True):
@@ -245,6 +345,7 @@ class Exchange(Struct, frozen=True):
     depth: int = 1
     uses: tuple[Use, ...] = ()
     attached: tuple[Attachment, ...] = ()
+    steps: tuple[Step, ...] = ()
 
     @property
     def ref(self) -> str:
@@ -332,7 +433,9 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
         )
         before, after = self.entries[:end], self.entries[end:]
         entries = [note for note in before if not isinstance(note, Name | Tag | Untag | Setting)]
-        entries += [entry for entry in after if isinstance(entry, Undo) and entry.number <= number]
+        entries += [
+            entry for entry in after if isinstance(entry, Undo | Redo) and entry.number <= number
+        ]
         return replace(self, header=self.present_header, entries=tuple(entries), seal=None)
 
     @property
@@ -434,12 +537,18 @@ class _Facts(Struct):
                 self.queries += 1
             case Reply():
                 self._add_reply(entry)
-            case Undo() | Restoration():
-                self.settled, self.settled_entries = (), 0
-                if isinstance(entry, Undo):
+            case AsideReply(usage=usage) if usage is not None:
+                self.usage += usage
+                self._add_usage_of_model(usage)
+            case Undo() | Redo():
+                self._unsettle()
+                if isinstance(entry, Redo):
+                    self.undone.discard(entry.number)
+                elif entry.number:
                     self.undone.add(entry.number)
-                else:
-                    self.restoration = self.restoration or entry
+            case Restoration():
+                self._unsettle()
+                self.restoration = self.restoration or entry
             case Note():
                 self.notes.append(entry)
                 if isinstance(entry, ModelChange):
@@ -457,8 +566,16 @@ class _Facts(Struct):
                 self.usage += reply.usage
             else:
                 self.restoration_usage += reply.usage
-            total = self.usage_of_models.get(self.model, Usage())
-            self.usage_of_models[self.model] = total + reply.usage
+            self._add_usage_of_model(reply.usage)
+
+    def _add_usage_of_model(self, usage: Usage) -> None:
+        total = self.usage_of_models.get(self.model, Usage())
+        self.usage_of_models[self.model] = total + usage
+
+    def _unsettle(self) -> None:
+        """Have the exchanges made again from all entries."""
+        self.settled = ()
+        self.settled_entries = 0
 
 
 def remaining(
@@ -476,8 +593,8 @@ def remaining(
 
 def _exchange(query: Query, records: Sequence[QueryEntry], depth: int) -> Exchange:
     """Return the exchange of a query from the entries with its number."""
-    results = {entry.id: entry for entry in records if isinstance(entry, Result)}
-    uses = tuple(Use(call, results.get(call.id)) for call in records if isinstance(call, Call))
+    steps = _steps(records)
+    uses = tuple(use for step in steps for use in step.uses)
     attached = tuple(entry for entry in records if isinstance(entry, Attachment))
     replies = [entry for entry in records if isinstance(entry, Reply)]
     reply = replies[-1] if replies else None
@@ -491,7 +608,62 @@ def _exchange(query: Query, records: Sequence[QueryEntry], depth: int) -> Exchan
             seconds=sum(seconds) if len(seconds) == len(replies) else None,
             usage=sum(usages, Usage()) if usages else None,
         )
-    return Exchange(query, reply, depth, uses, attached)
+    return Exchange(query, reply, depth, uses, attached, steps)
+
+
+def _steps(records: Iterable[QueryEntry]) -> tuple[Step, ...]:
+    """Return the steps of a reply from the entries of its query. A step begins with its text, or
+    with a call after a result. A result belongs to the first call of the newest step that has its
+    id and no result yet.
+    """
+    steps: list[_OpenStep] = []
+    for entry in records:
+        is_next = not steps or (isinstance(entry, Call) and steps[-1].is_answered)
+        match entry:
+            case Reply():
+                steps.append(_OpenStep(reply=entry))
+            case Call() | Opaque():
+                if is_next:
+                    steps.append(_OpenStep())
+                steps[-1].add(entry)
+            case Result():
+                for step in reversed(steps):
+                    if step.answer(entry):
+                        break
+    return tuple(step.close() for step in steps)
+
+
+class _OpenStep(Struct):
+    """A step to which entries are added."""
+
+    reply: Reply | None = None
+    calls: list[Call] = []
+    results: dict[int, Result] = {}  # by the index of the call
+    unanswered: dict[str, list[int]] = {}  # the indexes of calls by their id
+    opaque: list[Opaque] = []
+
+    @property
+    def is_answered(self) -> bool:
+        return bool(self.results)
+
+    def add(self, entry: Call | Opaque) -> None:
+        if isinstance(entry, Opaque):
+            self.opaque.append(entry)
+        else:
+            self.unanswered.setdefault(entry.id, []).append(len(self.calls))
+            self.calls.append(entry)
+
+    def answer(self, result: Result) -> bool:
+        """Give the result to its call; return False if this step has none."""
+        indexes = self.unanswered.get(result.id)
+        if not indexes:
+            return False
+        self.results[indexes.pop(0)] = result
+        return True
+
+    def close(self) -> Step:
+        uses = [Use(call, self.results.get(index)) for index, call in enumerate(self.calls)]
+        return Step(self.reply, tuple(uses), tuple(self.opaque))
 
 
 class Branch(Struct, frozen=True):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from hashlib import sha256
 
 from chat_loop.sessions.escape import decode, encode
 from chat_loop.sessions.records import Summary
@@ -75,6 +76,11 @@ def parse(text: str) -> Summary:
         background=decode("\n".join(background)),
         **{name: _with_places(items) for name, items in lists.items()},
     )
+
+
+def digest(text: str) -> str:
+    """Return the digest of a block's inner text: the first 16 digits of its SHA-256."""
+    return sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _with_places(items: Sequence[tuple[str, list[str]]]) -> tuple[str, ...]:

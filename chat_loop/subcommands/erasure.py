@@ -35,7 +35,6 @@ def redact(actions: SessionActions, options: argparse.Namespace) -> int:
     if options.text == "-" and not options.yes:
         raise UsageError("The text comes from standard input: nobody can be asked.", "Add --yes.")
     erase = erasure.Eraser(sys.stdin.read() if options.text == "-" else options.text)
-    without_text = partial(erasure.without_text, erase=erase)
 
     def has_text(path: Path) -> bool:
         text = _read(path).decode("utf-8", "replace")
@@ -46,7 +45,11 @@ def redact(actions: SessionActions, options: argparse.Namespace) -> int:
     family = {node.id for node in lineage.tree(identity, links)}
     first, changes = Changes(), Changes()
     with ExitStack() as locks:
-        for path, data, session in _files(actions, family, links, locks):
+        files = [*_files(actions, family, links, locks)]
+        # what only a service can read may repeat the text in each session of the conversation
+        is_found = any(has_text(path) for path, _, _ in files)
+        without_text = partial(erasure.without_text, erase=erase, keeps_opaque=not is_found)
+        for path, data, session in files:
             before = erase.count
             changed = change_content(data, without_text, erase)
             if changed is None and has_text(path):
@@ -54,7 +57,9 @@ def redact(actions: SessionActions, options: argparse.Namespace) -> int:
                 hint = "Remove the text from that file in an editor first."
                 raise SessionError(f"Nothing was removed: {why}.", hint)
             if changed is not None and changed != data:
-                changes[path] = changed, plural(erase.count - before, "place")
+                count = erase.count - before
+                how = plural(count, "place") if count else "what only a service can read"
+                changes[path] = changed, how
             for copy in filter(has_text, _copies(actions, session)):
                 first[copy] = None, "deleted: /undo cannot restore that text"
         first |= _history(actions, lambda entry: erase(entry) != entry)

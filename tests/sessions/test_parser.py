@@ -13,17 +13,28 @@ from msgspec.structs import replace
 from chat_loop.sessions.live import append_seal
 from chat_loop.sessions.parser import Parsed, parse
 from chat_loop.sessions.records import (
-    MINOR,
+    AgentChange,
+    Aside,
+    AsideReply,
+    Call,
+    Covered,
     Header,
+    LeftOut,
+    ModelChange,
+    Opaque,
     Pin,
     Query,
+    Redo,
     Reply,
     Restoration,
+    Result,
     Seal,
     Session,
+    Shortened,
     Summary,
+    Undo,
 )
-from chat_loop.sessions.writer import open_fence, render, tail
+from chat_loop.sessions.writer import open_fence, render, tail, with_digest
 from chat_loop.values import Usage, compact_number
 from tests.support.hostile_chain import SESSIONS
 from tests.support.limits import cpu_limit
@@ -95,8 +106,70 @@ WORKED = Session(
 )
 
 
-@pytest.mark.parametrize("minor", range(MINOR + 1))
-@pytest.mark.parametrize("session", [WORKED, *SESSIONS], ids=lambda session: session.header.id)
+EVERYTHING_NEW = Session(
+    header=Header(
+        id="sally_20261121_143100",
+        created=at("14:31:00"),
+        agent="Sally",
+        name="Which port is free",
+        model="compatible:m",
+        endpoint="https://models.example/v1",
+        tools="read_file, run_command",
+        effort="high",
+        sampling='{"temperature": 0.2}',
+        minor=2,
+    ),
+    entries=(
+        Covered(
+            at=at("14:31:00"),
+            block="**Background Context:** Ports.",
+            last_ref="1.3",
+            session="sally_20261121_143000",
+        ),
+        Query(number=1, at=at("14:31:01"), text="Which port is free?"),
+        LeftOut(number=1, at=at("14:31:01"), text="keys/.env", reason="secret"),
+        Reply(
+            number=1,
+            at=at("14:31:01"),
+            text="I look.",
+            stop="tool",
+            seconds=0.75,
+            usage=Usage(input=1200, output=30, cached=1000, written=100, reasoning=12),
+        ),
+        Opaque(
+            number=1,
+            at=at("14:31:01"),
+            text='{"type": "reasoning", "signature": "c2lnbmVk"}',
+            model="m",
+            endpoint="https://models.example/v1",
+        ),
+        Call(number=1, at=at("14:31:02"), id="c1", name="run_command", arguments="{}"),
+        Call(number=1, at=at("14:31:02"), id="c1", name="read_file", arguments="{}"),
+        Result(number=1, at=at("14:31:03"), id="c1", text="5432", given=2),
+        Result(number=1, at=at("14:31:03"), id="c1", text="# ports", not_kept=524_288, seconds=0.5),
+        Reply(number=1, at=at("14:31:03"), text="5433 is free.", usage=Usage(input=7, output=3)),
+        Shortened(at=at("14:31:04"), ref="1.1", call="c1", tokens=12),
+        Undo(number=1, at=at("14:31:05")),
+        Redo(number=1, at=at("14:31:06")),
+        Undo(number=0, at=at("14:31:07"), ref="1.3", session="sally_20261121_143000"),
+        Aside(at=at("14:31:08"), text="What is a port?"),
+        AsideReply(at=at("14:31:08"), text="A number.", seconds=1.0, usage=Usage(input=5)),
+        AgentChange(at=at("14:31:09"), text="Harry"),
+        ModelChange(at=at("14:31:09"), text="openai:gpt-5", endpoint="https://api.openai.com/v1"),
+    ),
+    seal=with_digest(Seal(at=at("14:32:00"), summary=Summary(topics=("Ports",))), 2),
+)
+"""A session with each record and each value that 1.2 adds."""
+IN_EACH_VERSION = [
+    pytest.param(session, minor, id=f"{session.header.id}-1.{minor}")
+    for session in (WORKED, *SESSIONS)
+    for minor in range(3)
+]
+
+
+@pytest.mark.parametrize(
+    ("session", "minor"), [*IN_EACH_VERSION, pytest.param(EVERYTHING_NEW, 2, id="everything new")]
+)
 def test_a_transcript_is_this_text(session: Session, minor: int) -> None:
     session = replace(session, header=replace(session.header, minor=minor))
     golden = FORMATS / f"1.{minor}" / f"{session.header.id}.md"
@@ -105,22 +178,114 @@ def test_a_transcript_is_this_text(session: Session, minor: int) -> None:
 
 
 def test_a_page_shows_no_two_fields_on_one_line() -> None:
-    """Markdown shows a line break as a space, so a blank line separates fields and headings."""
-    lines = render(WORKED).decode().split("\n")
+    """Markdown shows a line break as a space. Two spaces before it, or a blank line, separate fields
+    and headings.
+    """
+    session = replace(WORKED, header=replace(WORKED.header, minor=2))
+    lines = render(session).decode().split("\n")
     labels = [at for at, line in enumerate(lines) if line.startswith("**") and ":**" in line]
-    assert [lines[at] for at in labels if at + 1 in labels] == []
+    joined = [lines[at] for at in labels if at + 1 in labels and not lines[at].endswith("  ")]
+    assert joined == []
+    assert len(labels) == 26
+
+
+def test_the_steps_of_a_reply() -> None:
+    """Calls that share an id, as in files of other programs, get their results in order."""
+    [exchange] = EVERYTHING_NEW.exchanges
+    first, last = exchange.steps
+    assert [use.call.name for use in first.uses] == ["run_command", "read_file"]
+    assert [use.result.text for use in first.uses if use.result] == ["5432", "# ports"]
+    assert [part.model for part in first.opaque] == ["m"]
+    assert first.reply == EVERYTHING_NEW.entries[3]
+    assert (last.reply, last.uses) == (EVERYTHING_NEW.entries[9], ())
+    assert exchange.uses == first.uses
+
+
+def test_what_is_undone_and_redone_counts_once() -> None:
+    entries = EVERYTHING_NEW.entries
+    assert Session(header=WORKED.header, entries=entries[:12]).exchanges == ()
+    assert len(Session(header=WORKED.header, entries=entries[:13]).exchanges) == 1
+    assert EVERYTHING_NEW.totals.session.input == 1200 + 7 + 5
+
+
+def test_a_summary_that_a_person_edits_is_known_by_its_digest() -> None:
+    data = render(EVERYTHING_NEW)
+    for old, new, edited in ((b"- Ports", b"- Ports", False), (b"- Ports", b"- Harbors", True)):
+        session = parse(data.replace(old, new)).session
+        assert session is not None
+        assert session.seal is not None
+        assert session.seal.edited is edited
+        assert render(session) == data.replace(old, new)
+    digest = b" block=" + data.partition(b" block=")[2][:16]
+    for unknown in (b"", b" block=made-up"):
+        session = parse(data.replace(digest, unknown).replace(b"- Ports", b"- Harbors")).session
+        assert session is not None
+        assert session.seal is not None
+        assert not session.seal.edited
+
+
+def test_spaces_that_an_editor_removes_from_the_ends_of_lines_were_no_content() -> None:
+    session = replace(WORKED, header=replace(WORKED.header, name="ends with a space ", minor=2))
+    data = render(session)
+    trimmed = b"\n".join(line.rstrip(b" ") for line in data.split(b"\n"))
+    assert trimmed != data
+    assert parse(trimmed).session == session
+
+
+def test_versions_may_be_mixed_in_one_file() -> None:
+    """An earlier version appends to, or seals, a file of this one: each record has its own form."""
+    old = replace(WORKED, header=replace(WORKED.header, minor=1), seal=None)
+    header = replace(EVERYTHING_NEW.header, agent=WORKED.header.agent)
+    later = replace(EVERYTHING_NEW, header=header, seal=None)
+    data = render(old) + render(later).partition(b"<!-- chat:end -->\n")[2]
+    parsed = parse(data)
+    assert parsed.damage == ()
+    assert parsed.session is not None
+    assert parsed.session.entries == (*old.entries, *later.entries)
+
+
+def test_unknown_keys_and_values_that_are_none_are_ignored() -> None:
+    data = render(EVERYTHING_NEW)
+    for old, new in (
+        (b"chat:opaque n=1", b"chat:opaque later=yes n=1"),
+        (b"given=2", b"given=many"),
+        (b" of=1.1 ", b" of=first "),
+        (b"session=sally_20261121_143000 at", b"session=../x at"),
+    ):
+        assert data.count(old) >= 1
+        data = data.replace(old, new)
+    parsed = parse(data)
+    assert parsed.damage == ()
+    assert parsed.session is not None
+    results = [entry for entry in parsed.session.entries if isinstance(entry, Result)]
+    assert [(result.text, result.given) for result in results] == [
+        ("5432", None),
+        ("# ports", None),
+    ]
+    [shortened] = [entry for entry in parsed.session.entries if isinstance(entry, Shortened)]
+    assert (shortened.ref, shortened.call) == ("", "c1")
+
+
+@pytest.mark.slow
+def test_a_part_of_five_megabytes_is_read_and_written_as_it_is() -> None:
+    """Services send reasoning of this size; a reader takes each line once."""
+    part = Opaque(number=1, at=at("15:00:00"), text='{"signature": "' + "eA==\n" * 1_000_000 + '"}')
+    session = replace(WORKED, entries=(*WORKED.entries, part))
+    with cpu_limit(60):
+        assert parse(render(session)).session == session
 
 
 def test_a_file_of_a_later_minor_version_is_read_and_sealed_as_one_of_ours() -> None:
-    data = render(replace(WORKED, seal=None)).replace(b" minor=1 ", b" minor=7 later=yes ")
+    session = replace(WORKED, header=replace(WORKED.header, minor=2), seal=None)
+    data = render(session).replace(b" minor=2 ", b" minor=7 later=yes ")
     parsed = parse(data)
-    assert (parsed.session, parsed.damage) == (replace(WORKED, seal=None), ())
+    assert (parsed.session, parsed.damage) == (session, ())
     assert WORKED.seal is not None
     sealed = append_seal(data, parsed, WORKED.seal)
-    session = parse(sealed).session
-    assert session is not None
-    assert session.seal == WORKED.seal
-    assert render(session) == sealed
+    again = parse(sealed).session
+    assert again is not None
+    assert again.seal == WORKED.seal
+    assert render(again) == sealed
 
 
 @settings(max_examples=200)

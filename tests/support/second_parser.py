@@ -2,6 +2,7 @@
 
 import re
 from datetime import datetime
+from hashlib import sha256
 from typing import Any
 
 Values = dict[str, str]
@@ -17,22 +18,32 @@ query | number=n:int at:time | text 1 You
 attachment | number=n:int at:time media=type:word size:int sha256=sha:word width:int height:int | text 2
 recall | number=n:int at:time | text 0
 call | number=n:int at:time id:word name:word | arguments 0
-result | number=n:int at:time id:word failed:flag | text 0
-undo | number=n:int at:time
+result | number=n:int at:time id:word failed:flag given:number not_kept:int | text 0
+opaque | number=n:int at:time model:word endpoint:word | text 0
+left-out | number=n:int at:time reason:word | text 0 Left_out
+undo | number=n:int at:time ref=of:ref session:id
+redo | number=n:int at:time ref=of:ref session:id
+model | at:time endpoint:word | text 0 Model
+aside-reply | at:time | text 0 AGENT
+shortened | at:time ref=of:ref session:id call:word part:result|query|reply tokens:int
+covered | at:time last_ref=last:ref session:id | block 0
 change | number=n:int at:time written:word replaced:word | text 0 Changed
 compaction | first:word last:word before:int after:int why:word model:word cost:float decisions:int pins:int facts:int archived:int superseded:int
 """
 NOTES = "pin Pinned, unpin Unpinned, name Named, tag Tagged, untag Untagged, setting Setting"
-NOTES += ", model Model"
+NOTES += ", agent Agent, aside Aside"
 KINDS = {row.split(" | ")[0]: [*row.split(" | ")[1:], ""] for row in TABLE.strip().split("\n")}
 KINDS |= {one.split()[0]: ["at:time", f"text 0 {one.split()[1]}"] for one in NOTES.split(", ")}
-SEAL = "at:time reason:exit|compact|resume|clear source=summary:none|model|extracted covers:covers"
+SEAL = "at:time reason:exit|compact|resume|clear source=summary:none|model|extracted covers:number"
+SEAL += " digest=block:digest"
 STOP = "stop:end|length|refusal|tool|interrupted|error failed:flag"
 USAGE = "input=in:int output=out:int cached:int written:int reasoning:int estimated:flag"
+COSTS = r"\*(?:Time: (\S{1,31})s)?(?: \| )?(?:Tokens: (~?)[0-9,]+ \(([a-z0-9,: ]+)\))?(?: \|.*)?\*"
 TYPES: dict[str, tuple[Any, str, str | None]] = {  # the reader, the pattern, the default
     "int": (int, "[0-9]{1,18}", "0"),
     "depth": (int, "[0-9]{1,18}", "2"),
-    "covers": (int, "[0-9]{1,18}", None),
+    "number": (int, "[0-9]{1,18}", None),
+    "digest": (str, "[0-9a-f]{16}", ""),
     "float": (float, ".+", None),
     "time": (datetime.fromisoformat, ".+", "1970-01-01T00:00:00+00:00"),
     "flag": (bool, "yes", ""),
@@ -41,7 +52,7 @@ TYPES: dict[str, tuple[Any, str, str | None]] = {  # the reader, the pattern, th
     "ref": (str, "[0-9]{1,6}[.][0-9]{1,9}", ""),
 }
 FIELDS = ["Agent", "Agent Path", "Model", "Project", "Git Branch", "Git Commit", "Settings"]
-FIELDS += ["Previous Session", "Name", "Title"]
+FIELDS += ["Previous Session", "Name", "Title", "Endpoint", "Tools", "Effort", "Sampling"]
 LISTS = "Topics Discussed, Decisions Made, Pending, Pinned, Key Facts, Files Touched, Tools Used"
 NAMES = {f"**{one}:**": one.split()[0].lower() for one in LISTS.split(", ")}
 NAMES["**Key Facts:**"] = "key_facts"
@@ -50,8 +61,10 @@ NAMES["**Key Facts:**"] = "key_facts"
 def parse(data: bytes) -> Record:
     """Return the records of a file without damage, under the names of the JSON export."""
     session: Record = {"header": None, "entries": [], "seal": None}
-    tail: Record = {"summary": None, "compaction": None}
+    tail: Record = {"summary": None, "compaction": None, "edited": False}
     kind, agent, given, body = "", "", Values(), list[str]()
+    digest = ""
+    entries = session["entries"]
     for line in data.decode().replace("\r\n", "\n").removeprefix("\ufeff").split("\n"):
         found = None if kind == "summary" else re.fullmatch(MARKER, line, re.ASCII)
         values = dict(pair.split("=") for pair in found[2].split()) if found else {}
@@ -59,20 +72,23 @@ def parse(data: bytes) -> Record:
             kind, body = "summary", []
         elif line == "<!-- SESSION_SUMMARY_END -->":
             kind, tail["summary"] = "", read_summary(body)
+            digest = sha256("\n".join(body).encode()).hexdigest()[:16]
         elif found is None:
             body.append(line)
+            kind = read_costs(line, entries[-1]) if kind == "ended" else kind
         elif found[1] == "sealed":
-            session["seal"] = tail | read_values(SEAL, values) | read_spent(values)
+            seal = tail | read_values(SEAL, values) | read_spent(values)
+            seal["edited"] = bool(digest and seal["digest"] not in ("", digest))
+            session["seal"] = seal
         elif found[1] != "end":
             kind, given, body = found[1], values, []
         elif kind == "session":
-            pairs = dict(line[2:].split(":** ", 1) for line in body if ":** " in line)
-            agent = pairs.get("Agent", "")
-            session["header"] = read_values(KINDS[kind][0], given) | read_header(pairs)
+            session["header"], agent = read_header(given, body)
         elif kind == "compaction":
             tail["compaction"] = read_values(KINDS[kind][0], given)
         elif kind in KINDS:
-            session["entries"].append(read_entry(kind, given, body, values, agent))
+            entries.append(read_entry(kind, given, body, values, agent, [{}, *entries][-1]))
+            kind = "ended"
     return session
 
 
@@ -91,21 +107,49 @@ def read_spent(given: Values) -> Record:
     return read_values("seconds=time:float", given) | {"usage": usage}
 
 
-def read_header(pairs: Values) -> Record:
-    texts = {one.lower().replace(" ", "_"): unescaped(pairs.get(one, ""), "\n\t") for one in FIELDS}
+def read_costs(line: str, entry: Record) -> str:
+    """Give a reply the seconds and the usage of a line below it; return the reader's next state."""
+    costs = re.fullmatch(COSTS, line, re.ASCII)
+    if costs is None or entry.get("usage", "") is not None or entry["seconds"] is not None:
+        return "ended"
+    time, about, counts = costs.groups(default="")
+    values = dict(count.replace(",", "").split(": ") for count in counts.split(", ") if count)
+    values |= {"time": time} if time else {}
+    entry |= read_spent(values | ({"estimated": "yes"} if about else {}))
+    return ""
+
+
+def read_header(given: Values, lines: list[str]) -> tuple[Record, str]:
+    """Return the header, and the agent's name as it stands in labels."""
+    if given.get("minor", "") not in ("", "0", "1"):
+        lines = [line.rstrip(" ") for line in lines]
+    pairs = dict(line[2:].split(":** ", 1) for line in lines if ":** " in line)
+    texts = {
+        one.lower().replace(" ", "_"): unescaped(pairs.get(one, ""), "\n\t ") for one in FIELDS
+    }
     texts["parent_path"] = texts.pop("previous_session")
-    return texts | {"tags": [tag for tag in pairs.get("Tags", "").split(", ") if tag]}
+    tags = [tag for tag in pairs.get("Tags", "").split(", ") if tag]
+    header = read_values(KINDS["session"][0], given) | texts | {"tags": tags}
+    return header, pairs.get("Agent", "").replace("⟦U+0020⟧", " ")
 
 
-def read_entry(kind: str, given: Values, body: list[str], end: Values, agent: str) -> Record:
+def read_entry(
+    kind: str, given: Values, body: list[str], end: Values, agent: str, before: Record
+) -> Record:
     shown = {"acknowledgment": "reply", "model": "switch"}.get(kind, kind)
+    is_reply = kind in ("acknowledgment", "reply", "aside-reply")
     entry = {"kind": shown} | read_values(KINDS[kind][0], given)
-    entry |= read_values(STOP, end) | read_spent(end) if shown == "reply" else {}
+    if "at" not in given and "n" in given and kind != "query":
+        entry["at"] = before["at"] if before.get("number") == entry["number"] else entry["at"]
+    entry |= read_values(STOP, end) | read_spent(end) if is_reply else {}
     entry |= {"seconds": read_spent(end)["seconds"]} if kind == "result" else {}
     if kind == "attachment":
         entry["name"] = unescaped(body[0].removeprefix("**Attached:** "), "\n\t")
     for name, lines, who in re.findall(r"(\w+) (\d) ?(\w*)", KINDS[kind][1]):
-        text, label = body[int(lines) :], f"**{agent if who == 'AGENT' else who}:**"
+        text, label = (
+            body[int(lines) :],
+            f"**{agent if who == 'AGENT' else who.replace('_', ' ')}:**",
+        )
         if not who:
             text = [] if text[0].startswith("![") else text[2:-2]
         elif text[0] == label:

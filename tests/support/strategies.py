@@ -4,34 +4,45 @@ fences and odd characters.
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from chat_loop.sessions.records import (
     IMAGES,
+    AgentChange,
     ArchiveContext,
+    Aside,
+    AsideReply,
     Attachment,
     Call,
     Change,
+    Covered,
     Entry,
     Header,
+    LeftOut,
     ModelChange,
     Name,
+    Opaque,
     Pin,
     Query,
+    QueryEntry,
+    Redo,
     Reply,
     Restoration,
     Result,
     Seal,
     Session,
     Setting,
+    Shortened,
     Summary,
     Tag,
     Undo,
     Unpin,
     Untag,
 )
+from chat_loop.sessions.writer import with_digest
 from chat_loop.values import Compaction, Usage
 
 ATOMS = (
@@ -123,6 +134,9 @@ words = st.from_regex(r"[A-Za-z0-9_.:+/-]{1,40}", fullmatch=True)
 digests = st.from_regex(r"[0-9a-f]{64}", fullmatch=True)
 refs = st.from_regex(r"[0-9]{1,6}\.[0-9]{1,9}", fullmatch=True)
 some_refs = st.one_of(st.just(""), refs)
+some_ids = st.one_of(st.just(""), ids)
+numbers = st.integers(1, 10**6)
+stops = st.sampled_from(("end", "length", "refusal", "tool", "interrupted", "error"))
 tags = st.lists(st.from_regex(r"[\w][\w./+-]{0,39}", fullmatch=True), max_size=4, unique=True).map(
     tuple
 )
@@ -142,7 +156,11 @@ headers = st.builds(
     git_branch=texts,
     git_commit=texts,
     settings=texts,
-    minor=st.sampled_from((0, 1)),
+    endpoint=texts,
+    tools=texts,
+    effort=texts,
+    sampling=texts,
+    minor=st.sampled_from((0, 1, 2)),
 )
 entries: st.SearchStrategy[Entry] = st.one_of(
     st.builds(Query, number=st.integers(1, 10**6), at=times, text=texts),
@@ -151,7 +169,7 @@ entries: st.SearchStrategy[Entry] = st.one_of(
         number=st.integers(0, 10**6),
         at=times,
         text=texts,
-        stop=st.sampled_from(("end", "length", "refusal", "tool", "interrupted", "error")),
+        stop=stops,
         seconds=seconds,
         usage=usages,
     ),
@@ -161,8 +179,39 @@ entries: st.SearchStrategy[Entry] = st.one_of(
     st.builds(Tag, at=times, text=texts),
     st.builds(Untag, at=times, text=texts),
     st.builds(Setting, at=times, text=texts),
-    st.builds(ModelChange, at=times, text=texts),
-    st.builds(Undo, number=st.integers(1, 10**6), at=times),
+    st.builds(ModelChange, at=times, text=texts, endpoint=st.one_of(st.just(""), words)),
+    st.builds(AgentChange, at=times, text=texts),
+    st.builds(Aside, at=times, text=texts),
+    st.builds(
+        AsideReply,
+        at=times,
+        text=texts,
+        stop=stops,
+        seconds=seconds,
+        usage=usages,
+        failed=st.booleans(),
+    ),
+    st.builds(Undo, number=numbers, at=times, ref=some_refs, session=some_ids),
+    st.builds(Redo, number=numbers, at=times, ref=some_refs, session=some_ids),
+    st.builds(
+        Shortened,
+        at=times,
+        ref=some_refs,
+        session=some_ids,
+        call=st.one_of(st.just(""), words),
+        part=st.sampled_from(("result", "query", "reply")),
+        tokens=counts,
+    ),
+    st.builds(Covered, at=times, block=texts, last_ref=some_refs, session=some_ids),
+    st.builds(
+        Opaque,
+        number=numbers,
+        at=times,
+        text=texts,
+        model=st.one_of(st.just(""), words),
+        endpoint=st.one_of(st.just(""), words),
+    ),
+    st.builds(LeftOut, number=numbers, at=times, text=texts, reason=words),
     st.builds(Call, number=st.integers(1, 10**6), at=times, id=words, name=words, arguments=texts),
     st.builds(
         Result,
@@ -172,6 +221,8 @@ entries: st.SearchStrategy[Entry] = st.one_of(
         text=texts,
         failed=st.booleans(),
         seconds=seconds,
+        given=st.one_of(st.none(), counts),
+        not_kept=counts,
     ),
     st.builds(
         Change,
@@ -244,9 +295,33 @@ seals = st.builds(
     covers=st.one_of(st.none(), counts),
     compaction=st.one_of(st.none(), compactions),
 )
+one_time = st.one_of(times, st.just(datetime(2026, 11, 21, 10, tzinfo=UTC)))
+
+
+def beside(entry: Entry, number: int, at: datetime) -> Entry:
+    """Return an entry with the time, and of the query, that its neighbors have too."""
+    return replace(entry, at=at, number=number) if isinstance(entry, QueryEntry) else entry
+
+
+neighbors = st.tuples(st.lists(entries, max_size=6), st.integers(1, 2), one_time).map(
+    lambda given: tuple(beside(entry, given[1], given[2]) for entry in given[0])
+)
+
+
+def sealed(session: Session, has_digest: bool) -> Session:
+    """Return the session with or without a digest of its summary."""
+    if session.seal is None or not has_digest:
+        return session
+    return replace(session, seal=with_digest(session.seal, session.header.minor))
+
+
 sessions = st.builds(
-    Session,
-    header=headers,
-    entries=st.lists(entries, max_size=6).map(tuple),
-    seal=st.one_of(st.none(), seals),
+    sealed,
+    st.builds(
+        Session,
+        header=headers,
+        entries=st.one_of(st.lists(entries, max_size=6).map(tuple), neighbors),
+        seal=st.one_of(st.none(), seals),
+    ),
+    st.booleans(),
 )
