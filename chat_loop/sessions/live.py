@@ -355,6 +355,7 @@ def append_seal(data: bytes, parsed: Parsed, seal: records.Seal) -> bytes:
     session = parsed.session
     assert session is not None
     header = replace(session.present_header, title=title(session, seal))
+    seal = writer.with_digest(seal, header.minor)
     data = data[: parsed.tail] + (TORN_FENCE if parsed.torn and session.seal is None else b"")
     end = writer.tail(seal, session.totals, header.minor).encode()
     return _replace_header(data, header, session.totals) + end

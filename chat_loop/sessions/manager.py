@@ -33,6 +33,7 @@ from chat_loop.sessions.parser import Parsed, parse
 from chat_loop.sessions.writer import render
 
 CURRENT = ".current"
+SHORT_COMMIT = 12  # digits of a commit that name it in a repository of any size
 TRASH = ".trash"
 
 
@@ -124,7 +125,7 @@ class SessionManager:
             tags=after.tags if after else (),
             project=self.project,
             git_branch=branch,
-            git_commit=commit,
+            git_commit=commit[:SHORT_COMMIT],
             settings=after.present_header.settings if after else "",
             # A chat continued with -p stays a chat, and a -p run continued in a chat becomes one.
             mode=self.mode if after is None or after.header.mode else "",

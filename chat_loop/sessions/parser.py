@@ -253,7 +253,7 @@ class Reader:
         if opened.word("v") != "1":
             self._fault("the file's format is not version 1.")
         values: dict[str, Any] = {"agent": ""}
-        values["minor"] = min(opened.number("minor") or 0, records.LAST_MINOR)
+        values["minor"] = min(opened.number("minor") or 0, records.MINOR)
         if values["minor"] >= 2:
             lines = [line.rstrip(" ") for line in lines]  # without hard breaks
         for line in lines:

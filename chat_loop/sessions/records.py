@@ -20,8 +20,7 @@ from chat_loop.values import Compaction, StopReason, Usage
 IMAGES = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
 """The kinds of images that models take, and the suffixes of their files."""
 IMAGE_FOLDER = "attachments"
-MINOR = 1  # the minor version of the file format that this program writes
-LAST_MINOR = 2  # the last minor version that it reads
+MINOR = 2  # the minor version of the file format that this program writes
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # the time of records without one
 ID_PATTERN = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}")
 REF_PATTERN = re.compile(r"[0-9]{1,6}\.[0-9]{1,9}")  # `2.14`: query 14 of a chain's second session

@@ -344,29 +344,29 @@ TRANSCRIPT = """
 <!-- chat:query n=1 at=2026-11-21T22:30:15+01:00 -->
 ## Query 1 (22:30:15)
 **You:** What of boats and bread?
-<!-- chat:end n=1 -->
+<!-- chat:end -->
 
-<!-- chat:reply n=1 at=2026-11-21T22:30:15+01:00 -->
+<!-- chat:reply n=1 -->
 **Sally:** I look.
-<!-- chat:end n=1 stop=tool time=0.0 in=30 out=20 cached=10 -->
+<!-- chat:end stop=tool -->
 
 *Time: 0.0s | Tokens: 50 (in: 30, out: 20, cached: 10)*
 
-<!-- chat:call n=1 id=c1 name=search at=2026-11-21T22:30:15+01:00 -->
+<!-- chat:call n=1 id=c1 name=search -->
 <details><summary>Tool: search</summary>
 
 {"query": "böats"}
 
 </details>
-<!-- chat:end n=1 -->
+<!-- chat:end -->
 
-<!-- chat:call n=1 id=c2 name=search at=2026-11-21T22:30:15+01:00 -->
+<!-- chat:call n=1 id=c2 name=search -->
 <details><summary>Tool: search</summary>
 
 {"query":
 
 </details>
-<!-- chat:end n=1 -->
+<!-- chat:end -->
 
 <!-- chat:result n=1 id=c1 at=2026-11-21T22:30:18+01:00 -->
 <details><summary>Its result</summary>
@@ -374,31 +374,31 @@ TRANSCRIPT = """
 Found böats.
 
 </details>
-<!-- chat:end n=1 time=3.0 -->
+<!-- chat:end time=3.0 -->
 
-<!-- chat:result n=1 id=c2 failed=yes at=2026-11-21T22:30:18+01:00 -->
+<!-- chat:result n=1 id=c2 failed=yes -->
 <details><summary>It failed</summary>
 
 The arguments are not a JSON object. Call the tool again with valid JSON.
 
 </details>
-<!-- chat:end n=1 time=0.0 -->
+<!-- chat:end time=0.0 -->
 
-<!-- chat:reply n=1 at=2026-11-21T22:30:18+01:00 -->
+<!-- chat:reply n=1 -->
 **Sally:**
 
 
-<!-- chat:end n=1 stop=tool time=3.0 in=7 out=3 estimated=yes -->
+<!-- chat:end stop=tool -->
 
 *Time: 3.0s | Tokens: ~10 (in: 7, out: 3)*
 
-<!-- chat:call n=1 id=c3 name=search at=2026-11-21T22:30:18+01:00 -->
+<!-- chat:call n=1 id=c3 name=search -->
 <details><summary>Tool: search</summary>
 
 {"query": "bread"}
 
 </details>
-<!-- chat:end n=1 -->
+<!-- chat:end -->
 
 <!-- chat:result n=1 id=c3 at=2026-11-21T22:30:21+01:00 -->
 <details><summary>Its result</summary>
@@ -406,11 +406,11 @@ The arguments are not a JSON object. Call the tool again with valid JSON.
 Found bread.
 
 </details>
-<!-- chat:end n=1 time=3.0 -->
+<!-- chat:end time=3.0 -->
 
-<!-- chat:reply n=1 at=2026-11-21T22:30:21+01:00 -->
+<!-- chat:reply n=1 -->
 **Sally:** Boats and bread.
-<!-- chat:end n=1 stop=end time=3.0 in=60 out=5 -->
+<!-- chat:end -->
 
 *Time: 3.0s | Tokens: 65 (in: 60, out: 5)*
 """
@@ -536,35 +536,35 @@ def test_an_acknowledgment_gets_no_tools(tmp_path: Path) -> None:
 
 
 STOPPED = """
-<!-- chat:reply n=1 at=2026-11-21T22:30:15+01:00 -->
+<!-- chat:reply n=1 -->
 **Sally:** I look.
-<!-- chat:end n=1 stop=tool time=0.0 in=3 out=8 -->
+<!-- chat:end stop=tool -->
 
 *Time: 0.0s | Tokens: 11 (in: 3, out: 8)*
 
-<!-- chat:call n=1 id=c1 name=search at=2026-11-21T22:30:15+01:00 -->
+<!-- chat:call n=1 id=c1 name=search -->
 <details><summary>Tool: search</summary>
 
 {"query": "quick"}
 
 </details>
-<!-- chat:end n=1 -->
+<!-- chat:end -->
 
-<!-- chat:call n=1 id=c2 name=search at=2026-11-21T22:30:15+01:00 -->
+<!-- chat:call n=1 id=c2 name=search -->
 <details><summary>Tool: search</summary>
 
 {"query": "slow"}
 
 </details>
-<!-- chat:end n=1 -->
+<!-- chat:end -->
 
-<!-- chat:result n=1 id=c1 at=2026-11-21T22:30:15+01:00 -->
+<!-- chat:result n=1 id=c1 -->
 <details><summary>Its result</summary>
 
 Found quick.
 
 </details>
-<!-- chat:end n=1 time=0.0 -->
+<!-- chat:end time=0.0 -->
 
 <!-- chat:result n=1 id=c2 failed=yes at=2026-11-21T22:30:17+01:00 -->
 <details><summary>It failed</summary>
@@ -572,13 +572,13 @@ Found quick.
 interrupted
 
 </details>
-<!-- chat:end n=1 -->
+<!-- chat:end -->
 
-<!-- chat:reply n=1 at=2026-11-21T22:30:17+01:00 -->
+<!-- chat:reply n=1 -->
 **Sally:**
 
 
-<!-- chat:end n=1 stop=interrupted time=2.0 -->
+<!-- chat:end stop=interrupted -->
 
 *Time: 2.0s | Interrupted*
 """

@@ -57,7 +57,7 @@ def test_another_model_answers_with_all_that_was_said(tmp_path: Path) -> None:
     ) in screen.text
     [name] = sessions(tmp_path)
     text = (tmp_path / f"{name}.md").read_text()
-    assert "**Model:** scripted:test\n" in text
+    assert "**Model:** scripted:test  \n" in text
     assert (
         "<!-- chat:model at=2026-11-21T22:30:17+01:00 -->\n**Model:** scripted:small\n<!-- "
         "chat:end -->\n" in text
@@ -75,7 +75,7 @@ def test_before_the_first_message_the_header_says_it(tmp_path: Path) -> None:
     assert screen.code == 0
     [name] = sessions(tmp_path)
     text = (tmp_path / f"{name}.md").read_text()
-    assert "**Model:** scripted:small\n" in text
+    assert "**Model:** scripted:small  \n" in text
     assert "chat:model" not in text
 
 

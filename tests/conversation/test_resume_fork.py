@@ -115,26 +115,7 @@ def test_the_transcript_of_a_fork(tmp_path: Path) -> None:
     fork_stored(talk.sessions, talk.sessions.load(tmp_path / f"{FIRST}.md"), 1)
     text = (tmp_path / "sally_20261121_223019.md").read_text().replace(str(tmp_path), "/sessions")
     assert (
-        text == """\
-<!-- chat:session v=1 minor=1 id=sally_20261121_223019 created=2026-11-21T22:30:19+01:00 parent=sally_20261121_223015 -->
-# Sally Conversation
-
-**Session ID:** sally_20261121_223019
-
-**Date:** 2026-11-21T22:30:19+01:00
-
-**Agent:** Sally
-
-**Model:** scripted:test
-
-**Resumed From:** sally_20261121_223015
-
-**Previous Session:** /sessions/sally_20261121_223015.md
-
-**Name:** Shelves
-
-**Title:** Question 1: where is item 1001?
-<!-- chat:end -->
+        text.partition("<!-- chat:end -->\n")[2] == """\
 
 ---
 

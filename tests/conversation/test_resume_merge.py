@@ -210,27 +210,8 @@ def test_the_transcript_of_a_merge(two: tuple[Machine, Machine]) -> None:
         talk.conversation.close()
         return talk.text.replace(str(home.folder), "/sessions")
 
-    assert asyncio.run(run()) == (
+    assert asyncio.run(run()).partition("<!-- chat:end -->\n")[2] == (
         """\
-<!-- chat:session v=1 minor=1 id=sally_20261121_223019 created=2026-11-21T22:30:19+01:00 parent=sally_20261121_223017 -->
-# Sally Conversation
-
-**Session ID:** sally_20261121_223019
-
-**Date:** 2026-11-21T22:30:19+01:00
-
-**Agent:** Sally
-
-**Model:** scripted:test
-
-**Resumed From:** sally_20261121_223017
-
-**Previous Session:** /sessions/sally_20261121_223017.md
-
-**Title:** The budget is 8,400 euros.
-
-**Tags:** home, work
-<!-- chat:end -->
 
 ---
 

@@ -35,16 +35,14 @@ def test_the_query_is_on_disk_before_the_request_leaves_and_the_reply_before_it_
         work = asyncio.ensure_future(talk.conversation.ask("Hi"))
         await talk.model.silent.wait()
         assert talk.text.endswith(
-            "**You:** Hi\n<!-- chat:end n=1 -->\n"
-            "\n<!-- chat:reply n=1 at=2026-11-21T22:30:15+01:00 -->\n**Sally:** Hello there"
+            "**You:** Hi\n<!-- chat:end -->\n\n<!-- chat:reply n=1 -->\n**Sally:** Hello there"
         )
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)
 
     asyncio.run(run())
     assert talk.text.endswith(
-        "**Sally:** Hello there\n<!-- chat:end n=1 stop=interrupted time=0.0 in=7 out=2 "
-        "estimated=yes -->\n\n*Time: 0.0s | Tokens: ~9 (in: 7, out: 2) | Interrupted*\n"
+        "**Sally:** Hello there\n<!-- chat:end stop=interrupted -->\n\n*Time: 0.0s | Tokens: ~9 (in: 7, out: 2) | Interrupted*\n"
     )
 
 

@@ -230,7 +230,7 @@ def test_a_long_chain_is_looked_through_once() -> None:
 
 def test_a_document_that_was_cut_off_says_so() -> None:
     document = export_bytes(loaded(FIRST, SECOND, named("last")), "markdown", secrets=True)
-    read = imported(document[: document.index(b"\n<!-- chat:session v=1 minor=1 id=last")], "x")
+    read = imported(document[: document.index(b"\n<!-- chat:session v=1 minor=2 id=last")], "x")
     assert read == Imported(
         SESSIONS, ("x: It says that it holds 3 sessions, and 2 are there: it was cut off.",)
     )

@@ -18,7 +18,9 @@ from tests.support.headless import ECHO, run
 from tests.support.library_folder import write
 from tests.support.scripted_chat import Clock
 
-COMMIT, OTHER = "1a2b3c4d5e" * 4, "f" * 40
+COMMIT = "1a2b3c4d5e" * 4
+SHORT = "1a2b3c4d5e1a"
+OTHER = "f" * 40
 
 
 def repository(folder: Path, head: str = "ref: refs/heads/main\n") -> Path:
@@ -104,7 +106,8 @@ def test_each_session_records_what_is_checked_out_when_it_begins(tmp_path: Path)
     live = sessions.begin(agent="Sally")
     live.add(Query(number=1, at=clock.now(), text="Hi"))
     live.close()
-    assert live.path.read_text().count(f"\n**Git Branch:** main\n\n**Git Commit:** {COMMIT}\n") == 1
+    fields = f"\n**Git Branch:** main  \n**Git Commit:** {SHORT}  \n"
+    assert live.path.read_text().count(fields) == 1
     (git / "HEAD").write_text("ref: refs/heads/\u202egnp\n")
     child = sessions.begin(agent="Sally", parent=live.header.id, after=live.session)
     assert child.header.git_branch == "\u202egnp"
@@ -124,12 +127,12 @@ def test_they_are_shown_in_the_chat_and_by_the_commands(tmp_path: Path) -> None:
         return result.stdout.decode()
 
     shown = printed(*ECHO, stdin=b"Hi\n/info\n/show .\nexit\n")
-    assert re.search(rf"\nGit Branch: +main\nGit Commit: +{COMMIT}\n", shown)
+    assert re.search(rf"\nGit Branch: +main\nGit Commit: +{SHORT}\n", shown)
     assert " · main · 1 query" in shown
     [row] = json.loads(printed("sessions", "list", "--json"))["conversations"]
     assert row["git_branch"] == "main"
-    assert json.loads(printed("sessions", "show", "1", "--json"))["git_commit"] == COMMIT
-    assert f"**Git Commit:** {COMMIT}\n" in printed("sessions", "show", "1")
+    assert json.loads(printed("sessions", "show", "1", "--json"))["git_commit"] == SHORT
+    assert f"**Git Commit:** {SHORT}  \n" in printed("sessions", "show", "1")
 
 
 def test_a_branch_that_cannot_be_stored_does_not_harm_the_index(tmp_path: Path) -> None:

@@ -397,7 +397,7 @@ def test_what_is_added_by_hand_stays_where_it_was_written(tmp_path: Path) -> Non
     assert session.pins == ("by hand",)
     assert session.header.name == "My talk"
     assert b"\na note\n" in path.read_bytes()
-    assert b"\n**Mood:** calm\n" in path.read_bytes()
+    assert b"\n**Mood:** calm  \n" in path.read_bytes()
     assert not warnings_of(talk)
 
 

@@ -33,7 +33,7 @@ from chat_loop.sessions.records import (
     Summary,
     Undo,
 )
-from chat_loop.sessions.writer import render
+from chat_loop.sessions.writer import render, with_digest
 from chat_loop.values import Usage
 from tests.support.failing_files import FailingFiles
 
@@ -90,7 +90,9 @@ def test_what_is_appended_piece_by_piece_is_what_render_returns(tmp_path: Path) 
     sealed = Session(
         header=replace(session.header, title="sums"), entries=session.entries, seal=seal
     )
-    assert live.path.read_bytes() == render(sealed)
+    assert live.path.read_bytes() == render(
+        replace(sealed, seal=with_digest(seal, sealed.header.minor))
+    )
     assert live.path.name == "test_agent_20261121_223015.md"
 
 
@@ -238,7 +240,8 @@ def test_what_editors_add_is_no_damage(
     )
     sessions.seal_stored(described, replace(seal, reason="resume"))
     sealed = sessions.load(live.path)
-    assert (sealed.session.seal, sealed.damage) == (replace(seal, reason="resume"), ())
+    again = with_digest(replace(seal, reason="resume"), sealed.session.header.minor)
+    assert (sealed.session.seal, sealed.damage) == (again, ())
     assert sealed.session.name == "A talk"
     assert spoken(sealed.session) == spoken(before.session)
     assert live.path.read_bytes().count(b"\n<!-- chat:sealed ") == 1
@@ -302,7 +305,7 @@ def test_a_crashed_session_is_fenced_before_it_is_sealed(tmp_path: Path) -> None
     assert sessions.load(live.path).is_sealable
     sessions.seal_stored(sessions.load(live.path), seal)
     loaded = sessions.load(live.path)
-    assert loaded.session.seal == seal
+    assert loaded.session.seal == with_digest(seal, loaded.session.header.minor)
     assert spoken(loaded.session) == [
         "one",
         "1",
@@ -311,7 +314,9 @@ def test_a_crashed_session_is_fenced_before_it_is_sealed(tmp_path: Path) -> None
     ]
     replaced = Seal(at=START, reason="resume", source="model", summary=Summary(topics=("other",)))
     sessions.seal_stored(loaded, replaced)
-    assert sessions.load(live.path).session.seal == replaced
+    assert sessions.load(live.path).session.seal == with_digest(
+        replaced, loaded.session.header.minor
+    )
     assert live.path.read_bytes().count(b"<!-- SESSION_SUMMARY_START -->") == 1
 
 

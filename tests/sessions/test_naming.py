@@ -39,17 +39,15 @@ from tests.support.strategies import texts as hostile
 
 PLAIN = Path(__file__).parents[1] / "golden" / "plain" / "resumed.md"
 HEAD = """\
-<!-- chat:session v=1 minor=1 id=sally_20261121_223015 created=2026-11-21T22:30:15+01:00 -->
-# Sally Conversation
+<!-- chat:session v=1 minor=2 id=sally_20261121_223015 created=2026-11-21T22:30:15+01:00 -->
+# {heading}
 
-**Session ID:** sally_20261121_223015
-
-**Date:** 2026-11-21T22:30:15+01:00
-
-**Agent:** Sally
-
-**Model:** scripted:test
-"""
+**Session ID:** sally_20261121_223015␠
+**Date:** 2026-11-21T22:30:15+01:00␠
+**Model:** scripted:test␠
+{more}**Agent:** Sally
+<!-- chat:end -->
+""".replace("␠", "  ")
 FIRST = """\
 
 ---
@@ -57,11 +55,11 @@ FIRST = """\
 <!-- chat:query n=1 at=2026-11-21T22:30:15+01:00 -->
 ## Query 1 (22:30:15)
 **You:** Which wood is hard?
-<!-- chat:end n=1 -->
+<!-- chat:end -->
 
-<!-- chat:reply n=1 at=2026-11-21T22:30:15+01:00 -->
+<!-- chat:reply n=1 -->
 **Sally:** Oak.
-<!-- chat:end n=1 stop=end time=2.0 in=100 out=10 -->
+<!-- chat:end -->
 
 *Time: 2.0s | Tokens: 110 (in: 100, out: 10)*
 """
@@ -90,17 +88,17 @@ SECOND = """\
 <!-- chat:query n=2 at=2026-11-21T22:30:17+01:00 -->
 ## Query 2 (22:30:17)
 **You:** And soft?
-<!-- chat:end n=2 -->
+<!-- chat:end -->
 
-<!-- chat:reply n=2 at=2026-11-21T22:30:17+01:00 -->
+<!-- chat:reply n=2 -->
 **Sally:** Pine.
-<!-- chat:end n=2 stop=end time=2.0 in=100 out=10 -->
+<!-- chat:end -->
 
 *Time: 2.0s | Tokens: 110 (in: 100, out: 10)*
 
 <!-- chat:undo n=2 at=2026-11-21T22:30:19+01:00 -->
 *Undone: what was said with query 2.*
-<!-- chat:end n=2 -->
+<!-- chat:end -->
 """
 TAIL = """\
 
@@ -125,16 +123,18 @@ def test_a_session_that_is_named_tagged_and_undone_is_this_file(tmp_path: Path) 
 
     async def run() -> None:
         await told(talk)
-        assert talk.text == f"{HEAD}<!-- chat:end -->\n{FIRST}{NOTES}{SECOND}"
+        head = HEAD.format(heading="Sally Conversation", more="")
+        assert talk.text == f"{head}{FIRST}{NOTES}{SECOND}"
         await talk.conversation.leave("exit")
 
     asyncio.run(run())
     [path] = tmp_path.glob("*.md")
-    totals = (
-        "\n**Total Queries:** 2\n\n**Session Tokens:** 220 (in: 200, out: 20)\n<!-- chat:end -->\n"
+    more = (
+        "**Name:** Wood for the kitchen  \n**Tags:** wood  \n**Total Queries:** 2  \n"
+        "**Session Tokens:** 220 (in: 200, out: 20)  \n"
     )
-    names = "\n**Name:** Wood for the kitchen\n\n**Tags:** wood\n"
-    assert path.read_text() == f"{HEAD}{names}{totals}{FIRST}{NOTES}{SECOND}{TAIL}"
+    head = HEAD.format(heading="Wood for the kitchen", more=more)
+    assert path.read_text() == f"{head}{FIRST}{NOTES}{SECOND}{TAIL}"
     read = parse(path.read_bytes())
     assert read.session is not None
     assert (read.damage, render(read.session)) == ((), path.read_bytes())
@@ -146,7 +146,8 @@ def test_what_is_named_before_its_first_word_has_it_in_the_header(tmp_path: Path
     talk.conversation.describe(tags=("b", "a"))
     assert not list(tmp_path.iterdir())
     asyncio.run(talk.conversation.ask("Which wood is hard?"))
-    assert talk.text == f"{HEAD}\n**Name:** Wood\n\n**Tags:** b, a\n<!-- chat:end -->\n{FIRST}"
+    head = HEAD.format(heading="Wood", more="**Name:** Wood  \n**Tags:** b, a  \n")
+    assert talk.text == f"{head}{FIRST}"
     talk.conversation.close()
 
 
@@ -174,18 +175,28 @@ def test_a_sealed_session_that_is_renamed_keeps_every_other_byte(tmp_path: Path)
     sessions, loaded = stored(tmp_path)
     data = loaded.path.read_bytes()
     edited = data.replace(b"- Greetings [1]", b"- Greetings, by hand [1]").replace(
-        b"\n<!-- chat:end -->", b"\n\n**Note:** mine, by hand\n<!-- chat:end -->", 1
+        b"\n**Agent:**", b"\n**Note:** mine, by hand  \n**Agent:**", 1
     )
     assert edited.count(b"by hand") == 2
     loaded.path.write_bytes(edited)
     loaded = sessions.load(loaded.path)
     used = partial.rows(sessions.directory)[0].updated
     sessions.describe(loaded, name="Wood", tags=["Home", "#b", "home"])
-    assert changes(edited, loaded.path.read_bytes()) == ["+ **Name:** Wood", "+ **Tags:** home, b"]
+    assert changes(edited, loaded.path.read_bytes()) == [
+        "- # Greetings",
+        "+ # Wood",
+        "+ **Name:** Wood  ",
+        "+ **Tags:** home, b  ",
+    ]
     assert partial.rows(sessions.directory)[0].updated == used
     once = loaded.path.read_bytes()
     sessions.describe(sessions.load(loaded.path), name="Tree")
-    assert changes(once, loaded.path.read_bytes()) == ["- **Name:** Wood", "+ **Name:** Tree"]
+    assert changes(once, loaded.path.read_bytes()) == [
+        "- # Wood",
+        "+ # Tree",
+        "- **Name:** Wood  ",
+        "+ **Name:** Tree  ",
+    ]
     sessions.describe(sessions.load(loaded.path), tags=[])
     sessions.describe(sessions.load(loaded.path), name="")
     assert loaded.path.read_bytes() == edited

@@ -163,7 +163,7 @@ WAYS = [
     Way("exchange removed", lambda path, old: rewritten(path, without_exchange)),
     Way(
         "end marker removed",
-        lambda path, old: rewritten(path, lambda data: data.replace(b"<!-- chat:end n=2", b"x")),
+        lambda path, old: rewritten(path, lambda data: b"x".join(data.rsplit(b"<!-- chat:end", 1))),
     ),
     Way("line appended", lambda path, old: added(path, LINE), moves=False),
     Way(
