@@ -8,6 +8,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,11 +57,10 @@ async def model(chat: Chat, argument: str) -> None:
         return
     # this may ask a server for its models
     provider = await asyncio.to_thread(chat.models.provide, reference)
-    try:
+    async with AsyncExitStack() as unused:
+        unused.push_async_callback(provider.close)
         await asyncio.to_thread(provider.warm)
-    except BaseException:
-        await provider.close()
-        raise
+        unused.pop_all()
     await conversation.switch(provider)
     if chat.memory is not None and chat.memory.fit(provider.window.tokens):
         conversation.remember()

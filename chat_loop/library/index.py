@@ -404,19 +404,17 @@ def _connect(path: Path, busy: float) -> sqlite3.Connection:
     if stat.S_IMODE(status.st_mode) & 0o077:
         with contextlib.suppress(OSError):
             path.chmod(0o600)
-    with _translate_errors(path):
+    with _translate_errors(path), contextlib.ExitStack() as unusable:
         database = _open(path, timeout=busy)
-        try:
-            for pragma in _PRAGMAS.split():
-                database.execute(f"PRAGMA {pragma}")
-            [(version,)] = database.execute("PRAGMA user_version")
-            if not version and status.st_size:
-                raise _damage_error(path, "it is no index of sessions")
-            if not version:
-                database.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
-        except BaseException:
-            database.close()
-            raise
+        unusable.callback(database.close)
+        for pragma in _PRAGMAS.split():
+            database.execute(f"PRAGMA {pragma}")
+        [(version,)] = database.execute("PRAGMA user_version")
+        if not version and status.st_size:
+            raise _damage_error(path, "it is no index of sessions")
+        if not version:
+            database.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
+        unusable.pop_all()
     if version in (0, VERSION):
         return database
     database.close()

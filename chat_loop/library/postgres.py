@@ -124,12 +124,11 @@ class PostgresIndex:
             self._database = psycopg.connect(
                 conninfo.make_conninfo("", **values), autocommit=True, prepare_threshold=None
             )
-        try:
+        with contextlib.ExitStack() as unusable:
+            unusable.callback(self.close)
             self.ask(_SETTINGS)
             self._prepare()
-        except BaseException:
-            self.close()
-            raise
+            unusable.pop_all()
 
     def close(self) -> None:
         self._database.close()

@@ -136,6 +136,29 @@ def test_the_day_counts_the_sessions_of_today(tmp_path: Path) -> None:
     assert code == 0, told
 
 
+@pytest.mark.parametrize(("limit", "sent", "spent"), [(2.15, 3, "2.10"), (2.25, 4, "2.20")])
+def test_what_a_running_chat_spends_counts_for_the_day_at_the_price_of_each_model(
+    tmp_path: Path, limit: float, sent: int, spent: str
+) -> None:
+    """The chat counts its own requests; the next program counts the replies that were saved."""
+    zone = {"TZ": f"NOON{time.gmtime().tm_hour - 12:+d}"}  # the test does not reach midnight
+    cheap = "small-model: {input_price: 0, output_price: 100}"
+    limited(tmp_path, f"{{day_cost: {limit}}}", PRICED.replace("}}", f"}}, {cheap}}}"))
+    lines = b"a\nb\n/model openai:small-model\nc\nd\ne\n"
+    with Loopback(fine) as server:
+        first = run(tmp_path, *MODEL, stdin=lines, keys=keys(server) | zone)
+        asked = [request.query for request in server.requests if len(request.query) == 1]
+        server.requests.clear()
+        small = ("--model", "openai:small-model", "-p", "How?")
+        second = run(tmp_path, *small, keys=keys(server) | zone)
+        assert server.requests == []
+    assert asked == ["a", "b", "c", "d"][:sent]
+    told = f"would pass the limit of ${limit} for today (${spent} so far)."
+    assert (first.returncode, second.returncode) == (1, 1)
+    assert told in first.stdout.decode()
+    assert told in second.stderr.decode()
+
+
 def test_each_request_of_a_reply_with_tools_counts(tmp_path: Path) -> None:
     limited(tmp_path, "{session_cost: 1.5}")
     (tmp_path / "note.txt").write_text("a note")

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from chat_loop.context.budget import (
     Limits,
     Plan,
+    exchange_size,
     ledger_room,
     messages_in,
     nearest_limit,
@@ -185,6 +186,17 @@ def test_what_an_ancestor_said_is_compacted_before_the_sessions_own() -> None:
     assert found.keep == own[-len(found.keep) :]
     assert len(found.keep) >= 5
     assert found.compact[:10] == carried
+
+
+def test_a_restored_block_does_not_count_twice() -> None:
+    """The new block replaces it, so it takes no room from the words; all other tokens do."""
+    whole = talk(240, 200)
+    limits = Limits(compact_ratio=0.1)
+    spoken = sum(exchange_size(each, COUNT) for each in whole)
+    alone = plan(whole, 30_000, limits, COUNT, used=spoken)
+    restored = plan(whole, 30_000, limits, COUNT, used=spoken + 3_000, restored=3_000)
+    beside = plan(whole, 30_000, limits, COUNT, used=spoken + 3_000)
+    assert [len(found.keep) for found in (alone, restored, beside)] == [33, 33, 18]
 
 
 @pytest.mark.parametrize(("exchanges", "kept"), [(1, 0), (3, 0), (4, 1), (5, 1), (20, 5), (100, 5)])

@@ -459,6 +459,39 @@ def test_the_best_match_is_replaced_and_only_that() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("correction", "stays"),
+    [
+        ("Correction: the budget is 6,200 euros.", ["kitchen", "bathroom"]),
+        ("Correction: the kitchen budget is 6,200 euros.", ["bathroom"]),
+        ("Correction: the bathroom budget is 6,200 euros.", ["kitchen"]),
+    ],
+)
+def test_a_correction_that_fits_two_lines_equally_well_replaces_neither(
+    correction: str, stays: list[str]
+) -> None:
+    said = "The kitchen budget is 8,000 euros. The bathroom budget is 5,000 euros."
+    parent = made(None, exchanges((said, "Fine."))).summary
+    block = made(parent, exchanges((correction, "Noted."), depth=2))
+    lines = [item.text for item in items(block.summary)]
+    assert [room for room in ("kitchen", "bathroom") if f"The {room} " in " ".join(lines)] == stays
+    assert lines[-1] == correction
+    assert block.superseded == 2 - len(stays)
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_an_older_value_is_never_kept_alone(missing: int) -> None:
+    """If the newer value is too long for the room that is left, the shorter older one goes, too."""
+    old = "The backup of the archive runs at 2:30."
+    new = "The backup of the archive runs at 4:45 since the two cleaning jobs take the whole night."
+    parent = made(None, exchanges((old, "Fine."))).summary
+    room = words(f"- {new} [2 user]\n") - missing
+    block = made(parent, exchanges((new, "Noted."), depth=2), room=room)
+    assert words(f"- {old} [1 user]\n") < room
+    assert [item.text for item in items(block.summary)] == ([] if missing else [new])
+    assert [line.text for line in block.archived] == ([old, new] if missing else [old])
+
+
 def test_a_reply_never_replaces_what_the_user_decided() -> None:
     said = "Rule: the deposit is at most 500 euros. The rent is 900 euros."
     parent = made(None, exchanges((said, "Fine."))).summary

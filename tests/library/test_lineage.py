@@ -201,6 +201,17 @@ def test_drawings() -> None:
   ● m …
 """
     )
+    assert (
+        drawn(children("a", "a:b", "a:c", "a:d", "a:e", "c:f"), "f")
+        == """\
+● a
+├─● b
+├─● c
+│ ● f
+├─● d
+└─● e
+"""
+    )
     assert drawn(children("a", "x", "a+x:m"), "a") == "● a\n● m\n● x\n● m …\n"
 
 

@@ -154,6 +154,16 @@ def test_a_sentence_with_a_value_is_better_than_a_question() -> None:
 
 
 @pytest.mark.usefixtures("engine")
+def test_a_statement_is_better_than_a_newer_question() -> None:
+    asked, told = "Does the ferry dock at the lighthouse?", "The ferry docks at the lighthouse."
+    query = "ferry dock lighthouse"
+    assert [sentence(hit) for hit in index(told, *NOISE, asked).search(query)] == [told, asked]
+    # with fewer of the words it is worse
+    told = "The ferry is late."
+    assert [sentence(hit) for hit in index(asked, *NOISE, told).search(query)] == [asked, told]
+
+
+@pytest.mark.usefixtures("engine")
 def test_the_newest_comes_first() -> None:
     search = index(
         "The dentist appointment is on 14 March at 9:40.",
@@ -328,6 +338,14 @@ def test_one_order_of_words_and_meaning() -> None:
     assert order([near, scored(3, 0.2)], {2: 0.6}) == [3, 2], "3 has no vector yet"
     assert order([scored(1, 0.5), scored(2, 0.5)], {1: 0.5, 2: 0.5}) == [1, 2], "equals stay"
     assert order([], {}) == []
+
+
+@pytest.mark.parametrize(("nearness", "first"), [(0.6, 1), (0.7, 2)])
+def test_half_of_a_query_says_less_than_half_as_much_as_the_whole(
+    nearness: float, first: int
+) -> None:
+    """Half of it counts 0.354 of the whole: more than a quarter, less than a half."""
+    assert order([scored(1, 1.0), scored(2, 0.5)], {1: 0.0, 2: nearness})[0] == first
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 2), st.floats(0, 1)), max_size=12))

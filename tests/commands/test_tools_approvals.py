@@ -1,0 +1,39 @@
+"""The approvals of tools that are kept: each project sees its own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.support.fork_server import run
+from tests.support.headless import ECHO
+
+
+def test_a_project_lists_and_revokes_its_own_approvals(tmp_path: Path) -> None:
+    project, other = tmp_path / "project", tmp_path / "an-other"
+    for folder in (project, other):
+        (folder / ".git").mkdir(parents=True)
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    names = [(other, "edit_file"), (other, "write_file"), (project, "run_command")]
+    kept = [
+        {"project": str(folder), "tool": tool, "call": "", "origin": "0"} for folder, tool in names
+    ]
+    approvals = home / "approvals.json"
+    approvals.write_text(json.dumps(kept))
+    environment = {"CHAT_LOOP_HOME": str(home), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
+
+    def typed(folder: Path, *lines: str) -> str:
+        stdin = "".join(f"{line}\n" for line in lines).encode()
+        return run(ECHO, environment, stdin, cwd=folder).stdout.decode()
+
+    shown = typed(project, "/tools", "/tools revoke 2", "/tools revoke 1")
+    assert "  1  run_command" in shown
+    assert "edit_file" not in shown
+    assert "write_file" not in shown
+    assert "/tools takes a number from 1 to 1." in shown
+    assert "Asks again: run_command" in shown
+    assert json.loads(approvals.read_text()) == kept[:2]
+    shown = typed(other, "/tools revoke 2")
+    assert "Asks again: write_file" in shown
+    assert json.loads(approvals.read_text()) == kept[:1]
