@@ -37,7 +37,9 @@ def test_every_value_of_a_marker_and_every_line_of_the_header_is_in_the_format(
     head = render(session).decode().partition("<!-- chat:end")[0]
     for field in re.findall(r"^(\*\*[^:]+:\*\*)", head, re.MULTILINE):
         assert f"`{field}`" in FORMAT
-    for kind, values in MARKER.findall(render(session).decode()):
+    markers = MARKER.findall(render(session).decode())
+    assert markers[0][0] == "session"
+    for kind, values in markers:
         opened = kind if kind != "end" else opened
         for key in re.findall(r" ([a-z_]+)=", values):
             row = known["reply" if opened == "acknowledgment" else opened]

@@ -254,6 +254,7 @@ def test_text_with_invisible_characters_stays() -> None:
 def test_a_token_of_the_least_length_is_found() -> None:
     data = tomllib.loads(Path(redact.__file__).with_name("patterns.toml").read_text("utf-8"))
     some = {"upper": "7K2QX9ZB4M", "hex": "7f2a9c4e1b"}
+    assert len(data["tokens"]["rows"]) > 20
     for _, sign, least, prefixes in data["tokens"]["rows"]:
         for prefix in prefixes.split():
             token = prefix + (some.get(sign, "k7Qz2Xv9Bm") * least)[:least]

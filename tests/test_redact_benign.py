@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import sysconfig
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import pytest
 import chat_loop
 from chat_loop.redact import redact_text
 from tests.support.limits import cpu_limit
+from tests.support.made_secrets import shape
 
 BENIGN = r"""
 The password is stored in the vault.
@@ -97,9 +99,14 @@ tokens = tokenizer.encode("hello"); token = vocab["##ing"]
 """.strip().split("\n")
 
 
+SECRET = shape("ghp_{L36}")(random.Random(5))
+MARK = "[REDACTED:github:1]"
+
+
 @pytest.mark.parametrize("text", BENIGN)
-def test_what_is_no_secret_stays(text: str) -> None:
+def test_what_is_no_secret_stays_and_a_secret_beside_it_goes(text: str) -> None:
     assert redact_text(text) == text
+    assert redact_text(f"{text}\n{SECRET}\n{text}") == f"{text}\n{MARK}\n{text}"
 
 
 def paragraphs() -> Iterator[str]:
@@ -121,6 +128,7 @@ def test_hardly_any_paragraph_of_code_is_changed() -> None:
     every = list(paragraphs())
     changed = [text for text in every if redact_text(text) != text]
     assert len(every) > 5000
+    assert all(MARK in redact_text(f"{text}\n{SECRET}") for text in every[::50])
     assert len(changed) <= len(every) * 0.0005, changed
 
 
@@ -132,7 +140,13 @@ HOSTILE = (
 )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "size", [10_000, pytest.param(400_000, marks=pytest.mark.slow)], ids=["short", "long"]
+)
 @pytest.mark.parametrize("unit", HOSTILE)
-def test_hostile_texts_take_linear_time(unit: str) -> None:
+def test_a_secret_behind_a_hostile_text_is_found_in_linear_time(unit: str, size: int) -> None:
+    text = (unit * size)[:size]
     with cpu_limit(60):
-        redact_text((unit * 400_000)[:400_000])
+        redacted = redact_text(f"{text}\n\n{SECRET}\n")
+    assert SECRET not in redacted
+    assert len(redacted) < len(text) + 100

@@ -14,6 +14,7 @@ from benchmarks.render import KINDS, tokens
 
 
 def test_the_settings_of_programs_name_nothing_but_the_server() -> None:
+    assert len(PROGRAMS) > 3
     for program in PROGRAMS.values():
         text = json.dumps([program.command, *program.environment.values(), *program.files.values()])
         assert "{url}" in text

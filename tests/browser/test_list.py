@@ -85,6 +85,8 @@ def test_whatever_is_done_a_row_that_matches_is_selected(count: int, acts: Seque
         assert 0 <= content.cursor_position.y < content.line_count
         if sessions.row is None:
             assert lines(sessions, 80)[0].startswith(("  No sessions match", "  No conversations"))
+    sessions.filter("")
+    assert len(ids(sessions)) == count
 
 
 @given(st.lists(rows, max_size=6), st.integers(12, 210), texts)
@@ -92,9 +94,13 @@ def test_no_line_is_obeyed_by_a_terminal(
     shown: Sequence[SessionRow], width: int, words: str
 ) -> None:
     sessions = SessionList(NOW)
-    sessions.filter(words)
     sessions.set_rows(shown)
-    for line in lines(sessions, width) if shown and sessions.row is not None else ():
+    drawn = lines(sessions, width) if shown else []
+    assert bool(drawn) == bool(shown)
+    sessions.filter(words)
+    if sessions.row is not None:
+        drawn += lines(sessions, width)
+    for line in drawn:
         assert not [sign for sign in line if unicodedata.category(sign) in ("Cc", "Cs", "Zl", "Zp")]
         assert not {*line} & {*"\u202a\u202b\u202c\u202d\u202e\u200e\u200f\u061c\u200b\u200d"}
 

@@ -111,10 +111,13 @@ def test_different_values_stay_different(one: str, other: str) -> None:
     st.one_of(texts, PIECES.map("".join), st.text(alphabet="aA1.,:/-@_`\"'()€ #\n", max_size=60))
 )
 def test_values_stand_in_the_text_one_behind_the_other(text: str) -> None:
+    whole = f"{text}\n\nIt takes 30 min."
+    found = find(whole)
+    assert found[-1].text == "30 min"
     end = 0
-    for value in find(text):
+    for value in found:
         assert value.start >= end
-        assert text[value.start : value.end] == value.text
+        assert whole[value.start : value.end] == value.text
         end = value.end
 
 

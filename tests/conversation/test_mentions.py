@@ -85,15 +85,20 @@ def test_what_can_only_be_a_path(text: str, is_path: bool) -> None:
 
 @given(texts, st.integers(0, 3))
 def test_no_text_is_too_strange(text: str, times: int) -> None:
-    for mention in mentions(f"@{text} " * times + text):
+    found = mentions(f"@notes.txt {f'@{text} ' * times}{text}")
+    assert found[0].names[-1] == "notes.txt"
+    for mention in found:
         assert mention.names
         assert all(len(name) <= MAX_PATH or mention.quoted for name in mention.names)
 
 
 def test_hostile_texts_are_read_in_one_pass() -> None:
     for unit in ("@", '@"', "`", "@`", "```\n", "@a:1", "@!", "(@", '@"x" '):
+        text = unit * (400_000 // len(unit))
         with cpu_limit(60):
-            mentions(unit * (400_000 // len(unit)))
+            found = first(f"@notes.txt\n{text}\n\n@last.txt")
+        assert found[0] == "notes.txt", unit
+        assert "last.txt" in found or text.startswith("```"), unit
 
 
 def files(text: str) -> list[str]:

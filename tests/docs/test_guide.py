@@ -89,6 +89,18 @@ def anchors(page: Path) -> set[str]:
     }
 
 
+def test_the_pages_have_links_commands_and_lines_for_a_shell() -> None:
+    """The tests below check what a page has, and some pages have nothing."""
+    pages = [*map(prose, WRITTEN)]
+    commands = [typed for page in WRITTEN for typed in chat_commands(page)]
+    languages = [language for page in WRITTEN for language, _ in FENCE.findall(text_of(page))]
+    lines = [code for page in pages for code in CODE.findall(page) if code.startswith("chat-loop ")]
+    assert sum(len(_LINK.findall(page)) for page in pages) > 100
+    assert len(commands) > 100
+    assert languages.count("sh") > 10
+    assert len(lines) > 50
+
+
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(named(page)))
 def test_every_link_leads_somewhere(page: Path) -> None:
     for link in _LINK.findall(prose(page)):

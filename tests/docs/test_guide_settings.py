@@ -42,6 +42,15 @@ def settings(page: Path) -> Iterator[tuple[list[str], str]]:
             yield found[1].split("."), found[2]
 
 
+def test_the_pages_name_settings_and_have_examples_of_a_config() -> None:
+    """The tests below check what a page has, and some pages have nothing."""
+    codes = [code for page in PAGES for code in CODE.findall(prose(page))]
+    languages = [language for page in PAGES for language, _ in FENCE.findall(text_of(page))]
+    assert sum(len([*settings(page)]) for page in PAGES) > 20
+    assert len([code for code in codes if _KEY.fullmatch(code)]) > 20
+    assert languages.count("yaml") > 5
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(named(page)))
 def test_every_setting_that_is_named_with_a_value_is_taken(page: Path) -> None:
     for keys, value in settings(page):

@@ -341,7 +341,9 @@ def test_a_document_with_anything_in_any_place_never_raises(data: st.DataObject)
     document, key, value = made(), data.draw(st.sampled_from(keys)), data.draw(JSON)
     places = [document, *document.get("chat_messages", []), *document.get("mapping", {}).values()]
     data.draw(st.sampled_from(places))[key] = value
-    for session in imported(json.dumps([document]).encode()).sessions:
+    found = imported(json.dumps([document, {**made(), "uuid": "9", "id": "9"}]).encode()).sessions
+    assert found, "the second document is not damaged"
+    for session in found:
         assert all(isinstance(entry, Query | Reply | Attachment) for entry in session.entries)
 
 

@@ -165,6 +165,9 @@ def test_what_stays_keeps_all_that_it_comes_from(there: Folder) -> None:
     staying = [one for one in there.rows if one.id not in gone]
     for one in staying:
         assert not there.needs(one.id) & set(gone)
+    for one in there.rows:
+        is_old = one.updated is not None and one.updated < BEFORE
+        assert one in staying or (is_old and one.state not in PRESERVED_STATES)
     needed = set[str]().union(*(there.needs(one.id) for one in staying))
     for one in staying:  # and nothing stays without a reason
         assert (
@@ -186,15 +189,11 @@ def test_each_goes_once_and_after_its_children(there: Folder) -> None:
 
 @given(folders(), st.sets(st.sampled_from([f"s{number}" for number in range(12)])))
 def test_originals_are_old_sealed_and_not_needed(there: Folder, needed: set[str]) -> None:
-    rows = {one.id: one for one in there.rows}
-    children = {
-        parent: one.id
-        for one in there.rows
-        for parent in (one.parent, one.merged)
-        if parent != one.id
+    parents = {
+        parent for one in there.rows for parent in (one.parent, one.merged) if parent != one.id
     }
-    for identity in there.old_originals(*needed):
-        assert rows[identity].state == "sealed"
-        assert (rows[identity].updated or NOW) < BEFORE
-        assert identity in children
-        assert identity not in needed
+    assert {*there.old_originals(*needed)} == {
+        one.id
+        for one in there.rows
+        if one.state == "sealed" and (one.updated or NOW) < BEFORE and one.id in parents - needed
+    }

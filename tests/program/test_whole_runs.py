@@ -126,8 +126,10 @@ def test_a_whole_run_on_a_real_embedded_model(tmp_path: Path) -> None:
         acknowledges=False, summarizes=False,
     )  # fmt: skip
     found = whole_run(program)
+    assert len(found) > 1
     for session in found:
         assert session.seal is not None
+        assert session.exchanges
         for exchange in session.exchanges:
             assert exchange.reply is not None
             assert exchange.reply.usage is not None

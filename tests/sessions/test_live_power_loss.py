@@ -232,7 +232,9 @@ def test_what_was_put_into_a_new_file_is_safe_there(tmp_path: Path) -> None:
         await talk.conversation.ask("first")
         talk.path.write_bytes(b"")
         await talk.conversation.ask("second")
-        for tree in disk.trees():
+        trees = [*disk.trees()]
+        assert len(trees) > 1
+        for tree in trees:
             path = tmp_path / "found.md"
             path.write_bytes(tree[talk.path.name])
             found = SessionManager(tmp_path).load(path).session

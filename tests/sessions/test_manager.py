@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 from collections.abc import Callable
+from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -189,7 +190,8 @@ def test_a_lock_that_cannot_be_given_back_ends_nothing(tmp_path: Path) -> None:
     os.close(lock.descriptor)
     lock.close()
     lock.close()
-    take_lock(tmp_path, "a_1").close()
+    with closing(take_lock(tmp_path, "a_1")), pytest.raises(SessionLocked):
+        take_lock(tmp_path, "a_1")
 
 
 def test_a_file_in_the_place_of_the_locks_is_a_problem_not_a_hang(tmp_path: Path) -> None:

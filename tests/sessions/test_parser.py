@@ -337,7 +337,12 @@ def test_damage_never_raises_and_never_forges_an_earlier_record(
 @settings(max_examples=200)
 @given(st.lists(st.one_of(st.sampled_from(ATOMS), st.text(max_size=5)), max_size=40).map("\n".join))
 def test_foreign_text_is_read_without_raising(text: str) -> None:
-    parse(text.encode("utf-8", "replace"))
+    data = text.encode("utf-8", "replace")
+    parsed = parse(data)
+    assert parsed.session is not None or parsed.damage
+    parsed = parse(render(WORKED) + b"\n" + data)
+    assert parsed.session is not None
+    assert parsed.session.entries[: len(WORKED.entries)] == WORKED.entries
 
 
 def test_a_fenced_tear_followed_by_the_record_again_counts_once() -> None:
@@ -376,9 +381,14 @@ def test_hostile_sizes_are_read_in_linear_steps() -> None:
         b"<!-- chat:" + b" " * 40,
     ):
         with cpu_limit(60):
-            parse(piece * 40_000)
+            parsed = parse(render(WORKED) + b"\n" + piece * 40_000)
+        assert parsed.session is not None
+        assert parsed.session.entries[: len(WORKED.entries)] == WORKED.entries
+        assert parsed.damage
     with cpu_limit(60):
-        parse(b"<!-- chat:end" + b" a=b" * 200_000 + b" -->")
+        parsed = parse(b"<!-- chat:end" + b" a=b" * 200_000 + b" -->")
+    assert parsed.session is None
+    assert parsed.damage
 
 
 @pytest.mark.parametrize(
