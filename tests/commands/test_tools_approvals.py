@@ -10,7 +10,7 @@ from tests.support.headless import ECHO
 
 
 def test_a_project_lists_and_revokes_its_own_approvals(tmp_path: Path) -> None:
-    project, other = tmp_path / "project", tmp_path / "an-other"
+    project, other = tmp_path / "project", tmp_path / "other"
     for folder in (project, other):
         (folder / ".git").mkdir(parents=True)
     home = tmp_path / "home"
