@@ -102,7 +102,7 @@ class Call(QueryEntry, frozen=True, kw_only=True):
 
 class Result(QueryEntry, frozen=True, kw_only=True):
     """The result of the call with the same `id`. The model got `given` tokens of it (None: all).
-    `not_kept` bytes at its end exceeded `MAX_RESULT`, so they are not in the file.
+    `not_kept` bytes at its end are not in the file: they were more than a session keeps.
     """
 
     id: str

@@ -18,7 +18,7 @@ from chat_loop.input.history import history_entry
 from chat_loop.sessions.files import Files, take_lock
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.parser import parse
-from chat_loop.sessions.records import PURGED_PARENT, REMOVED, Change, Query, Session
+from chat_loop.sessions.records import PURGED_PARENT, REMOVED, Change, Opaque, Query, Session
 from chat_loop.sessions.writer import render
 from chat_loop.subcommands import erasure
 from chat_loop.subcommands.sessions import SessionActions
@@ -109,6 +109,21 @@ def test_a_text_is_in_no_byte_afterwards(home: Path) -> None:
     assert run(home, "sessions", "search", "--text", "rate", "limit").returncode == 0
     again = run(home, "sessions", "redact", SECOND.header.id, SECRET, "--yes")
     assert (again.returncode, again.stderr.decode()) == (1, "No file has it.\n")
+
+
+@pytest.mark.parametrize("text", [SECRET, "nobody said this"])
+def test_what_only_a_service_can_read_goes_from_the_whole_conversation(
+    home: Path, text: str
+) -> None:
+    """It may repeat the text in a form that nobody sees, also in sessions without the text."""
+    path = home / "sessions" / f"{SECOND.header.id}.md"
+    sealed = '{"encrypted": "bm90IHJlYWRhYmxl"}'
+    part = Opaque(number=1, at=at(11, 4), text=sealed, model="m", endpoint="https://a.example/v1")
+    path.write_bytes(render(replace(SECOND, entries=(*SECOND.entries, part))))
+    assert text not in path.read_text()
+    found = run(home, "sessions", "redact", SECOND.header.id, text, "--yes")
+    is_gone = sealed not in path.read_text()
+    assert (found.returncode == 0, is_gone) == (text == SECRET, text == SECRET)
 
 
 def test_the_text_may_come_from_standard_input(home: Path) -> None:
