@@ -30,6 +30,7 @@ from chat_loop.errors import ConfigError, UsageError
 from chat_loop.events import Event
 from chat_loop.input.start import InstantPrompt
 from chat_loop.library.library import Database
+from chat_loop.log import Log
 from chat_loop.memory import MemoryLocation, ProjectMemory, locate
 from chat_loop.options import BROWSE, LAST
 from chat_loop.plugins import Plugins
@@ -56,6 +57,7 @@ class App:
         instant: InstantPrompt | None,
     ) -> None:
         self.options, self.paths, self.instant = options, paths, instant
+        self.log = Log(paths.log if options.save else None)
         self.definition: Definition | None = None
         self._memory: ProjectMemory | None = None
         self.home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home raises

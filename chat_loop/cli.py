@@ -130,13 +130,13 @@ def _run(arguments: list[str], instant: start.InstantPrompt | None) -> int:
     except BrokenPipeError:
         raise
     except OSError as failure:
-        if failure.filename is None and failure.errno in REFUSED:
-            error = errors.OutputError(failure)
-        else:
-            place, reason = failure.filename or "A file", errors.os_reason(failure)
-            error = errors.ChatLoopError(f"{place} cannot be used: {reason}.")
+        is_output = failure.filename is None and failure.errno in REFUSED
+        error = errors.OutputError(failure) if is_output else errors.os_failure(failure)
     except MemoryError:
         error = errors.ChatLoopError("No memory is left.", "What was said is saved.")
+    except Exception as failure:  # noqa: BLE001 - the last handler: a bug ends in a sentence, too
+        log = import_module("chat_loop.log").user_log(saves="--no-save" not in arguments)
+        error = log.report(failure)
     if isinstance(error, errors.OutputError):
         _discard("stdout")
     elif instant is not None:

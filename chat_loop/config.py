@@ -225,10 +225,15 @@ NAMED = {
 
 
 class Paths(Struct, frozen=True):
-    """The config file and the data folder."""
+    """The config file, the data folder, and the folder of what only this machine needs."""
 
     config: Path
     data: Path
+    state: Path
+
+    @property
+    def log(self) -> Path:
+        return self.state / "chat-loop.log"
 
     @property
     def models(self) -> Path:
@@ -248,12 +253,13 @@ def find_paths(environment: Mapping[str, str] = os.environ) -> Paths:
     """Return the platform's folders, or CHAT_LOOP_HOME for both. Raises ConfigError."""
     if home := environment.get("CHAT_LOOP_HOME", ""):
         base = expand_home(home).absolute()
-        return Paths(base / "config.yaml", base)
+        return Paths(base / "config.yaml", base, base)
     import platformdirs  # not needed with CHAT_LOOP_HOME
 
     return Paths(
         Path(platformdirs.user_config_dir("chat-loop", appauthor=False)) / "config.yaml",
         Path(platformdirs.user_data_dir("chat-loop", appauthor=False)),
+        Path(platformdirs.user_state_dir("chat-loop", appauthor=False)),
     )
 
 

@@ -19,6 +19,10 @@ class ChatLoopError(Exception):
         self.hint = hint
 
 
+class InternalError(ChatLoopError):
+    """An error that the program did not expect: a bug. Its cause is the original error."""
+
+
 class ContextFull(ChatLoopError):
     """The next request does not fit the model's window, and was not sent."""
 
@@ -146,6 +150,14 @@ class IndexUnavailable(Exception):
         super().__init__(message)
         self.is_damaged = is_damaged
         self.was_replaced = was_replaced
+
+
+def os_failure(error: OSError) -> ChatLoopError:
+    """Return an error of the operating system as one that the user sees."""
+    if error.filename is None and isinstance(error, FileNotFoundError):
+        # every other missing file has a name
+        return ChatLoopError("The working folder no longer exists.", "Start again in another one.")
+    return ChatLoopError(f"{error.filename or 'A file'} cannot be used: {os_reason(error)}.")
 
 
 def install_hint(extra: str) -> str:

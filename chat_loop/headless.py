@@ -9,6 +9,7 @@ import shlex
 import signal
 import sys
 from collections.abc import Callable
+from typing import Any
 
 from msgspec.structs import asdict, replace
 
@@ -103,10 +104,12 @@ class Run:
             memory=memory.block if memory is not None else str,
             servers=self._servers,
         )
+        asyncio.get_running_loop().set_exception_handler(self._report_from_loop)
         self._task = asyncio.ensure_future(self._exchange(conversation))
         received = cancel_on(self._task, SIGNALS)
         try:
-            await self._task
+            with app.log.reporting(lambda: conversation.saved_text):
+                await self._task
             if self._stop in INCOMPLETE_STOPS:
                 self._show(events.Warned(*INCOMPLETE_STOPS[self._stop]))
         except asyncio.CancelledError:
@@ -130,6 +133,14 @@ class Run:
             await agent.provider.close()
             self._app.sync_behind()
         return self._code()
+
+    def _report_from_loop(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Warn of an error in the background, which the reply does not need."""
+        error = context.get("exception")
+        if not isinstance(error, BaseException):
+            loop.default_exception_handler(context)
+        elif told := self._app.log.report_once(error):
+            self._show(events.Warned(told.message, told.hint))
 
     def _code(self) -> int:
         """Return the exit code after the reply has ended. Raises OutputError."""

@@ -13,7 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -153,14 +153,17 @@ class Interactive:
         assert task is not None
         received = cancel_on(task, ENDING_SIGNALS)
         self._loop = asyncio.get_running_loop()
+        self._loop.set_exception_handler(self._report_from_loop)
         try:
             try:
-                self._begin()
-                await self._reader.start()
-                commands, message = self._first_commands, app.options.message
-                if self._asks_about_files:
-                    commands = ["/memory ask", *commands]
-                return await loop(chat).run(*commands, message=message, chooses=app.chooses_first)
+                with app.log.reporting(lambda: self._conversation.saved_text):
+                    self._begin()
+                    await self._reader.start()
+                    commands, message = self._first_commands, app.options.message
+                    if self._asks_about_files:
+                        commands = ["/memory ask", *commands]
+                    is_choice = app.chooses_first
+                    return await loop(chat).run(*commands, message=message, chooses=is_choice)
             finally:
                 await run_to_completion(self._close())  # even if a signal arrives now
         except asyncio.CancelledError:
@@ -173,8 +176,23 @@ class Interactive:
                     raise
                 return TERMINAL_GONE
             reason = os_reason(error) if isinstance(error, OSError) else "no memory is left"
-            hint = f"What is saved is in {self._conversation.live.path}."
-            raise ChatLoopError(f"The chat cannot go on: {reason}.", hint) from error
+            saved = self._conversation.saved_text
+            raise ChatLoopError(f"The chat cannot go on: {reason}.", saved) from error
+
+    def _report_from_loop(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Report an error of a callback, or of a task that nobody waits for."""
+        error = context.get("exception")
+        if isinstance(error, BaseException):
+            self._report(error)
+        else:
+            loop.default_exception_handler(context)
+
+    def _report(self, error: BaseException) -> None:
+        """Tell the user about an error in the background, from any thread. The chat goes on."""
+        told = self._app.log.report_once(error)
+        if told is not None:
+            with contextlib.suppress(RuntimeError):  # the chat has ended
+                self._loop.call_soon_threadsafe(self._display.warn, told.message, told.hint)
 
     async def _close(self) -> None:
         await self._reader.close()

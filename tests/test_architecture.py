@@ -17,7 +17,7 @@ LAYERS = (
     ("values", "events", "errors", "redact", "text"),
     ("tokens", "config", "options"),
     ("sessions",),
-    ("memory", "store"),
+    ("log", "memory", "store"),
     ("library",),
     ("providers",),
     ("agent", "plugins"),
@@ -330,9 +330,16 @@ def test_a_broad_except_is_found(handler: str) -> None:
     assert [*broad_excepts(ast.parse("with contextlib.suppress(OSError, Exception): f()"))] == [1]
 
 
+BROAD = {
+    "cli.py": 1,  # the last handler
+    "log.py": 2,  # what reports a bug
+}
+"""A module -> the number of its handlers of all errors."""
+
+
 def test_no_broad_excepts() -> None:
-    found = {name: [*broad_excepts(tree)] for name, _, tree in modules()}
-    assert {name: lines for name, lines in found.items() if lines} == {}
+    found = {name: len([*broad_excepts(tree)]) for name, _, tree in modules()}
+    assert {name: number for name, number in found.items() if number} == BROAD
 
 
 def test_the_prompt_loads_no_sdk() -> None:

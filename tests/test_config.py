@@ -295,7 +295,7 @@ def test_bytes_that_are_no_text_and_files_that_are_not_there(tmp_path: Path) -> 
 
 def test_where_things_are(tmp_path: Path) -> None:
     paths = find_paths({"CHAT_LOOP_HOME": str(tmp_path)})
-    assert paths == Paths(tmp_path / "config.yaml", tmp_path)
+    assert paths == Paths(tmp_path / "config.yaml", tmp_path, tmp_path)
     assert paths.sessions(Config()) == tmp_path / "sessions"
     assert paths.sessions(parse(b"sessions: {directory: /a/b}", "x")) == Path("/a/b")
     assert paths.sessions(parse(b"sessions: {directory: /a/b}", "x"), "/c") == Path("/c")

@@ -112,6 +112,18 @@ class Conversation:
         """The sentence that says what happens instead if a resume fails."""
         return "Starting fresh." if self.live.is_empty else "Staying in this session."
 
+    @property
+    def saved_text(self) -> str:
+        """The sentence that says where the words are; empty if no file has any."""
+        path, parent = self.live.path, self.live.header.parent
+        if self.live.is_empty:
+            path = self.sessions.directory / f"{parent}.md"
+        if not self.sessions.saves or (self.live.is_empty and not parent):
+            return ""
+        if self.live.problem is not None:
+            return f"What could be saved is in {path}."
+        return f"What was said is saved in {path}."
+
     def context_refs(self) -> frozenset[str]:
         """Return the references of the exchanges that are in the context verbatim."""
         return frozenset(exchange.ref for exchange in self.thread.exchanges)

@@ -16,7 +16,7 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from msgspec import Struct
 from prompt_toolkit import filters
@@ -60,6 +60,10 @@ ESCAPE_SECONDS = 0.1
 TWICE_SECONDS = 1.5
 """Ctrl-C pressed again within this time quits."""
 STATUS_SECONDS = 1.0
+
+
+Context = dict[str, Any]
+"""What asyncio tells an exception handler of a loop."""
 
 
 class Entry(Struct):
@@ -159,12 +163,15 @@ class Composer(Reader):
         self._app.before_render += lambda _: self._before_render()
         self._app.after_render += lambda _: self._after_render()
         self._running: asyncio.Task[None] | None = None
+        self._report_others: Callable[[asyncio.AbstractEventLoop, Context], object] | None = None
+        """The loop's handler of exceptions, for those that are not of the terminal."""
 
     # The life of the application
 
     async def start(self) -> None:
         """Draw the composer, and read keys from now on."""
         loop = asyncio.get_running_loop()
+        self._report_others = loop.get_exception_handler()
         loop.set_exception_handler(self._fail)
         self._running = loop.create_task(
             self._app.run_async(handle_sigint=False, set_exception_handler=False)
@@ -185,11 +192,14 @@ class Composer(Reader):
         if self._terminal is not None:
             self._terminal.restore()
 
-    def _fail(self, loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
+    def _fail(self, loop: asyncio.AbstractEventLoop, context: Context) -> None:
         """End the application when reading or drawing fails because the terminal is gone."""
         error = context.get("exception")
         if not (isinstance(error, OSError) and "handle" in context):
-            loop.default_exception_handler(context)
+            if self._report_others is None:
+                loop.default_exception_handler(context)
+            else:
+                self._report_others(loop, context)
         elif self._app.is_running and not self._app.is_done:
             self._app.exit(exception=error)
 

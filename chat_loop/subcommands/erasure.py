@@ -63,6 +63,7 @@ def redact(actions: SessionActions, options: argparse.Namespace) -> int:
             for copy in filter(has_text, _copies(actions, session)):
                 first[copy] = None, "deleted: /undo cannot restore that text"
         first |= _history(actions, lambda entry: erase(entry) != entry)
+        first |= _log(actions, has_text)
         code = _carry_out(actions, first | changes, yes=options.yes)
     paths = actions.paths
     memory, root = locate(Path(actions.app.directory), actions.app.home)
@@ -108,6 +109,7 @@ def purge(actions: SessionActions, options: argparse.Namespace) -> int:
         entries = [entry for session in sessions for entry in session.entries]
         texts = {entry.text for entry in entries if isinstance(entry, Query)}
         changes |= _history(actions, texts.__contains__)
+        changes |= _log(actions, lambda path: bool(purged) and path.exists())
         changes |= dict.fromkeys((*sorted(copies), *purged), (None, "deleted"))
         gone = [actions.sessions.session_file(identity)]  # the store has it even if the trash does
         return _carry_out(actions, changes, yes=options.yes, gone=gone)
@@ -197,6 +199,12 @@ def _history(actions: SessionActions, is_removed: Callable[[str], bool]) -> Chan
         if count:
             changes[path] = data, plural(count, "entry")
     return changes
+
+
+def _log(actions: SessionActions, is_removed: Callable[[Path], bool]) -> Changes:
+    """Return the change that deletes the log: the message of an error may quote a session."""
+    log = actions.paths.log
+    return {log: (None, "deleted: it may quote those words")} if is_removed(log) else {}
 
 
 def _read(path: Path) -> bytes:

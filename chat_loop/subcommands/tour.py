@@ -49,7 +49,8 @@ def run(options: argparse.Namespace) -> int:
     steps = [step for name in runs for step in runs[name]]
     chosen, model = parse(["--plain"] if options.plain else []), ScriptedModel(steps)
     with tempfile.TemporaryDirectory(prefix="chat-loop-tour-", ignore_cleanup_errors=True) as home:
-        paths = config.Paths(Path(home) / "config.yaml", Path(home))
+        state = config.find_paths().state  # a traceback must outlive the tour
+        paths = config.Paths(Path(home) / "config.yaml", Path(home), state)
         paths.sessions(SETTINGS).mkdir(mode=0o700)  # else the program greets a newcomer
         for name in runs:
             app, todo = App(chosen, SETTINGS, paths, None), deque(runs[name])

@@ -240,7 +240,7 @@ def test_paths_that_lead_to_no_agent(tmp_path: Path) -> None:
 
 
 def places(tmp_path: Path) -> AgentRegistry:
-    return AgentRegistry(Paths(tmp_path / "config" / "config.yaml", tmp_path / "data"))
+    return AgentRegistry(Paths(tmp_path / "config" / "config.yaml", tmp_path / "data", tmp_path))
 
 
 def test_names_are_given_kept_in_a_private_readable_file_and_taken_away(tmp_path: Path) -> None:

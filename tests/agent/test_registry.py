@@ -169,7 +169,7 @@ def test_what_it_prints_is_not_shown(tmp_path: Path, capfd: pytest.CaptureFixtur
 
 
 def test_an_approval_is_for_exactly_what_was_read(tmp_path: Path) -> None:
-    approvals = AgentRegistry(Paths(tmp_path / "config" / "config.yaml", tmp_path))
+    approvals = AgentRegistry(Paths(tmp_path / "config" / "config.yaml", tmp_path, tmp_path))
     path = agent(tmp_path / "sally", AGENT)
     first = read_file(path)
     assert approvals.question(first) == Question(file=first, permissions=RUNS)
@@ -195,7 +195,7 @@ def test_an_approval_is_for_exactly_what_was_read(tmp_path: Path) -> None:
 
 
 def test_a_damaged_approval_approves_nothing(tmp_path: Path) -> None:
-    approvals = AgentRegistry(Paths(tmp_path / "config.yaml", tmp_path))
+    approvals = AgentRegistry(Paths(tmp_path / "config.yaml", tmp_path, tmp_path))
     file = AgentFile(path=tmp_path / "agent.py", source=b"x")
     kept = approvals.approval_of(file.path)
     kept.mkdir(parents=True)

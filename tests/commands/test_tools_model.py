@@ -141,7 +141,9 @@ def test_the_list_of_others(tmp_path: Path) -> None:
     ],
 )
 def test_the_command_that_continues_has_the_model(tmp_path: Path, options: str, after: str) -> None:
-    app = App(parse(options.split()), Config(), Paths(tmp_path / "config.yaml", tmp_path), None)
+    app = App(
+        parse(options.split()), Config(), Paths(tmp_path / "config.yaml", tmp_path, tmp_path), None
+    )
     agent = Agent(name="Sally", system_prompt="", provider=Model())
     assert app.resume_command(agent) == ["chat-loop", *options.split()]
     assert app.resume_command(agent, "local:a") == ["chat-loop", *after.split()]
@@ -153,7 +155,7 @@ def test_the_command_that_summarizes_leaves_out_an_agent_with_a_model_of_its_own
     path = tmp_path / "dice.py"
     path.write_text("def agent(text: str) -> str:\n    return text\n")
     options = ["--agent", str(path), "--trust-agent"]
-    app = App(parse(options), Config(), Paths(tmp_path / "config.yaml", tmp_path), None)
+    app = App(parse(options), Config(), Paths(tmp_path / "config.yaml", tmp_path, tmp_path), None)
     own, other = app.agent(), replace(app.agent(), provider=Model(), own_tools=False)
     assert own.own_tools
     assert app.resume_command(own) == ["chat-loop", "--agent", own.path]

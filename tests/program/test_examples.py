@@ -35,7 +35,7 @@ def test_a_plain_prompt(tmp_path: Path) -> None:
 
 
 def test_python_tools_know_the_calendar(tmp_path: Path) -> None:
-    registry = AgentRegistry(Paths(tmp_path / "config.yaml", tmp_path))
+    registry = AgentRegistry(Paths(tmp_path / "config.yaml", tmp_path, tmp_path))
     file = registry.read(str(EXAMPLES / "tools"))
     assert registry.question(file) == Question(file=file, permissions=("to run",))
     definition = load(file)

@@ -55,7 +55,7 @@ def quoted(session: Session) -> Session:
 
 @pytest.fixture(name="home")
 def _home(tmp_path: Path) -> Path:
-    """A home with a chain, its trash, old texts, a history, an index and files left by a kill."""
+    """A home with a chain, its trash, old texts, a history, a log, an index, and a kill's files."""
     folder = tmp_path / "sessions"
     change = Change(number=3, at=at(11, 3), text="a.txt", written="0" * 64, replaced=DIGEST)
     parent, child = with_secret(FIRST, change), quoted(SECOND)
@@ -69,6 +69,7 @@ def _home(tmp_path: Path) -> Path:
     now = datetime(2026, 11, 3)
     entries = [f"It is {SECRET}.\nAgain:\n{SECRET.upper()}", "Which port?"]
     (tmp_path / "history").write_bytes(b"".join(history_entry(text, now) for text in entries))
+    (tmp_path / "chat-loop.log").write_text(f"ValueError: {SECRET}\n")
     found = run(tmp_path, "sessions", "search", "--text", WORD)
     assert SECRET in found.stdout.decode()
     assert WORD.encode() in (folder / ".index.sqlite").read_bytes()
@@ -285,7 +286,7 @@ class KilledFiles(Files):
 
 def act(home: Path, files: Files, *arguments: str) -> int:
     parsed = options.parse(["sessions", *arguments, "--yes"])
-    actions = SessionActions(parsed, Config(), Paths(home / "config.yaml", home), files)
+    actions = SessionActions(parsed, Config(), Paths(home / "config.yaml", home, home), files)
     try:
         return int(getattr(erasure, parsed.action)(actions, parsed))
     finally:
