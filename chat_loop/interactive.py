@@ -154,6 +154,7 @@ class Interactive:
         received = cancel_on(task, ENDING_SIGNALS)
         self._loop = asyncio.get_running_loop()
         self._loop.set_exception_handler(self._report_from_loop)
+        threading.excepthook = self._report_from_thread
         try:
             try:
                 with app.log.reporting(lambda: self._conversation.saved_text):
@@ -166,6 +167,7 @@ class Interactive:
                     return await loop(chat).run(*commands, message=message, chooses=is_choice)
             finally:
                 await run_to_completion(self._close())  # even if a signal arrives now
+                threading.excepthook = threading.__excepthook__
         except asyncio.CancelledError:
             if not received:
                 raise
@@ -186,6 +188,11 @@ class Interactive:
             self._report(error)
         else:
             loop.default_exception_handler(context)
+
+    def _report_from_thread(self, failure: threading.ExceptHookArgs) -> None:
+        """Report an error that ended a thread."""
+        if isinstance(failure.exc_value, Exception):
+            self._report(failure.exc_value)
 
     def _report(self, error: BaseException) -> None:
         """Tell the user about an error in the background, from any thread. The chat goes on."""

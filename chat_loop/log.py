@@ -40,7 +40,7 @@ class Log:
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
-        self._reported: set[str] = set()  # the sentences of `report_once`
+        self._reported: set[str] = set()  # the errors and sentences that were reported
 
     @contextmanager
     def reporting(self, saved: Callable[[], str] = str) -> Iterator[None]:
@@ -63,6 +63,7 @@ class Log:
             described = redact_text("".join(traceback.format_exception_only(error)))
         except Exception:  # noqa: BLE001 - what reports a bug must not fail of another
             text, described = "", type(error).__name__
+        self._reported.add(_name_of(error))
         message = one_line(described, SHOWN_CHARACTERS).rstrip(".")
         hint = f"{saved} {self._write(text)}".strip()
         return InternalError(f"Something went wrong in chat-loop: {message}.", hint)
@@ -76,10 +77,8 @@ class Log:
         if isinstance(error, ChatLoopError):
             told = error
         else:
-            name = one_line(repr(error), SHOWN_CHARACTERS)
-            if name in self._reported:
+            if _name_of(error) in self._reported:
                 return None
-            self._reported.add(name)
             told = self.report(error, "The rest goes on.")
         if told.message in self._reported:
             return None
@@ -114,3 +113,10 @@ class Log:
         if len(before) > room:
             before = before[-room:].partition(b"\n")[2]  # the first line is incomplete
         files.replace(path, before + entry)
+
+
+def _name_of(error: BaseException) -> str:
+    """Return the type and place of an error, which distinguish it from others."""
+    frames = traceback.extract_tb(error.__traceback__)
+    places = [f"{frame.filename}:{frame.lineno}" for frame in frames[-1:]]
+    return " ".join([type(error).__qualname__, *places])

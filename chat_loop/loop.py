@@ -24,6 +24,7 @@ from chat_loop.commands.registry import Call, NextQuery, Quit, Unknown, registry
 from chat_loop.config import expand_home
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, SpendingLimit, UsageError
+from chat_loop.tasks import report_bug
 
 if TYPE_CHECKING:
     from chat_loop.conversation.reading import QueryFile
@@ -109,6 +110,7 @@ class ChatLoop:
     async def read(self) -> str:
         """Return the next entry; Ctrl-C cancels an edit, or shows how to leave."""
         preparing = asyncio.ensure_future(self._prepare_exit())
+        preparing.add_done_callback(report_bug)
         try:
             while True:
                 try:
@@ -259,7 +261,8 @@ class ChatLoop:
         except asyncio.CancelledError:
             if not self._cancelled:  # the program ends: let the work save the partial reply
                 task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
+                await asyncio.wait({task})
+                report_bug(task)
                 raise
             self._display.stop_waiting()
             if stopped:

@@ -14,7 +14,7 @@ TESTS = Path(__file__).parent
 ROOT = TESTS.parent / "chat_loop"
 
 LAYERS = (
-    ("values", "events", "errors", "redact", "text"),
+    ("values", "events", "errors", "redact", "tasks", "text"),
     ("tokens", "config", "options"),
     ("sessions",),
     ("log", "memory", "store"),
@@ -231,7 +231,7 @@ def test_what_is_imported_late_stands_at_a_seam() -> None:
 
 
 def test_display_prompt_and_browser_know_only_values() -> None:
-    allowed = {"values", "events", "errors", "display", "input", "__version__"} | {
+    allowed = {"values", "events", "errors", "tasks", "display", "input", "__version__"} | {
         "sessions.records",
     }
     wrong = []

@@ -13,11 +13,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chat_loop.agent.isolation import in_thread
 from chat_loop.context import budget
 from chat_loop.context.budget import Draft, Outcome, Plan
 from chat_loop.context.messages import Thread
-from chat_loop.errors import SaveError, SessionError, UsageError
+from chat_loop.errors import (
+    ChatLoopError,
+    IndexUnavailable,
+    SaveError,
+    SessionError,
+    UsageError,
+    os_reason,
+)
 from chat_loop.events import Compacted, SummaryPrepared, Warned
 from chat_loop.library.library import Library
 from chat_loop.sessions import records, summary_block
@@ -26,6 +32,7 @@ from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.naming import title
 from chat_loop.sessions.records import Summary
+from chat_loop.tasks import in_daemon_thread, report_bug
 
 if TYPE_CHECKING:
     from chat_loop.conversation.conversation import Conversation
@@ -35,6 +42,8 @@ MAX_FAILURES = 3  # after this many failures in a row, the background makes no m
 PREPARED_TOKENS = 4_000  # new tokens after which the summary for the exit is begun or continued
 GROWTH = 1.1  # of the context before the next compaction, if one would have gained nothing
 MAKING = "in progress"
+NOT_READ = (SessionError, IndexUnavailable, OSError, MemoryError)
+"""Errors of reading ahead. What could not be read is read again when it is needed."""
 
 Confirm = Callable[[int, int], Awaitable[bool]]  # asks the user, given the tokens before and after
 T = TypeVar("T")
@@ -174,7 +183,7 @@ class Compaction:
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            await asyncio.wait({task})
 
     async def wait(self) -> None:
         """Wait until all background work is done and the summary's result is handled."""
@@ -189,7 +198,7 @@ class Compaction:
         enough = new >= PREPARED_TOKENS or (end and not done and not idle)
         if enough and self._failures < MAX_FAILURES:
             self._deliver_to = None
-            self._task = asyncio.ensure_future(self._summarize(thread, end, idle=idle))
+            self._begin(self._summarize(thread, end, idle=idle))
 
     def summarize_parent(self, thread: Thread, deliver: Deliver, lock: Lock) -> None:
         """Begin the summary of this session's parent. Hold `lock` until the summary ends."""
@@ -199,30 +208,39 @@ class Compaction:
                 await self._summarize(thread, len(thread.fresh), idle=True)
 
         self._deliver_to = deliver
-        self._task = asyncio.ensure_future(summarize())
+        self._begin(summarize())
+
+    def _begin(self, summary: Coroutine[Any, Any, None]) -> None:
+        """Make a summary in the background."""
+        self._task = asyncio.ensure_future(summary)
+        self._task.add_done_callback(self._note_end)
+
+    def _note_end(self, task: asyncio.Future[None]) -> None:
+        """Count and report a background summary that has failed of a bug."""
+        if not task.cancelled() and task.exception() is not None:
+            self._failures += 1
+            report_bug(task)
 
     async def _summarize(self, thread: Thread, end: int, *, idle: bool) -> None:
         """Have the model summarize the exchanges not prepared yet. If `idle`, show the cost."""
         before = self.prepared(thread.fresh)
         span = thread.fresh[len(before.covered) : end]
         try:
-            asking = self.summaries.ask(thread, span, quiet=True)
-            [result] = await asyncio.gather(asking, return_exceptions=True)
-            if not isinstance(result, Outcome) or result.narrative is None:
+            result = Outcome()
+            with suppress(ChatLoopError, OSError):  # a later summary is tried
+                result = await self.summaries.ask(thread, span, quiet=True)
+            if result.narrative is None:
                 self._failures += 1
                 return
             self._failures = 0
-            conversation, usage, use = self._conversation, result.usage, ""
+            conversation = self._conversation
+            usage = result.usage
+            use = ""
             result = self.summaries.join(before, result)
             if self._deliver_to is None:
                 self._prepared = result
             else:
-                delivery = asyncio.to_thread(self._deliver_to, result)
-                [late] = await asyncio.gather(delivery, return_exceptions=True)
-                if isinstance(late, LateBlock):
-                    use = conversation.note_late_block(late.parent, late.summary)
-                    if late.problem is not None:
-                        conversation.show(Warned(late.problem.message, late.problem.hint))
+                use = await self._delivered(self._deliver_to, result)
             if idle:
                 price = conversation.options.cost
                 cost = await asyncio.to_thread(price, result.model, usage) if usage else None
@@ -230,6 +248,24 @@ class Compaction:
         finally:
             if self._task is asyncio.current_task():
                 self._task = None
+
+    async def _delivered(self, deliver: Deliver, outcome: Outcome) -> str:
+        """Deliver the summary of an ended session, and report a problem. Return its use here."""
+        conversation = self._conversation
+        try:
+            late = await asyncio.to_thread(deliver, outcome)
+        except ChatLoopError as error:
+            conversation.show(Warned(error.message, error.hint))
+            return ""
+        except OSError as error:
+            text = f"The summary of the session before cannot be saved: {os_reason(error)}."
+            conversation.show(Warned(text))
+            return ""
+        if late is None:
+            return ""
+        if late.problem is not None:
+            conversation.show(Warned(late.problem.message, late.problem.hint))
+        return conversation.note_late_block(late.parent, late.summary)
 
     def _read_ahead(self, thread: Thread, *, near: bool) -> None:
         """Begin to index, in a worker thread, what the next query would wait for. If a compaction
@@ -243,14 +279,15 @@ class Compaction:
             is_late = archive is not None and archive.late
             if conversation.recalls and (is_late or (near and not self._is_indexed(thread))):
                 library = Library(conversation.sessions.directory)
-                with closing(library), suppress(SessionError, MemoryError):
+                with closing(library), suppress(*NOT_READ):
                     library.update_index()
                     self._indexed = thread.fresh if near else ()
             if archive is not None:
                 archive.late = ""
 
         if self._reading is None or self._reading.done():
-            self._reading = asyncio.ensure_future(in_thread(read))  # an exit does not wait for it
+            self._reading = asyncio.ensure_future(in_daemon_thread(read))
+            self._reading.add_done_callback(report_bug)
 
     async def _until_read(self) -> None:
         if self._reading is not None and not self._reading.done():

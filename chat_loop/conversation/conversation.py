@@ -7,13 +7,12 @@ import contextlib
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from chat_loop import errors, events
 from chat_loop.agent.agent import Agent
-from chat_loop.agent.isolation import in_thread
 from chat_loop.agent.tools import Tool
 from chat_loop.context import budget
 from chat_loop.context.messages import Thread, with_task
@@ -31,6 +30,7 @@ from chat_loop.sessions.chain import exchange_of
 from chat_loop.sessions.live import LiveSession, save_error
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange, Reply, Seal, SealReason
+from chat_loop.tasks import in_daemon_thread
 from chat_loop.values import Message, Usage
 
 if TYPE_CHECKING:
@@ -143,10 +143,7 @@ class Conversation:
 
     async def files(self, typed: str) -> tuple[QueryFile, ...]:
         """Read the files that a query names with `@`. Raises UsageError if one cannot be sent."""
-        outcome = await in_thread(lambda: read_files(typed))  # an exit does not wait for a PDF
-        if outcome.error is not None:
-            raise outcome.error
-        files = cast(tuple[QueryFile, ...], outcome.result)
+        files = await in_daemon_thread(partial(read_files, typed))  # an exit waits for no PDF
         attachments.check(files, self.agent, self.count)
         return files
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import cast
+from functools import partial
 
 from msgspec.structs import replace
 
-from chat_loop.agent.isolation import in_thread
 from chat_loop.context import budget, merge
 from chat_loop.context.budget import Outcome
 from chat_loop.context.messages import Thread, place
@@ -22,6 +21,7 @@ from chat_loop.sessions.chain import ALL, exchange_of, link_of, read_chain
 from chat_loop.sessions.live import save_error
 from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.records import Exchange, Seal, Session, Summary
+from chat_loop.tasks import in_daemon_thread
 from chat_loop.values import Usage
 
 
@@ -252,10 +252,7 @@ class ChildPlanner:
         if thread.fresh and self._quick:
             self.extracted = loaded, thread
         # neither Ctrl-C nor an exit waits for a large session to be read
-        covering = await in_thread(lambda: self._summaries.cover(thread, outcome))
-        if covering.error is not None:
-            raise covering.error
-        summary = cast(Summary, covering.result)
+        summary = await in_daemon_thread(partial(self._summaries.cover, thread, outcome))
         if is_final and loaded.is_sealable:
             try:
                 self._seal(loaded, "resume", summary, outcome)

@@ -45,6 +45,7 @@ from chat_loop.input.keys import Mode, Pastes, bindings
 from chat_loop.input.layout import composer_layout
 from chat_loop.input.lines import EDIT_HINT, Reader, clean
 from chat_loop.input.start import PROMPT, PROMPT_STYLE, InstantPrompt, Terminal, styled
+from chat_loop.tasks import report_bug
 
 NARROW = 40
 """Below this many columns there is no status line."""
@@ -183,7 +184,8 @@ class Composer(Reader):
         if self._running is not None:
             if self._app.is_running and not self._app.is_done:
                 self._app.exit()
-            await asyncio.gather(self._running, return_exceptions=True)
+            await asyncio.wait({self._running})
+            report_bug(self._running)
             for timer in filter(None, (self._timer, self._menu_timer)):
                 timer.cancel()
             with contextlib.suppress(OSError):  # the terminal is gone

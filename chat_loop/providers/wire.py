@@ -30,6 +30,7 @@ from chat_loop.providers.refusals import Service, short
 from chat_loop.providers.replies import Reply, find_refused_tool
 from chat_loop.providers.servers import capabilities_at, is_local_address
 from chat_loop.providers.stream import EventStream, OversizedBody, batches_of, read_body
+from chat_loop.tasks import report_bug
 from chat_loop.values import Request, Window
 
 if TYPE_CHECKING:
@@ -212,6 +213,7 @@ class WireProvider:
         is_settled = self.entry.lists_names_only or self._window_is_known
         if not is_settled and self._lookup_task is None:
             self._lookup_task = asyncio.ensure_future(self._ask_service())
+            self._lookup_task.add_done_callback(report_bug)
         for ending in reply.final_events(with_calls=bool(tools)):
             yield ending
 
