@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,9 @@ if TYPE_CHECKING:
 TERMINAL_GONE = 129  # the exit code when the terminal cannot be written to, as after SIGHUP
 SWITCH_SECONDS = 0.0005
 """The longest time that the loader may delay the echo of a key; Python's default is 5 ms."""
+
+UNLOADABLE = (OSError, ImportError)
+"""Errors of modules on a disk that fails. The code that needs the modules reports them."""
 
 
 def run(app: App, agent: Agent | None = None, loop: Callable[[Chat], ChatLoop] = ChatLoop) -> int:
@@ -102,6 +106,7 @@ class Interactive:
             )
         self._asks_about_files = False
         """True if the user must be asked about new project files before the first message."""
+        self._has_ended = False
         self._has_sealed = False
         """True if a session was sealed since the indexer was last woken."""
         self._syncer: Syncer | None = None
@@ -196,6 +201,8 @@ class Interactive:
 
     def _report(self, error: BaseException) -> None:
         """Tell the user about an error in the background, from any thread. The chat goes on."""
+        if self._has_ended:  # threads fail while the interpreter exits
+            return
         told = self._app.log.report_once(error)
         if told is not None:
             with contextlib.suppress(RuntimeError):  # the chat has ended
@@ -211,6 +218,7 @@ class Interactive:
         if self._chat.servers is not None:
             await self._chat.servers.close()
         await self._conversation.agent.provider.close()
+        self._has_ended = True
         signal.set_wakeup_fd(-1)  # else a closing loop reports a late signal with a traceback
 
     def _begin(self) -> None:
@@ -320,34 +328,48 @@ class Interactive:
             self._loader.start()
 
     def _load(self) -> None:
-        agent = self._conversation.agent
+        """Do the jobs of the loader, one after the other."""
+        self._load_modules()
+        servers = self._chat.servers
+        if servers is not None and self._conversation.agent.provider.calls_tools:
+            self._do(servers.start)
+        self._do(self._indexer.start)
+        if self._app.store:
+            self._do(self._sync, expected=UNLOADABLE)
+        self._do(partial(registry.add_plugins, self._chat.plugins))
+        self._is_used.wait()
+        if "cost" in self._chat.config.status:
+            self._do(self._load_prices)
+        self._do(self._app.sessions.remove_leftovers)
+        if self._reader.has_editor:  # else nobody sees a status line
+            self._needs_encoding.wait()  # it takes 45 MB
+        self._do(self._counter.load)
+
+    def _load_modules(self) -> None:
+        """Load what the first request and reply need."""
         switch_seconds = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH_SECONDS)
         try:
             # certifi and importlib.metadata would deadlock if they first import it in two threads
-            import_module("importlib.resources")
-            with contextlib.suppress(ChatLoopError):  # the first request reports it
-                agent.provider.warm()
-            self._display.load()
-            import_module("chat_loop.conversation.summaries")  # for after the first reply
-        except (OSError, ImportError):
-            return  # the disk fails: the code that needs the modules reports it
+            self._do(partial(import_module, "importlib.resources"), expected=UNLOADABLE)
+            warm = self._conversation.agent.provider.warm
+            self._do(warm, expected=(*UNLOADABLE, ChatLoopError))  # the first request reports it
+            self._do(self._display.load, expected=UNLOADABLE)
+            summaries = "chat_loop.conversation.summaries"  # for after the first reply
+            self._do(partial(import_module, summaries), expected=UNLOADABLE)
         finally:
             gc.freeze()  # modules are never garbage, so no collection needs to scan them
             gc.enable()
             sys.setswitchinterval(switch_seconds)
-        if self._chat.servers is not None and agent.provider.calls_tools:
-            self._chat.servers.start()
-        self._indexer.start()
-        if self._app.store:
-            with contextlib.suppress(OSError, ImportError):  # the disk fails
-                self._sync()
-        registry.add_plugins(self._chat.plugins)
-        self._is_used.wait()
-        agent = self._conversation.agent
-        if "cost" in self._chat.config.status:
-            self._conversation.options.cost(agent.model, Usage())  # loads the prices
-        self._app.sessions.remove_leftovers()
-        if self._reader.has_editor:  # else nobody sees a status line
-            self._needs_encoding.wait()  # it takes 45 MB
-        self._counter.load()
+
+    def _load_prices(self) -> None:
+        self._conversation.options.cost(self._conversation.agent.model, Usage())
+
+    def _do(self, job: Callable[[], object], *, expected: tuple[type[Exception], ...] = ()) -> None:
+        """Do a job of the loader. Report an error that is not `expected`; no other job ends."""
+        try:
+            job()
+        except expected:
+            return
+        except Exception as error:  # noqa: BLE001 - each job has its own guard
+            self._report(error)

@@ -25,6 +25,8 @@ MAX_BYTES = 1 << 20
 MAX_CHARACTERS = 64 << 10
 """The most characters of an entry. The middle of a longer traceback is left out."""
 SHOWN_CHARACTERS = 300
+MOST_REPORTED = 40
+"""The most errors and sentences of a run that `report_once` returns, in case each differs."""
 
 
 def user_log(*, saves: bool) -> Log:
@@ -60,10 +62,10 @@ class Log:
         """Write the error's traceback. Return the error that the user sees. Raises nothing."""
         try:
             text = redact_text("".join(traceback.format_exception(error)))
-            described = redact_text("".join(traceback.format_exception_only(error)))
+            described = redact_text(_described(error))
         except Exception:  # noqa: BLE001 - what reports a bug must not fail of another
             text, described = "", type(error).__name__
-        self._reported.add(_name_of(error))
+        self._reported.add(_described(error))
         message = one_line(described, SHOWN_CHARACTERS).rstrip(".")
         hint = f"{saved} {self._write(text)}".strip()
         return InternalError(f"Something went wrong in chat-loop: {message}.", hint)
@@ -77,7 +79,8 @@ class Log:
         if isinstance(error, ChatLoopError):
             told = error
         else:
-            if _name_of(error) in self._reported:
+            is_known = _described(error) in self._reported
+            if is_known or len(self._reported) >= MOST_REPORTED:
                 return None
             told = self.report(error, "The rest goes on.")
         if told.message in self._reported:
@@ -115,8 +118,6 @@ class Log:
         files.replace(path, before + entry)
 
 
-def _name_of(error: BaseException) -> str:
-    """Return the type and place of an error, which distinguish it from others."""
-    frames = traceback.extract_tb(error.__traceback__)
-    places = [f"{frame.filename}:{frame.lineno}" for frame in frames[-1:]]
-    return " ".join([type(error).__qualname__, *places])
+def _described(error: BaseException) -> str:
+    """Return the type and the message of an error."""
+    return "".join(traceback.format_exception_only(error))

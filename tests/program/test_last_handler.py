@@ -21,7 +21,7 @@ from tests.support.real_program import environment, settings
 IN_A_REPLY = "chat_loop.providers.scripted:EchoProvider.reply"
 IN_A_COMMAND = "chat_loop.commands.view:accounting"
 IN_A_LIST = "chat_loop.library.library:Library.rows"
-WENT_WRONG = f"Something went wrong in chat-loop: TypeError: {MESSAGE}, [REDACTED:"
+WENT_WRONG = f"Something went wrong in chat-loop: TypeError: {MESSAGE}, in chat_loop."
 
 
 def only_session(home: Path) -> tuple[Path, Session]:

@@ -9,23 +9,29 @@ KEY = "sk-ant-api03-" + "a1B2" * 10
 MESSAGE = "a bug that nobody knows"
 
 _CODE = """
+from importlib import import_module
 from operator import attrgetter
-import {module} as module
 
-def broken(*arguments, **options):
-    raise {error}
+def broken(target, make_error):
+    def raises(*arguments, **options):
+        raise make_error()
 
-holder, _, name = "{path}".rpartition(".")
-setattr(attrgetter(holder)(module) if holder else module, name, broken)
+    module, _, path = target.partition(":")
+    holder, _, name = path.rpartition(".")
+    owner = import_module(module)
+    setattr(attrgetter(holder)(owner) if holder else owner, name, raises)
+
 """
 
 
-def bug(folder: Path, target: str, error: str = f'TypeError("{MESSAGE}, {KEY}")') -> dict[str, str]:
-    """Return variables for the program in which `target`, as `module:Class.function`, raises
-    `error`. The code that breaks it is in `folder`.
+def bug(folder: Path, *targets: str, error: str = "") -> dict[str, str]:
+    """Return variables for the program in which each of `targets`, as `module:Class.function`,
+    raises `error`. The code that breaks them is in `folder`.
     """
-    module, _, path = target.partition(":")
     folder.mkdir(exist_ok=True)
-    code = _CODE.format(module=module, path=path, error=error)
+    code = _CODE
+    for target in targets:
+        raised = error or f'TypeError("{MESSAGE}, in {target}, {KEY}")'
+        code += f'broken("{target}", lambda: {raised})\n'
     (folder / "sitecustomize.py").write_text(code)
     return {"PYTHONPATH": str(folder)}
