@@ -53,8 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     instant = start.draw(arguments)
     try:
         if instant is not None:
-            for number in start.ENDING_SIGNALS:
-                signal.signal(number, _leave)
+            start.end_on_signals()
             signal.pthread_sigmask(signal.SIG_UNBLOCK, start.PROMPT_SIGNALS)
         code = _run(arguments, instant)
     except KeyboardInterrupt:
@@ -68,11 +67,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         if instant is not None:
             instant.terminal.restore()
     return code if _flush() else FAILED
-
-
-def _leave(number: int, frame: object) -> None:
-    """End the program on a signal until the chat handles signals. `main` restores the terminal."""
-    raise SystemExit(start.SIGNAL_EXIT_BASE + number)
 
 
 def _prepare_streams() -> None:

@@ -37,7 +37,16 @@ from chat_loop.display.text import one_line, wrapped
 from chat_loop.errors import ChatLoopError, os_reason
 from chat_loop.events import Event, ReplyEnded, SessionSealed
 from chat_loop.input.lines import LineReader, Reader
-from chat_loop.input.start import DIM, ENDING_SIGNALS, SIGNAL_EXIT_BASE, banner, columns, styled
+from chat_loop.input.start import (
+    DIM,
+    ENDING_SIGNALS,
+    SIGNAL_EXIT_BASE,
+    Terminal,
+    banner,
+    columns,
+    silent_terminal,
+    styled,
+)
 from chat_loop.library.indexer import Indexer
 from chat_loop.library.library import Library
 from chat_loop.library.semantic import SemanticIndex
@@ -59,17 +68,22 @@ UNLOADABLE = (OSError, ImportError)
 def run(app: App, agent: Agent | None = None, loop: Callable[[Chat], ChatLoop] = ChatLoop) -> int:
     """Chat until the user leaves; return the exit code."""
     agent = agent or app.agent()
-    with nonblocking_output():
-        code = run_cancellable(Interactive(app, agent).run(loop))
+    on_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not app.options.plain
+    edits = on_terminal and os.environ.get("TERM") != "dumb"
+    silenced = silent_terminal(app.instant) if edits else contextlib.nullcontext()
+    with nonblocking_output(), silenced as terminal:
+        code = run_cancellable(Interactive(app, agent, terminal).run(loop))
         if code < SIGNAL_EXIT_BASE:  # after a signal, do not wait for the terminal
             drain(sys.stdout)
     return code
 
 
 class Interactive:
-    """One chat: its objects and their connections."""
+    """One chat: its objects and their connections. It has a line editor if it gets the silenced
+    `terminal` that the editor reads.
+    """
 
-    def __init__(self, app: App, agent: Agent) -> None:
+    def __init__(self, app: App, agent: Agent, terminal: Terminal | None) -> None:
         config, sessions = app.config, app.sessions
         self._app, self._first_agent, self._first_commands = app, agent, app.first_commands
         self._counter = TokenCounter()
@@ -90,7 +104,7 @@ class Interactive:
         self._reader: Reader = LineReader()
         if sys.stdin.isatty() and sys.stdout.isatty() and app.instant is None:
             self._display.prose(banner(), "dim")
-        if self._display.is_terminal and sys.stdin.isatty() and os.environ.get("TERM") != "dumb":
+        if terminal is not None:
             from chat_loop.input.composer import Composer  # pipes need no prompt_toolkit
 
             self._reader = Composer(
@@ -98,6 +112,7 @@ class Interactive:
                 history=app.paths.history,
                 status=self._status,
                 instant=app.instant,
+                terminal=terminal,
                 ready=self._load_behind,
                 completer=lambda: self._completer,
                 report=self._display.error,

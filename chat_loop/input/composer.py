@@ -78,9 +78,10 @@ class Composer(Reader):
     """Reads entries below everything that the chat prints on `screen`.
 
     `status()` returns the text of the status line, which is redrawn regularly while `refreshes()`
-    is true. `instant` is the prompt that was drawn before this module was loaded. `ready()` is
-    called after each drawing, when keys are read. `completer()` runs in a thread. `report` shows
-    why the line could not be edited. `keys` is "vi" or "emacs".
+    is true. `instant` is the prompt that was drawn before this module was loaded. `close` restores
+    the silenced `terminal`. `ready()` is called after each drawing, when keys are read.
+    `completer()` runs in a thread. `report` shows why the line could not be edited. `keys` is "vi"
+    or "emacs".
     """
 
     has_editor = True
@@ -92,6 +93,7 @@ class Composer(Reader):
         history: Path,
         status: Callable[[], str],
         instant: InstantPrompt | None,
+        terminal: Terminal,
         ready: Callable[[], None],
         completer: Callable[[], Completer],
         report: Callable[[ChatLoopError], None],
@@ -100,11 +102,7 @@ class Composer(Reader):
     ) -> None:
         self._screen, self._instant, self._report = screen, instant, report
         self._status, self._refreshes, self._ready = status, refreshes, ready
-        self._terminal = instant.terminal if instant is not None else None
-        if instant is None:
-            with contextlib.suppress(OSError):
-                self._terminal = Terminal(sys.stdin.fileno())
-                self._terminal.silence(signals=False)  # else keys typed before are echoed twice
+        self._terminal = terminal
         self._output = cast(
             FrameOutput, FrameOutput.from_pty(sys.stdout, term=os.environ.get("TERM"))
         )
@@ -191,8 +189,7 @@ class Composer(Reader):
             with contextlib.suppress(OSError):  # the terminal is gone
                 self._output.release()
                 self._screen.detach()
-        if self._terminal is not None:
-            self._terminal.restore()
+        self._terminal.restore()
 
     def _fail(self, loop: asyncio.AbstractEventLoop, context: Context) -> None:
         """End the application when reading or drawing fails because the terminal is gone."""

@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import termios
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TextIO, TypeVar
 
 from chat_loop import __version__
@@ -102,6 +102,39 @@ class Terminal:
         # TCSANOW: the other modes discard typed keys or wait until all output is printed.
         with contextlib.suppress(termios.error):
             termios.tcsetattr(self._descriptor, termios.TCSANOW, settings)
+
+
+@contextlib.contextmanager
+def silent_terminal(instant: InstantPrompt | None) -> Iterator[Terminal | None]:
+    """Yield the silenced terminal of standard input, or None if there is none. Restore it however
+    the context ends. `instant` may have silenced it already.
+    """
+    if instant is not None:
+        terminal = instant.terminal
+    else:
+        try:
+            terminal = Terminal(sys.stdin.fileno())
+        except OSError:  # a pipe or a file
+            yield None
+            return
+        end_on_signals()
+    try:
+        terminal.silence(signals=False)  # else keys typed before are echoed twice
+        yield terminal
+    finally:
+        terminal.restore()
+
+
+def end_on_signals() -> None:
+    """Leave the program on a signal, so that it restores the terminal. A chat has its own handlers
+    as soon as it runs.
+    """
+    for number in ENDING_SIGNALS:
+        signal.signal(number, _leave)
+
+
+def _leave(number: int, frame: object) -> None:
+    raise SystemExit(SIGNAL_EXIT_BASE + number)
 
 
 class InstantPrompt:

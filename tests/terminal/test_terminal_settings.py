@@ -20,6 +20,7 @@ from tests.support.real_program import (
     PATIENCE,
     PROMPT,
     STALLING,
+    WHEN_TOLD,
     chatting,
     command,
     environment,
@@ -187,4 +188,19 @@ def test_what_ends_the_program_while_it_starts_gives_the_terminal_back(
         os.kill(chat._child.pid or 0, number)
         assert chat.exit_code(PATIENCE) == 128 + number
         assert settings(chat) == before
+        assert "Traceback" not in chat.text()
+
+
+@pytest.mark.parametrize("options", [(), ("--name", "x")], ids=["instant prompt", "no prompt"])
+def test_an_error_while_the_chat_is_built_gives_the_terminal_back(
+    options: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "config.yaml").write_text("auto_compact: {summary_provider: nonsense}\n")
+    started = ["/bin/sh", "-c", WHEN_TOLD, "sh", *command(), *options]
+    with PtyChat(started, env=environment(tmp_path)) as chat:
+        before = settings(chat)
+        chat.line("")
+        assert chat.exit_code(PATIENCE) == 2
+        assert settings(chat) == before
+        assert "nonsense" in chat.text()
         assert "Traceback" not in chat.text()
