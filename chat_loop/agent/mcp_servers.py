@@ -7,11 +7,12 @@ import json
 import os
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from concurrent.futures import wait
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from msgspec import Struct
 
-from chat_loop.agent.isolation import background_loop, plain_line
+from chat_loop.agent.isolation import CapturedError, background_loop, describe, plain_line
 from chat_loop.agent.tools import Arguments, Tool, call_text
 from chat_loop.config import McpServer
 from chat_loop.errors import ChatLoopError, UsageError, install_hint
@@ -24,6 +25,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 MAX_TOOLS = 128  # the most tools that a model is offered, of all servers
 MISSING = "MCP servers need a package that is not installed."
+
+
+def _package_problem(error: BaseException) -> tuple[str, str]:
+    """Return a sentence and a hint about the error of the package's import."""
+    text = f"The package mcp cannot be used: {describe(error)}."
+    is_missing = isinstance(error, ModuleNotFoundError)
+    return MISSING if is_missing else text, install_hint("mcp")
 
 
 class ServerState(Struct, frozen=True, kw_only=True):
@@ -47,7 +55,8 @@ class McpServers:
         self._configs = {name: server for name, server in servers.items() if server.enabled}
         self._environment = environment
         self._connections: dict[str, McpConnection] = {}
-        self._package_missing = False
+        self._package_problem = ("", "")
+        """A sentence and a hint about the package that connects to servers, if it is unusable."""
         self._running = False
         self._locks = {name: asyncio.Lock() for name in self._configs}
         self._reported: set[str] = set()
@@ -60,12 +69,14 @@ class McpServers:
         asyncio.run_coroutine_threadsafe(self._connect_all(), background_loop("mcp"))
 
     async def _connect_all(self) -> None:
-        try:
-            for name in self._configs:
-                if name not in self._connections:
-                    self._connect(name)
-        except ImportError:
-            self._package_missing = True
+        with CapturedError() as importing:  # foreign code, in versions that may not fit
+            import_module("chat_loop.agent.mcp_connection")
+        if importing.error is not None:
+            self._package_problem = _package_problem(importing.error)
+            return
+        for name in self._configs:
+            if name not in self._connections:
+                self._connect(name)
 
     def _connect(self, name: str) -> McpConnection:
         from chat_loop.agent.mcp_connection import McpConnection
@@ -176,8 +187,7 @@ class McpServers:
             return self._connections[name].state
         config = self._configs[name]
         where = config.url or " ".join((config.command, *config.args))
-        if self._package_missing:
-            problem = f"{MISSING} {install_hint('mcp')}"
+        if problem := " ".join(self._package_problem).strip():
             return ServerState(name=name, where=where, state="failed", problem=problem)
         return ServerState(
             name=name, where=where, state="connecting" if self._running else "not started"
@@ -189,7 +199,8 @@ class McpServers:
 
     def notices(self) -> tuple[tuple[str, str], ...]:
         """Return the problems since the last call: sentences, with hints."""
-        notices = {MISSING: install_hint("mcp")} if self._package_missing else {}
+        text, hint = self._package_problem
+        notices = {text: hint} if text else {}
         for name, connection in self._connections.items():
             state = connection.state
             if state.state == "failed" and not state.reconnects:

@@ -142,35 +142,46 @@ class WireProvider:
         self.look_up()
 
     def _ensure_client(self) -> None:
-        """Build the client unless there is one."""
+        """Build the client unless there is one. Raises `ProviderError`."""
         with self._client_lock:
             if self._client is not None:
                 return
-            sdk, client, self._sdk_error = self._connect()
-            address = client.base_url
-            if address.scheme not in ("http", "https") or not address.host:
-                what = f"{short(str(address))} is not the address of a server."
-                raise NoProvider(what, "Write it as http://HOST:PORT/v1.")
-            is_local = is_local_address(self.entry.base_url) and not self.entry.needs_key
-            model_hint = f"Check the model's name; --model {self.name}:NAME."
-            if not self.entry.needs_key:
-                model_hint += " The server's address usually ends in /v1."
-            absent = f"Start {self.entry.title}, or set providers.{self.name}.base_url."
-            self._service = Service(
-                host=address.netloc.decode("ascii"),
-                key_hint=self.entry.key_refused,
-                model_hint=self.entry.model_hint or model_hint,
-                absent_hint=absent if is_local else "",
-            )
-            http, self._stream_class = http_library(sdk), sdk.AsyncStream[object]
-            http_errors = (http.HTTPError, http.InvalidURL)
-            self._failures = (Refusal, ProviderError, *http_errors, ValueError, RecursionError)
-            if self.entry.kind != "bedrock":  # it would read the credentials
-                asyncio.run(self._warm_client(client, http))
-            for library in (sdk.__name__, http.__name__):
-                # their warnings would reach the terminal
-                logging.getLogger(library).setLevel(logging.ERROR)
-            self._client = client
+            try:
+                self._client = self._new_client()
+            except ProviderError:
+                raise
+            except Exception as error:
+                what = f"{type(error).__name__}: {short(str(error))}".rstrip(".: ")
+                text = f"The package that reaches {self.entry.title} cannot be used: {what}."
+                raise ProviderError(text, "chat-loop doctor checks the installation.") from error
+
+    def _new_client(self) -> Any:
+        """Import the SDK, and return a client that is ready for requests. Raises anything."""
+        sdk, client, self._sdk_error = self._connect()
+        address = client.base_url
+        if address.scheme not in ("http", "https") or not address.host:
+            what = f"{short(str(address))} is not the address of a server."
+            raise NoProvider(what, "Write it as http://HOST:PORT/v1.")
+        is_local = is_local_address(self.entry.base_url) and not self.entry.needs_key
+        model_hint = f"Check the model's name; --model {self.name}:NAME."
+        if not self.entry.needs_key:
+            model_hint += " The server's address usually ends in /v1."
+        absent = f"Start {self.entry.title}, or set providers.{self.name}.base_url."
+        self._service = Service(
+            host=address.netloc.decode("ascii"),
+            key_hint=self.entry.key_refused,
+            model_hint=self.entry.model_hint or model_hint,
+            absent_hint=absent if is_local else "",
+        )
+        http, self._stream_class = http_library(sdk), sdk.AsyncStream[object]
+        http_errors = (http.HTTPError, http.InvalidURL)
+        self._failures = (Refusal, ProviderError, *http_errors, ValueError, RecursionError)
+        if self.entry.kind != "bedrock":  # it would read the credentials
+            asyncio.run(self._warm_client(client, http))
+        for library in (sdk.__name__, http.__name__):
+            # their warnings would reach the terminal
+            logging.getLogger(library).setLevel(logging.ERROR)
+        return client
 
     async def _warm_client(self, client: Any, http: Any) -> None:
         """Make a call that fails at once, to load everything for the first real one (70 ms)."""

@@ -226,7 +226,7 @@ def check_model(
             yield problem("Model", f"{name} cannot answer: {missing}", hint)
             return
     if isinstance(provider, WireProvider):
-        provider.look_up()
+        provider.warm()  # imports its SDK, and looks up the window
     window = provider.window
     text = f"{name} would answer now, window {window_text(window.tokens, window.guessed)}"
     if window.guessed:

@@ -336,6 +336,27 @@ def test_without_the_package_one_sentence_says_how_to_get_it(tmp_path: Path) -> 
     assert out.split("\n")[1] == f"  {MISSING} {install_hint('mcp')}"
 
 
+def test_a_package_that_cannot_be_imported_is_one_sentence(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    configured(home)
+    package = tmp_path / "packages" / "mcp"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("raise TypeError('two versions')\n")
+    found = {"PYTHONPATH": str(package.parent)}
+    with Loopback() as server:
+        process = subprocess.Popen(
+            command(server, "-p", "hello"),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment(home) | found,
+        )
+        said = "The package mcp cannot be used: TypeError: two versions."
+        told = f"{said} {install_hint('mcp')}\n"
+        assert ended(process) == (0, "You said: hello\n", told)
+
+
 LOADED = """
 import sys
 from chat_loop.cli import main
