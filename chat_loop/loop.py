@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import signal
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
@@ -23,7 +24,7 @@ from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import Call, NextQuery, Quit, Unknown, registry
 from chat_loop.config import expand_home
 from chat_loop.display.text import one_line
-from chat_loop.errors import ChatLoopError, SpendingLimit, UsageError
+from chat_loop.errors import ChatLoopError, SpendingLimit, UsageError, os_failure
 from chat_loop.tasks import report_bug
 
 if TYPE_CHECKING:
@@ -159,6 +160,9 @@ class ChatLoop:
         except ChatLoopError as error:
             self._show_failure(error)
             return False
+        except OSError as error:
+            self._show_failure(_failure(error))
+            return False
         return True
 
     def _cancel_edit(self) -> None:
@@ -218,8 +222,8 @@ class ChatLoop:
         display.begin_waiting()
         try:
             await self._cancellable(conversation.ask(text, files), stopped="")
-        except ChatLoopError as error:
-            self._show_failure(error)
+        except (ChatLoopError, OSError) as error:
+            self._show_failure(_failure(error) if isinstance(error, OSError) else error)
             self._reader.hold()
             if isinstance(error, SpendingLimit) and not self.chat.can_ask:
                 self._failed = True
@@ -270,3 +274,13 @@ class ChatLoop:
             return None
         finally:
             self._work = None
+
+
+def _failure(error: OSError) -> ChatLoopError:
+    """Return an error of the system as the failure of a command. Raise it if the terminal or the
+    reader of the output is gone. If the output cannot be written, showing the failure raises again.
+    """
+    is_terminal_gone = error.errno == errno.EIO and error.filename is None
+    if is_terminal_gone or isinstance(error, BrokenPipeError):
+        raise error
+    return os_failure(error)
