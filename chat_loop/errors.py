@@ -43,7 +43,11 @@ class SessionNotFound(SessionError):
     """No session has this number, id or name."""
 
 
-class SessionLocked(SessionError):
+class Locked(ChatLoopError):
+    """Another process is using it."""
+
+
+class SessionLocked(SessionError, Locked):
     """The session is open in another process."""
 
 

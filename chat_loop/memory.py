@@ -19,7 +19,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chat_loop.errors import ChatLoopError, SessionLocked, os_reason
+from chat_loop.errors import ChatLoopError, Locked, os_reason
 from chat_loop.events import Event, Warned
 from chat_loop.sessions.escape import visible
 from chat_loop.sessions.files import Files, read_text, take_lock, write_private
@@ -269,7 +269,7 @@ class ProjectMemory:
                     self._files.make_directory(path.parent)
                     self._files.replace(path, data)
                     path.chmod(mode)
-        except SessionLocked as error:
+        except Locked as error:
             message = f"{path} is being changed by another process. Nothing is changed."
             raise ChatLoopError(message, "Try again.") from error
         except OSError as error:

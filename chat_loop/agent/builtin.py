@@ -21,7 +21,7 @@ from msgspec import Struct
 from chat_loop.agent import shell, tools
 from chat_loop.agent.isolation import in_thread
 from chat_loop.agent.tools import Arguments, PreparedCall, Tool
-from chat_loop.errors import ChatLoopError, ConfigError, os_reason
+from chat_loop.errors import ChatLoopError, ConfigError, Locked, os_reason
 from chat_loop.memory import ProjectMemory, bullet, fact_of
 from chat_loop.redact import redact_text
 from chat_loop.sessions.files import Files, read_text, walk_files
@@ -160,7 +160,7 @@ class Place(Struct, frozen=True):
         """Write `after`, and keep the text `before`, if there was one. Raises ChatLoopError."""
         replaced = "" if before is None else _digest(before)
         if before is not None and copies is not None and len(before) <= MAX_COPY:
-            with contextlib.suppress(OSError):  # restoring the file reports that it is missing
+            with contextlib.suppress(OSError, Locked):  # a restore reports that it is missing
                 copies.keep(f"{IMAGE_FOLDER}/{replaced}.txt", before.encode())
         self.write(after)
         return FileChange(self.display_path, _digest(after), replaced)

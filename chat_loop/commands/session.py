@@ -27,7 +27,7 @@ from chat_loop.library.library import BROWSED, Library, filter_of
 from chat_loop.library.lineage import Node, tree
 from chat_loop.sessions import naming, summary_block
 from chat_loop.sessions.chain import exchange_of
-from chat_loop.sessions.files import take_lock
+from chat_loop.sessions.files import lock_session
 from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.records import Session, SessionRow, Summary
 from chat_loop.tokens import estimate
@@ -106,7 +106,7 @@ class BrowsedSessions(Struct):
             raise SessionNotFound(f"The file of session {row.id} is not in this folder.")
         with contextlib.ExitStack() as stack:
             with contextlib.suppress(OSError):  # a disk without locks can still be read
-                stack.enter_context(contextlib.closing(take_lock(row.path.parent, row.id)))
+                stack.enter_context(contextlib.closing(lock_session(row.path.parent, row.id)))
             await open_file(row.path)
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from chat_loop.agent.agent import Agent
 from chat_loop.context.budget import Count, room, size
 from chat_loop.conversation.reading import AS_TEXT, QueryFile
-from chat_loop.errors import UsageError, os_reason
+from chat_loop.errors import Locked, UsageError, os_reason
 from chat_loop.events import Attached, Warned
 from chat_loop.sessions.images import ImageUnavailable
 from chat_loop.values import Image, Message, window_text
@@ -45,8 +45,9 @@ def save_files(conversation: Conversation, files: Sequence[QueryFile], number: i
         if file.data:
             try:
                 conversation.sessions.images.keep(entry.file, file.data)
-            except OSError as error:
-                problem = f"{entry.name} cannot be saved: {os_reason(error)}."
+            except (OSError, Locked) as error:
+                reason = os_reason(error) if isinstance(error, OSError) else "its folder is in use"
+                problem = f"{entry.name} cannot be saved: {reason}."
                 conversation.show(Warned(problem, "It is sent now, and may be missing later."))
         conversation.add(entry)
     conversation.show(Attached(tuple(file.description for file in files)))

@@ -175,32 +175,38 @@ class Conversation:
             cancellation = error
         number, now = self.live.next_number, self.sessions.now
         self.add(records.Query(number=number, at=now(), text=text))
-        if files:
-            attachments.save_files(self, files, number)
-        if cancellation is not None:
-            self.add(Reply(number=number, at=now(), text="", stop="interrupted"))
-            raise cancellation
+        try:
+            if files:
+                attachments.save_files(self, files, number)
+            if cancellation is not None:
+                self.add(Reply(number=number, at=now(), text="", stop="interrupted"))
+                raise cancellation
+            messages = await self._request(number, text)
+        except (errors.ChatLoopError, OSError):
+            self.add(Reply(number=number, at=now(), text="", stop="error", failed=True))
+            raise
+        reply = await self._answer(self.agent, number, messages)
+        await self.compaction.watch()
+        return reply
+
+    async def _request(self, number: int, text: str) -> tuple[Message, ...]:
+        """Return the messages of the request for a saved query. Raises ContextFull."""
         if self.archive is not None:
             await self._recall(self.archive, number, text)
         if self._servers is not None and self.agent.provider.calls_tools:
             await self._connect(self._servers)
-        try:
-            messages = self.meter.request()
-        except errors.ContextFull:
-            self.add(Reply(number=number, at=now(), text="", stop="error", failed=True))
-            raise
-        if any(message.images for message in messages):
-            store, takes_images = self.sessions.images, self.agent.provider.takes_images
-            messages, problems = attachments.with_images(
-                messages, lambda image: b64encode(store.data(image.file)).decode(), takes_images
-            )
-            for problem in problems:
-                if problem not in self._lost_images:
-                    self.show(events.Warned(problem))
-            self._lost_images.update(problems)
-        reply = await self._answer(self.agent, number, messages)
-        await self.compaction.watch()
-        return reply
+        messages = self.meter.request()
+        if not any(message.images for message in messages):
+            return messages
+        store, takes_images = self.sessions.images, self.agent.provider.takes_images
+        messages, problems = attachments.with_images(
+            messages, lambda image: b64encode(store.data(image.file)).decode(), takes_images
+        )
+        for problem in problems:
+            if problem not in self._lost_images:
+                self.show(events.Warned(problem))
+        self._lost_images.update(problems)
+        return messages
 
     @property
     def recalls(self) -> bool:

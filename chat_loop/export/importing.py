@@ -18,7 +18,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chat_loop.errors import SaveError, UsageError, os_reason
+from chat_loop.errors import Locked, SaveError, UsageError, os_reason
 from chat_loop.export import documents
 from chat_loop.export.documents import ImportRefused
 from chat_loop.sessions import legacy, marker, records
@@ -177,7 +177,7 @@ class Importer:
                 if entry.file in self._images:
                     manager.images.keep(entry.file, self._images[entry.file])
                 manager.images.data(entry.file)
-            except (ImageUnavailable, OSError) as error:
+            except (ImageUnavailable, OSError, Locked) as error:
                 missing[f"The image {entry.name} is missing: {error}."] = None
         self.complaints += missing
         return stored

@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chat_loop.errors import IndexUnavailable, ModelError, SessionLocked
+from chat_loop.errors import IndexUnavailable, Locked, ModelError
 from chat_loop.library.engine import EVERYTHING
 from chat_loop.sessions.files import take_lock
 
@@ -160,7 +160,7 @@ def main(arguments: Sequence[str]) -> int:
             while os.getppid() == parent or (parent == NO_PARENT and time.monotonic() < until):
                 if not semantic.embed_batch(index):
                     return 1 if semantic.problem else 0
-    except (SessionLocked, IndexUnavailable, OSError):
+    except (Locked, IndexUnavailable, OSError):
         return 1
     return 0
 

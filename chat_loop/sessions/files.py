@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from chat_loop.errors import ChatLoopError, SessionLocked, os_reason
+from chat_loop.errors import ChatLoopError, Locked, SessionLocked, os_reason
 from chat_loop.values import size_text
 
 LOCK_FOLDER = ".locks"
@@ -165,16 +165,15 @@ class Lock:
     __del__ = close
 
 
-def take_lock(directory: Path, identity: str, *, seconds: float = 0) -> Lock:
-    """Take the lock of session `identity`, or of something else with a name, waiting at most
-    `seconds`. Raises SessionLocked and OSError.
+def take_lock(directory: Path, name: str, *, seconds: float = 0) -> Lock:
+    """Take the lock `name` of a folder, waiting at most `seconds`. Raises Locked and OSError.
 
     The lock file is never removed: otherwise two processes could hold the same lock.
     """
     folder = directory / LOCK_FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     flags = os.O_RDWR | os.O_CREAT | _FLAGS
-    lock = Lock(os.open(folder / f"{identity}.lock", flags, 0o600))
+    lock = Lock(os.open(folder / f"{name}.lock", flags, 0o600))
     deadline = time.monotonic() + seconds
     while True:
         try:
@@ -183,10 +182,19 @@ def take_lock(directory: Path, identity: str, *, seconds: float = 0) -> Lock:
         except (BlockingIOError, PermissionError) as error:
             if time.monotonic() >= deadline:
                 lock.close()
-                message = f"Session {identity} is open in another process."
-                hint = "Close it there, or resume it once it has ended."
-                raise SessionLocked(message, hint) from error
+                message = f"Another process is using “{name}” in {directory}."
+                raise Locked(message, "Try again in a moment.") from error
         except OSError:
             lock.close()
             raise
         time.sleep(0.01)
+
+
+def lock_session(directory: Path, identity: str) -> Lock:
+    """Take the lock of a session. Raises SessionLocked and OSError."""
+    try:
+        return take_lock(directory, identity)
+    except Locked as error:
+        message = f"Session {identity} is open in another process."
+        hint = "Close it there, or resume it once it has ended."
+        raise SessionLocked(message, hint) from error

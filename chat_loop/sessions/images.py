@@ -37,7 +37,9 @@ class ImageStore:
         self._unsaved: dict[str, bytes] = {}
 
     def keep(self, file: str, data: bytes) -> None:
-        """Store an image under its `Attachment.file`, unless it exists. Raises OSError."""
+        """Store an image under its `Attachment.file`, unless it exists. Raises OSError, and Locked
+        when another process keeps the folder of images for a second.
+        """
         path = self._folder / PurePosixPath(file).name
         with suppress(OSError):  # it is not there
             if read_part(path, MAX_IMAGE + 1)[0] == data:

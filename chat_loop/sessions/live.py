@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from chat_loop.errors import SaveError, SessionLocked, os_reason
 from chat_loop.sessions import marker, records, writer
 from chat_loop.sessions.escape import StreamEncoder
-from chat_loop.sessions.files import Files, Lock, read_part, take_lock
+from chat_loop.sessions.files import Files, Lock, lock_session, read_part
 from chat_loop.sessions.naming import title
 from chat_loop.sessions.parser import BOM, Parsed, parse
 
@@ -344,7 +344,7 @@ class LiveSession:
             self.change_header(id=next(ids))
             with suppress(SessionLocked):
                 if self._lock.descriptor < 0:
-                    self._lock = take_lock(self._directory, self.header.id)
+                    self._lock = lock_session(self._directory, self.header.id)
                 with suppress(FileExistsError):
                     return self._files.create(self.path)
                 self._lock.close()

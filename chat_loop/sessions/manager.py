@@ -15,10 +15,17 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chat_loop.errors import SaveError, SessionError, SessionLocked, SessionNotFound, os_reason
+from chat_loop.errors import (
+    Locked,
+    SaveError,
+    SessionError,
+    SessionLocked,
+    SessionNotFound,
+    os_reason,
+)
 from chat_loop.sessions import legacy, marker, partial, records
 from chat_loop.sessions.escape import encode_line
-from chat_loop.sessions.files import Files, Lock, read_part, take_lock
+from chat_loop.sessions.files import Files, Lock, lock_session, read_part, take_lock
 from chat_loop.sessions.git import git_head
 from chat_loop.sessions.images import ImageStore
 from chat_loop.sessions.live import (
@@ -182,10 +189,10 @@ class SessionManager:
 
     def lock_summary(self, identity: str) -> Lock:
         """Take the lock for summarizing an ended session. Raises SessionLocked and OSError."""
-        take_lock(self.directory, identity).close()
+        lock_session(self.directory, identity).close()
         try:
             return take_lock(self.directory, f"{identity}.summary")
-        except SessionLocked as error:
+        except Locked as error:
             raise SessionLocked(
                 f"The summary of {identity} is still being made.", "Try again in a moment."
             ) from error
@@ -206,7 +213,7 @@ class SessionManager:
         if not self.saves:
             return
         try:
-            with closing(take_lock(path.parent, path.stem)):
+            with closing(lock_session(path.parent, path.stem)):
                 data, _ = read_part(path)
                 parsed = parse(data)
                 if parsed.session is None:
@@ -245,7 +252,7 @@ class SessionManager:
     def move_to_trash(self, path: Path) -> str:
         """Move a file to the trash; return a sentence that says so. Raises SessionError."""
         try:
-            with closing(take_lock(path.parent, path.stem)):
+            with closing(lock_session(path.parent, path.stem)):
                 gone = self._free_in_trash(path.stem)
                 self._files.move(path, gone)
         except FileNotFoundError as error:
@@ -297,7 +304,7 @@ class SessionManager:
             for path in self.directory.glob(pattern):
                 name = path.name.lstrip(".").partition(".")[0]
                 name = records.IMAGE_FOLDER if path.parent.name == records.IMAGE_FOLDER else name
-                with suppress(OSError, SessionLocked), closing(take_lock(self.directory, name)):
+                with suppress(OSError, Locked), closing(take_lock(self.directory, name)):
                     self._files.remove(path)
 
     def take_in_copies(self) -> list[str]:
@@ -325,7 +332,7 @@ class SessionManager:
         ids = records.free_ids(copy.header.id)
         while True:
             target = self.session_file(identity := next(ids))
-            with suppress(SessionLocked), closing(take_lock(self.directory, identity)):
+            with suppress(SessionLocked), closing(lock_session(self.directory, identity)):
                 if not os.path.lexists(target):
                     self._files.move(path, target)
                     return identity
@@ -342,7 +349,7 @@ class SessionManager:
         """
         path = self.session_file(identity)
         self._files.make_directory(self.directory)
-        with closing(take_lock(self.directory, identity)):
+        with closing(lock_session(self.directory, identity)):
             if (read_part(path)[0] if os.path.lexists(path) else None) != before:
                 raise SessionLocked(f"Session {identity} is being changed.")
             if before is not None and keeps:
@@ -360,7 +367,7 @@ class SessionManager:
 
         with ExitStack() as locks:
             for each in (identity, *children):
-                locks.enter_context(closing(take_lock(self.directory, each)))
+                locks.enter_context(closing(lock_session(self.directory, each)))
             data, _ = read_part(self.session_file(identity))
             for branch in islice(records.free_ids(identity), 1, None):
                 path = self.session_file(branch)
@@ -381,7 +388,7 @@ class SessionManager:
             note = "".join(f"{identity}\n" for identity in ids)
             name = CURRENT.strip(".")  # under its lock, nobody takes the new file for a leftover
             with (
-                suppress(OSError, SessionLocked),  # only a convenience
+                suppress(OSError, Locked),  # only a convenience
                 closing(take_lock(self.directory, name, seconds=1)),
             ):
                 self._files.replace(self.directory / CURRENT, note.encode())

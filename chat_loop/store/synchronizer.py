@@ -16,7 +16,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from chat_loop.errors import SessionLocked, StoreUnavailable, os_reason
+from chat_loop.errors import Locked, SessionLocked, StoreUnavailable, os_reason
 from chat_loop.sessions import partial
 from chat_loop.sessions.files import read_part, take_lock
 from chat_loop.sessions.images import IMAGE_PATH, MAX_IMAGE, is_image
@@ -57,7 +57,7 @@ class Synchronizer:
         self._outcome = Outcome()
         try:
             lock = take_lock(self._folder, LOCK, seconds=seconds)
-        except SessionLocked as error:
+        except Locked as error:
             text = "Another process synchronizes these sessions."
             raise SessionLocked(text, "Try again in a moment.") from error
         with closing(lock), ExitStack() as steps:  # tries each step: a store may be read-only
@@ -225,8 +225,8 @@ class Synchronizer:
                         self._note(key, SyncEntry())
                 elif identity != key and ID_PATTERN.fullmatch(identity) and size <= MAX_OBJECT:
                     self._fetch(identity)
-            except SessionLocked:
-                pass  # it is open here; it is compared when it has ended
+            except Locked:
+                pass  # it is in use here; it is compared when that has ended
             except OSError as error:
                 text = f"{key} was not downloaded: {os_reason(error)}."
                 self._outcome.sentences.append(text)

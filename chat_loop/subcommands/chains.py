@@ -20,7 +20,7 @@ from chat_loop.display.text import one_line
 from chat_loop.errors import SaveError, SessionError, os_reason
 from chat_loop.export import exporting, importing
 from chat_loop.sessions.chain import exchange_of
-from chat_loop.sessions.files import take_lock
+from chat_loop.sessions.files import lock_session
 from chat_loop.sessions.records import Header
 from chat_loop.subcommands.sessions import SessionActions
 from chat_loop.tokens import TokenCounter
@@ -63,7 +63,7 @@ def compact(actions: SessionActions, options: argparse.Namespace) -> int:
     if options.late:
         signal.alarm(LATE_SECONDS)  # even if something hangs
     try:  # before paying a model for a summary that cannot be saved
-        take_lock(loaded.path.parent, loaded.path.stem).close()
+        lock_session(loaded.path.parent, loaded.path.stem).close()
     except OSError as error:
         raise SaveError(f"{loaded.path} cannot be written to: {os_reason(error)}.") from error
 

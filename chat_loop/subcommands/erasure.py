@@ -18,7 +18,7 @@ from chat_loop.library import archive_tools, lineage
 from chat_loop.library.index import BUSY_SECONDS, discard
 from chat_loop.memory import NAME, locate
 from chat_loop.sessions import erasure
-from chat_loop.sessions.files import read_part, take_lock
+from chat_loop.sessions.files import lock_session, read_part
 from chat_loop.sessions.live import change_content
 from chat_loop.sessions.manager import TRASH
 from chat_loop.sessions.parser import parse
@@ -171,7 +171,7 @@ def _files(
             if path.stem in others and path.stem not in family:
                 continue
             locks.enter_context(closing(manager.lock_summary(path.stem)))
-            locks.enter_context(closing(take_lock(path.parent, path.stem)))
+            locks.enter_context(closing(lock_session(path.parent, path.stem)))
         data = _read(path)
         session = parse(data).session
         header = session.header if session else None

@@ -21,7 +21,7 @@ from urllib.parse import unquote
 import httpx2
 from msgspec import Struct
 
-from chat_loop.errors import ModelError, SessionLocked, os_reason
+from chat_loop.errors import Locked, ModelError, os_reason
 from chat_loop.providers.models.store import EmbeddedModel, Part, is_installed, path_of
 from chat_loop.sessions.files import Files, take_lock
 
@@ -72,7 +72,7 @@ def install(
                 partial.replace(target)
                 Files().sync_directory(directory)
             return target
-    except SessionLocked as error:
+    except Locked as error:
         raise ModelError(
             f"{model.title} is being installed by another process.", "Wait until it is done."
         ) from error
