@@ -241,11 +241,14 @@ class ChatLoop:
         self._warned = budget.warning
 
     def _interrupt(self, main: asyncio.Task[Any] | None) -> None:
-        """Handle SIGINT: stop the running work, or quit if there is none and no editor either."""
+        """Handle SIGINT: stop the running work, or else let a user confirm that the chat ends. In a
+        pipe there is no user, and it ends at once.
+        """
         if self._work is not None:
             self._cancelled = True
             self._work.cancel()
-        elif main is not None and not self._reader.has_editor:
+        is_pressed = self._reader.has_editor or self._reader.press_ctrl_c()
+        if not is_pressed and self._work is None and main is not None:
             self._quits = True
             main.cancel()
 

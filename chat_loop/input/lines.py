@@ -61,6 +61,10 @@ class Reader:
         """Return a context in which another program can use the terminal."""
         return contextlib.nullcontext()
 
+    def press_ctrl_c(self) -> bool:
+        """Handle Ctrl-C that arrives as a signal. Return False if no user has pressed it."""
+        return False
+
     def hide(self) -> None:
         """Hide the line because the chat ends."""
 
@@ -81,7 +85,9 @@ def clean(text: str) -> str:
 
 
 class LineReader(Reader):
-    """Reads lines from a pipe or a file. Prompts and lines are echoed to `out`."""
+    """Reads lines from a pipe, a file, or a terminal without an editor. Prompts and lines are
+    echoed to `out`.
+    """
 
     def __init__(self, descriptor: int | None = None, out: TextIO | None = None) -> None:
         # Not sys.stdin: a thread that is blocked in it makes the interpreter abort at the exit.
@@ -90,6 +96,10 @@ class LineReader(Reader):
         self._out = out or sys.stdout
         self._echoes = not self._input.isatty()  # else the terminal does
         self._pending_read: asyncio.Future[bytes] | None = None
+        self._entry: asyncio.Future[bytes] | None = None
+        """What `read` waits for: the pending line, or Ctrl-C."""
+        self._is_pressed = False  # Ctrl-C, at this prompt
+        self._presses = 0  # of Ctrl-C, while something ran
         self._entered = ""  # the first message of a chat, until it is read
 
     def enter(self, text: str) -> None:
@@ -103,7 +113,11 @@ class LineReader(Reader):
             self.typed, self._entered = self._entered, ""
             self._out.write(f"{PROMPT}{self.typed}\n")
             return self.typed
+        presses, self._presses = self._presses, 0
+        if presses > 1:
+            raise EOFError
         self.typed = await self._line(PROMPT)
+        self._is_pressed = False
         if self.typed == MULTILINE_MARK:
             lines: list[str] = []
             with contextlib.suppress(EOFError):
@@ -123,7 +137,14 @@ class LineReader(Reader):
             # A daemon: a pipe that never ends must not keep the program from exiting.
             work = partial(self._read_line, self._pending_read)
             threading.Thread(target=work, daemon=True, name="stdin").start()
-        line = await asyncio.shield(self._pending_read)
+        self._entry = asyncio.get_running_loop().create_future()
+        self._pending_read.add_done_callback(self._arrive)
+        try:
+            line = await self._entry
+        finally:
+            self._entry = None
+            if self._pending_read is not None:
+                self._pending_read.remove_done_callback(self._arrive)
         self._pending_read = None
         if len(line) > LONGEST_LINE:
             text = f"A line of standard input has more than {LONGEST_LINE >> 20} MB."
@@ -134,6 +155,24 @@ class LineReader(Reader):
         if not line:
             raise EOFError
         return clean(text).removesuffix("\n")
+
+    def _arrive(self, pending: asyncio.Future[bytes]) -> None:
+        if self._entry is not None and not self._entry.done():
+            self._entry.set_result(pending.result())
+
+    def press_ctrl_c(self) -> bool:
+        """Interrupt the prompt. Pressed again there, or twice while something runs, end the chat as
+        Ctrl-D does. The terminal has dropped what was typed in the line.
+        """
+        if not self._input.isatty():
+            return False
+        if self._entry is None or self._entry.done():
+            self._presses += 1
+            return True
+        self._out.write("\n")
+        self._entry.set_exception(EOFError() if self._is_pressed else KeyboardInterrupt())
+        self._is_pressed = not self._is_pressed
+        return True
 
     def _read_line(self, future: asyncio.Future[bytes]) -> None:
         """Read a line. Later data stays in the pipe, except one buffer, so its writer waits."""
