@@ -121,6 +121,9 @@ class ChatLoop:
                         self._cancel_edit()
                     else:
                         self._display.line("Press Ctrl-C again to quit.", "dim")
+                except UsageError as error:
+                    self._show_failure(error)
+                    self._failed = not self.chat.can_ask
         finally:
             preparing.cancel()
 

@@ -32,7 +32,9 @@ class Reader:
     idle_seconds = 0.0
 
     async def read(self) -> str:
-        """Return the next entry. Raises EOFError at the end and KeyboardInterrupt on Ctrl-C."""
+        """Return the next entry. Raises EOFError at the end, KeyboardInterrupt on Ctrl-C, and
+        UsageError instead of an entry that is too long.
+        """
         raise NotImplementedError
 
     async def ask(self, question: str) -> str:
@@ -119,12 +121,26 @@ class LineReader(Reader):
         self.typed = await self._line(PROMPT)
         self._is_pressed = False
         if self.typed == MULTILINE_MARK:
-            lines: list[str] = []
-            with contextlib.suppress(EOFError):
-                while line := await self._line(""):
-                    lines.append(line)
-            self.typed = "\n".join(lines)
+            self.typed = await self._lines()
         return self.typed
+
+    async def _lines(self) -> str:
+        """Return the lines up to an empty one. Raises UsageError after them if one is too long."""
+        lines: list[str] = []
+        problem: UsageError | None = None
+        with contextlib.suppress(EOFError):
+            while True:
+                try:
+                    line = await self._line("")
+                except UsageError as error:
+                    problem = error
+                    continue
+                if not line:
+                    break
+                lines.append(line)
+        if problem is not None:
+            raise problem
+        return "\n".join(lines)
 
     async def ask(self, question: str) -> str:
         return (await self._line(question)).strip().lower()
@@ -147,7 +163,9 @@ class LineReader(Reader):
                 self._pending_read.remove_done_callback(self._arrive)
         self._pending_read = None
         if len(line) > LONGEST_LINE:
-            text = f"A line of standard input has more than {LONGEST_LINE >> 20} MB."
+            text = (
+                f"A line of standard input has more than {LONGEST_LINE >> 20} MB: it is left out."
+            )
             raise UsageError(text, "Name a file with @.")
         text = line.decode("utf-8", "replace")
         if self._echoes:
@@ -178,6 +196,9 @@ class LineReader(Reader):
         """Read a line. Later data stays in the pipe, except one buffer, so its writer waits."""
         try:
             line = self._input.readline(LONGEST_LINE + 1)
+            rest = line if len(line) > LONGEST_LINE else b""
+            while rest and not rest.endswith(b"\n"):  # else it would count as the next line
+                rest = self._input.readline(1 << 20)
         except OSError:  # the terminal is gone
             line = b""
         with contextlib.suppress(RuntimeError):  # the loop has ended
