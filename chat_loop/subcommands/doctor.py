@@ -27,8 +27,9 @@ from chat_loop.display import plain
 from chat_loop.display.rows import unlisted_text
 from chat_loop.display.text import one_line
 from chat_loop.errors import install_hint
-from chat_loop.library.index import stale_count
+from chat_loop.library.index import FILE, stale_count
 from chat_loop.library.library import Database
+from chat_loop.log import user_log
 from chat_loop.plugins import Plugins
 from chat_loop.providers import catalogue, choose
 from chat_loop.providers.wire import WireProvider
@@ -123,14 +124,22 @@ def findings(options: argparse.Namespace) -> Iterator[Finding]:
         "Model": check_model(options, config, machine),
         "Plugins": check_plugins(config),
     }
+    log = user_log(saves=True)
     for name, check in checks.items():
         try:
-            yield from check
+            with log.reporting():
+                yield from _without_failures(name, check)
         except errors.ChatLoopError as error:
             hint = error.hint if "\n" not in error.hint else FIRST_STEPS  # a list of models
             yield problem(name, error.message, hint)
-        except (OSError, ValueError, RuntimeError, ImportError) as error:
-            yield problem(name, f"Could not be checked: {error}.")
+
+
+def _without_failures(name: str, check: Iterator[Finding]) -> Iterator[Finding]:
+    """Yield the findings of a check. If the check itself fails, that is the last finding."""
+    try:
+        yield from check
+    except (OSError, ValueError, RuntimeError, ImportError) as error:
+        yield problem(name, f"Could not be checked: {error}.")
 
 
 def check_plugins(config: Config) -> Iterator[Finding]:
@@ -153,9 +162,9 @@ def check_folders(paths: Paths, sessions: Path) -> Iterator[Finding]:
         above = folder
         while not os.path.lexists(above):
             above = above.parent
-        if not (above.is_dir() and os.access(above, os.R_OK | os.W_OK | os.X_OK)):
-            text = f"{above} is not a folder that you can read and write."
-            yield problem(name, text, f"chmod u+rwx {above}")
+        text, hint = _obstacle(above)
+        if text:
+            yield problem(name, text, hint)
         elif above != folder:
             yield passed(name, f"{folder} does not exist yet; it is created when needed")
         elif (mode := folder.stat().st_mode) & private:
@@ -163,6 +172,18 @@ def check_folders(paths: Paths, sessions: Path) -> Iterator[Finding]:
             yield warning(name, f"{folder} can be {act} by other users.", f"chmod go= {folder}")
         else:
             yield passed(name, f"{folder}, {size_text(shutil.disk_usage(folder).free)} free")
+
+
+def _obstacle(folder: Path) -> tuple[str, str]:
+    """Return why the user cannot use a folder, and what to do; empty texts if nothing is wrong."""
+    elsewhere = "set CHAT_LOOP_HOME to another folder"
+    if not folder.is_dir():
+        return f"{folder} is not a folder.", f"Move it away, or {elsewhere}."
+    if os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        return "", ""
+    if os.statvfs(folder).f_flag & os.ST_RDONLY:
+        return f"{folder} is on a read-only disk.", f"Mount it for writing, or {elsewhere}."
+    return f"You may not read and write {folder}.", f"chmod u+rwx {folder}"
 
 
 def check_sessions(folder: Path) -> Iterator[Finding]:
@@ -189,7 +210,11 @@ def check_sessions(folder: Path) -> Iterator[Finding]:
     else:
         text = f"{plural(stale, 'session')} behind" if stale else "up to date"
         missing = "none yet; it is created when sessions are first listed"
-        yield passed("Index", missing if stale is None else text)
+        if stale is not None and not os.access(folder / FILE, os.W_OK):
+            hint = "Lists and searches work, but take longer the more sessions are new."
+            yield warning("Index", f"{text}; {folder / FILE} may not be written.", hint)
+        else:
+            yield passed("Index", missing if stale is None else text)
 
 
 def check_library(config: Config, folder: Path) -> Iterator[Finding]:

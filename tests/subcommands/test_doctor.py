@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from chat_loop.library.index import stale_count
 from chat_loop.sessions import partial
 from tests.support import fork_server
 from tests.support.headless import ECHO, run
+from tests.support.injected_bugs import bug
 from tests.support.ports import closed_port
 from tests.support.pty_chat import PtyChat
 
@@ -373,3 +375,39 @@ def test_without_a_home(tmp_path: Path, environment: dict[str, str]) -> None:
     assert "✓ Python" in result.stdout.decode()
     if "CHAT_LOOP_HOME" in environment:
         assert result.returncode == 1
+
+
+def can_mount() -> bool:
+    """Return True if this user may mount in a namespace of its own."""
+    if sys.platform != "linux" or shutil.which("unshare") is None:
+        return False
+    done = subprocess.run(["unshare", "-rm", "true"], capture_output=True, check=False)
+    return done.returncode == 0
+
+
+READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"'
+
+
+@pytest.mark.skipif(not can_mount(), reason="needs a read-only mount")
+def test_a_read_only_disk_is_named(tmp_path: Path) -> None:
+    run(tmp_path, *ECHO, stdin=b"hello\n")
+    run(tmp_path, "sessions", "list")
+    prefix = ("unshare", "-rm", "sh", "-c", READ_ONLY, str(tmp_path))
+    done = run(tmp_path, "doctor", prefix=prefix)
+    text = done.stdout.decode()
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert f"✗ Sessions folder {tmp_path / 'sessions'} is on a read-only disk.\n" in text
+    assert f"✗ Data folder     {tmp_path} is on a read-only disk.\n" in text
+    assert "chmod" not in text
+    index = tmp_path / "sessions" / ".index.sqlite"
+    assert f"! Index           up to date; {index} may not be written.\n" in text
+    assert "1 session, " in text
+
+
+def test_a_check_that_fails_of_a_bug_is_one_finding(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    done = run(home, "doctor", keys=bug(tmp_path / "code", "chat_loop.library.index:stale_count"))
+    text = done.stdout.decode()
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert "✗ Sessions        Something went wrong in chat-loop: TypeError" in text
+    assert "Keys" in text
