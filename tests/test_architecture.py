@@ -334,6 +334,7 @@ BROAD = {
     "cli.py": 1,  # the last handler
     "interactive.py": 1,  # the jobs of the loader
     "log.py": 2,  # what reports a bug
+    "tasks.py": 1,  # an error in a thread is raised where its result is awaited
     "providers/wire.py": 1,  # an SDK's own code
 }
 """A module -> the number of its handlers of all errors."""

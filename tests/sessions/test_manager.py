@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from chat_loop.errors import SaveError, SessionError, SessionLocked
+from chat_loop.errors import Locked, SaveError, SessionError, SessionLocked
 from chat_loop.sessions import partial
 from chat_loop.sessions.files import Files, take_lock
 from chat_loop.sessions.live import LiveSession
@@ -190,7 +190,7 @@ def test_a_lock_that_cannot_be_given_back_ends_nothing(tmp_path: Path) -> None:
     os.close(lock.descriptor)
     lock.close()
     lock.close()
-    with closing(take_lock(tmp_path, "a_1")), pytest.raises(SessionLocked):
+    with closing(take_lock(tmp_path, "a_1")), pytest.raises(Locked, match="using “a_1” in"):
         take_lock(tmp_path, "a_1")
 
 
