@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
@@ -103,7 +105,6 @@ class Loopback:
         self._started = threading.Event()
         self._faults: list[BaseException] = []
         self._connections: set[asyncio.Task[None]] = set()
-        self._transports: list[asyncio.WriteTransport] = []
         self._thread = threading.Thread(
             target=lambda: asyncio.run(self._serve()), name="loopback", daemon=True
         )
@@ -158,26 +159,22 @@ class Loopback:
             raise self._faults[0]
 
     async def _serve(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._loop.set_exception_handler(self._fault)
+        loop = self._loop = asyncio.get_running_loop()
+        loop.set_exception_handler(self._fault)
         self._stop = asyncio.Event()
         self._released = asyncio.Event()
-        server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
-        host, port = server.sockets[0].getsockname()[:2]
-        self.url = f"http://{host}:{port}"
-        self._started.set()
-        await self._stop.wait()
-        server.close()
-        own = asyncio.current_task()
-        while accepting := asyncio.all_tasks() - self._connections - {own}:
-            await asyncio.wait(accepting)  # a connection that was just accepted becomes a task
-        await asyncio.sleep(0)
+        # asyncio's own server leaves a connection open that it accepts while it is closed
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            listener.setblocking(False)
+            host, port = listener.getsockname()
+            self.url = f"http://{host}:{port}"
+            loop.add_reader(listener, self._accept, listener)
+            self._started.set()
+            await self._stop.wait()
+            loop.remove_reader(listener)
         for connection in self._connections:
             connection.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
-        for transport in self._transports:  # closed ones stay open for unread data
-            transport.abort()
-        await asyncio.sleep(0)
 
     def _fault(self, loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
         error = context.get("exception")
@@ -185,28 +182,35 @@ class Loopback:
             error if isinstance(error, BaseException) else RuntimeError(str(context["message"]))
         )
 
-    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _accept(self, listener: socket.socket) -> None:
+        try:
+            connection = listener.accept()[0]
+        except (BlockingIOError, ConnectionAbortedError):
+            return  # the client has left already
         self.connections += 1
-        self._transports.append(writer.transport)
-        task = asyncio.get_running_loop().create_task(self._converse(reader, writer))
+        task = asyncio.get_running_loop().create_task(self._converse(connection))
         self._connections.add(task)
-        task.add_done_callback(lambda _: self._disconnected(task, writer))
+        task.add_done_callback(lambda _: self._disconnected(task, connection))
 
-    def _disconnected(self, task: asyncio.Task[None], writer: asyncio.StreamWriter) -> None:
+    def _disconnected(self, task: asyncio.Task[None], connection: socket.socket) -> None:
         self._connections.discard(task)
-        if task.cancelled():  # perhaps before its first step
-            writer.transport.abort()  # data that the client did not read would keep it open
-        elif error := task.exception():
+        connection.close()  # the task may have been cancelled before its first step
+        if not task.cancelled() and (error := task.exception()):
             self._faults.append(error)
 
-    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _converse(self, connection: socket.socket) -> None:
+        """Answer the requests of a connection until the client or a reply ends it."""
+        reader, writer = await asyncio.open_connection(sock=connection)
         try:
             while (request := await self._receive(reader)) and await self._answer(
                 request, reader, writer
             ):
                 pass
-        finally:
             writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()  # until the client has read the rest, or left
+        finally:
+            writer.transport.abort()  # data that the client did not read would keep it open
 
     async def _receive(self, reader: asyncio.StreamReader) -> Received | None:
         """Return the next request of a connection; None when the client has closed it."""
