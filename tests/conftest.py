@@ -14,11 +14,21 @@ from benchmarks.support.loopback import Loopback
 from benchmarks.support.postgres_server import PostgresServer, temporary_server
 from tests.support.engines import require_server
 
-# No check of time: it depends on the machine. A failure says how to repeat it.
+# `--hypothesis-profile=gate` takes another one. No check of time: it depends on the machine.
+# A failure says how to repeat it.
 settings.register_profile(
-    "tests", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+    "quick",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,
+    max_examples=20,
+    derandomize=True,
 )
-settings.load_profile("tests")
+settings.register_profile(
+    "gate", settings.get_profile("quick"), max_examples=100, derandomize=False
+)
+settings.register_profile("nightly", settings.get_profile("gate"), max_examples=500)
+settings.load_profile("quick")
 
 
 def pytest_configure() -> None:

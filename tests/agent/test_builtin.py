@@ -295,7 +295,6 @@ LINES = st.lists(st.sampled_from(["a", "b", "", "cc"]), max_size=12)
 
 @pytest.mark.parametrize("compared", [2_000, 3])
 @given(before=LINES, after=LINES)
-@settings(max_examples=200)
 def test_what_is_shown_of_a_change_is_what_is_done(
     compared: int, before: list[str], after: list[str]
 ) -> None:
@@ -540,7 +539,6 @@ HOSTILE = st.text(max_size=20) | st.sampled_from(
 @given(st.sampled_from(FILES), HOSTILE, HOSTILE, st.integers(-3, 2**70))
 @settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-    max_examples=60,
 )
 def test_whatever_a_model_writes_a_sentence_comes_back(
     bench: Bench, name: str, path: str, text: str, number: int

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -588,7 +588,6 @@ ledgers = st.lists(
 ).map(tuple)
 
 
-@settings(max_examples=120)
 @given(
     spans,
     spans,

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -387,7 +387,6 @@ def test_pins_are_carried_byte_for_byte_over_five_compactions() -> None:
     assert [summary.pinned for summary in generations(HOSTILE, 5)] == [HOSTILE] * 5
 
 
-@settings(max_examples=100)
 @given(st.lists(texts, max_size=4, unique=True).map(tuple))
 def test_any_pin_is_carried_byte_for_byte(pins: tuple[str, ...]) -> None:
     assert [summary.pinned for summary in generations(pins, 3)] == [pins] * 3

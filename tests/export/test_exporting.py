@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -89,14 +89,12 @@ chains = st.lists(
 
 
 @pytest.mark.parametrize("form", ["markdown", "json"])
-@settings(max_examples=50)
 @given(chain=chains)
 def test_law_a_chain_comes_back_as_it_was(form: ExportFormat, chain: tuple[Session, ...]) -> None:
     assume(form != "json" or not SURROGATE_PAIR.search(repr(chain)))
     assert imported(export_bytes(loaded(*chain), form, secrets=True), "chain") == Imported(chain)
 
 
-@settings(max_examples=50)
 @given(chains)
 def test_law_a_page_holds_no_script_and_no_character_that_a_browser_obeys(
     chain: tuple[Session, ...],
@@ -122,7 +120,6 @@ def test_secrets_are_left_out_unless_they_are_asked_for(form: ExportFormat) -> N
     assert SECRET in export_bytes(loaded(*SESSIONS), form, secrets=True).decode()
 
 
-@settings(max_examples=50)
 @given(chains)
 def test_law_without_its_secrets_a_session_is_still_one(chain: tuple[Session, ...]) -> None:
     clean = tuple(without_secrets(session, Redactor()) for session in chain)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -264,7 +264,6 @@ def test_a_torn_header_that_was_written_again_is_no_second_session() -> None:
     assert all(complaint.startswith("x: In a: Line ") for complaint in read.complaints)
 
 
-@settings(max_examples=120)
 @given(
     st.binary(max_size=200),
     st.integers(0, 6_000),

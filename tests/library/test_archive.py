@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.support.exchanges import ExchangeIndex, hit_of
@@ -356,7 +356,6 @@ PAIRS = st.lists(st.tuples(st.one_of(hostile, st.just(LONG)), hostile), min_size
 ROOMS = st.integers(120, 2000)
 
 
-@settings(max_examples=50)
 @given(PAIRS, st.one_of(hostile, st.from_regex(r"\d{0,3}[.:-]?\d{0,3}", fullmatch=True)), ROOMS)
 def test_nothing_asked_of_the_archive_raises_or_exceeds_its_room(
     pairs: list[tuple[str, str]], asked: str, room: int

@@ -74,7 +74,6 @@ wanted = st.builds(
 
 @pytest.mark.usefixtures("engine")
 @settings(
-    max_examples=60,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(
@@ -117,7 +116,6 @@ def test_the_index_and_the_files_give_equal_listings(
         plain.close()
 
 
-@settings(max_examples=50)
 @given(folders(), folders())
 def test_what_the_index_knows_in_part_is_completed_from_the_files(
     before: tuple[Made, ...], after: tuple[Made, ...]
@@ -221,7 +219,6 @@ def test_words_of_summaries_are_known_to_the_index(tmp_path: Path) -> None:
 
 
 @given(names)
-@settings(max_examples=50)
 def test_secrets_are_in_no_listing_and_not_in_the_index(called: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.support.exchanges import ExchangeIndex
@@ -228,7 +228,6 @@ def test_no_character_breaks_the_index(query: str) -> None:
 SAID = st.lists(st.tuples(hostile, st.one_of(st.none(), hostile)), min_size=1, max_size=6)
 
 
-@settings(max_examples=50)
 @given(said=SAID, query=QUERIES, limit=st.integers(0, 4))
 def test_no_query_raises_or_finds_what_is_not_there(
     said: list[tuple[str, str | None]], query: str, limit: int
@@ -252,7 +251,6 @@ IDS = st.from_regex(
 )
 
 
-@settings(max_examples=50)
 @given(
     said=SAID, identity=IDS, place=st.integers(0, 5), in_reply=st.booleans(), upper=st.booleans()
 )

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -38,7 +38,6 @@ changes = st.lists(
 )
 
 
-@settings(max_examples=50)
 @given(changes=changes)
 def test_any_changes_give_the_same_tables_as_building_anew(changes: list[Any]) -> None:
     with tempfile.TemporaryDirectory() as name:

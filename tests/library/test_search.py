@@ -203,7 +203,6 @@ def test_only_words_that_tell_nothing_still_find_those_who_hold_them(tmp_path: P
 
 @pytest.mark.usefixtures("engine")
 @settings(
-    max_examples=50,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(QUERIES)

@@ -14,7 +14,7 @@ from operator import itemgetter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.errors import ModelError, install_hint
@@ -118,7 +118,6 @@ def test_only_the_beginning_is_read(embedder: Embedder) -> None:
     assert embedder.embed("boat " * 126 + "castle") == embedder.embed("boat " * 200)
 
 
-@settings(max_examples=50)
 @given(
     seed=st.integers(0, 1 << 30),
     counts=st.lists(st.integers(1, 3), max_size=12),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.sessions.escape import StreamEncoder, decode, decode_line, encode, encode_line
 from tests.support.strategies import texts
 
 
-@settings(max_examples=150)
 @given(texts)
 def test_escaping_is_a_bijection_and_hides_every_marker(text: str) -> None:
     encoded = encode(text)
@@ -20,7 +19,6 @@ def test_escaping_is_a_bijection_and_hides_every_marker(text: str) -> None:
     encoded.encode()
 
 
-@settings(max_examples=150)
 @given(st.lists(texts, max_size=6))
 def test_escaping_a_stream_equals_escaping_the_whole(pieces: list[str]) -> None:
     encoder = StreamEncoder()

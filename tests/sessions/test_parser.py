@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -289,7 +289,6 @@ def test_a_file_of_a_later_minor_version_is_read_and_sealed_as_one_of_ours() -> 
     assert render(again) == sealed
 
 
-@settings(max_examples=200)
 @given(sessions)
 def test_law_parse_of_render_is_identity(session: Session) -> None:
     data = render(session)
@@ -321,7 +320,6 @@ def test_truncation_at_every_byte_keeps_all_complete_records() -> None:
         assert parsed.session.entries[: len(whole)] == whole
 
 
-@settings(max_examples=200)
 @given(st.binary(max_size=300), st.integers(0, 4000), st.integers(0, 40))
 def test_damage_never_raises_and_never_forges_an_earlier_record(
     junk: bytes, where: int, cut: int
@@ -334,7 +332,6 @@ def test_damage_never_raises_and_never_forges_an_earlier_record(
     ) + junk.count(b"<!--")
 
 
-@settings(max_examples=200)
 @given(st.lists(st.one_of(st.sampled_from(ATOMS), st.text(max_size=5)), max_size=40).map("\n".join))
 def test_foreign_text_is_read_without_raising(text: str) -> None:
     data = text.encode("utf-8", "replace")

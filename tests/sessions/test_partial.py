@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -107,7 +107,6 @@ def test_the_ends_tell_all_that_a_child_needs(
     assert len(ends.exchanges) < len(whole.exchanges) / 2
 
 
-@settings(max_examples=50)
 @given(strategies.sessions, st.integers(0, 9), st.integers(1, 5))
 def test_the_ends_agree_with_the_whole_file(drawn: Session, undone: int, last: int) -> None:
     """They agree whatever the middle and the texts contain."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.records import (
@@ -11,7 +11,6 @@ from chat_loop.sessions.records import (
 from tests.support.strategies import summaries
 
 
-@settings(max_examples=200)
 @given(summaries)
 def test_law_of_the_summary_block(summary: Summary) -> None:
     assert summary_block.parse(summary_block.render(summary)) == summary

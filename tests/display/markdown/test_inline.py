@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.rendered import cut, plain, sent
@@ -102,7 +102,6 @@ PIECES = (
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
 
 
-@settings(max_examples=150)
 @given(TEXTS, st.lists(st.integers(1, 7), min_size=1, max_size=5), st.booleans())
 def test_how_these_are_cut_changes_nothing(text: str, sizes: list[int], wraps: bool) -> None:
     assert sent(cut(text, sizes), 40, wraps=wraps) == sent([text], 40, wraps=wraps)

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import pyte
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -131,7 +131,6 @@ def test_signs_beyond_all_bounds_are_read_the_same_in_pieces(sign: str) -> None:
     assert sent(cut(text, [7])) == sent(cut(text, [40])) == sent([text])
 
 
-@settings(max_examples=50)  # the emulated screen is slow
 @given(MARKDOWN, st.booleans())
 def test_character_by_character_the_screen_is_the_same(text: str, wraps: bool) -> None:
     assert screen(sent(list(text), 40, wraps=wraps)) == screen(sent([text], 40, wraps=wraps))
@@ -365,7 +364,6 @@ def test_a_paragraph_that_waits_for_the_end_of_its_markup_is_drawn_below() -> No
     assert made.preview() == ""
 
 
-@settings(max_examples=50)
 @given(MARKDOWN, st.integers(5, 50), st.booleans())
 def test_a_preview_changes_nothing(text: str, size: int, wraps: bool) -> None:
     made = painter(40, wraps=wraps)
