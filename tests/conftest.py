@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import time
@@ -58,6 +59,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         live = [item for item in items if item.get_closest_marker("live")]
         config.hook.pytest_deselected(items=live)
         items[:] = [item for item in items if item not in live]
+
+
+def pytest_collection_finish() -> None:
+    """Leave the modules of all tests out of collections, which take most of their time there."""
+    gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    """Let pytest's last collection look at everything."""
+    gc.unfreeze()
+
+
+@pytest.fixture(autouse=True)
+def no_garbage() -> Iterator[None]:
+    """Collect what a test left, so that a warning about it fails this test and no later one."""
+    yield
+    gc.collect()
+    gc.freeze()  # what is still in use is not looked at after each of the next tests
 
 
 @pytest.fixture(autouse=True)
