@@ -65,7 +65,6 @@ def parser() -> argparse.ArgumentParser:
         metavar="NAME,…",
         help="also measure these installed programs: " + ", ".join(report.PEERS),
     )
-    add("--sessions", type=_count, metavar="N", help="also measure a library of N sessions")
     add("--report", action="store_true", help="only write the report from the results")
     add("--folder", type=Path, help="write the results and the report there")
     return found
@@ -109,7 +108,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             rounds=options.rounds,
             model=options.model and options.model.resolve(),
             locomo=options.locomo and options.locomo.resolve(),
-            sessions=options.sessions,
             peers=options.peer,
             folder=folder,
         )

@@ -48,7 +48,6 @@ BENCHMARKS = {
             4_000,
             "embedded.benchmark",
         ),
-        Benchmark("scaling", "a library of 10,000 to 1,000,000 sessions in PostgreSQL", 240),
         Benchmark("large", "sessions of 1, 5 and 20 MB: processor time and memory", 900),
     )
 }

@@ -107,8 +107,6 @@ class Settings(Struct, frozen=True, kw_only=True):
     """An embedded model."""
     locomo: Path | None = None
     """The file of LoCoMo's dialogues."""
-    sessions: int | None = None
-    """The number of sessions of an additional, larger library."""
     peers: tuple[str, ...] = ()
     """The names of installed programs to measure beside chat-loop."""
     folder: Path = Path()
