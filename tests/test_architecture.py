@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).parent
-ROOT = TESTS.parent / "chat_loop"
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[1] / "chat_loop"
 
 LAYERS = (
     ("values", "events", "errors", "redact", "tasks", "text"),
@@ -79,76 +82,11 @@ DOORS = {
     "pypdf": {"conversation/pdf_child.py"},
 }
 
-SEAMS = {
-    "an SDK, 0.3 to 1 s: warmed up behind the prompt": (
-        *("anthropic", "openai", "botocore", "chat_loop.providers.bedrock"),
-        *("chat_loop.agent.mcp_connection", "chat_loop.agent.functions"),
-        "chat_loop.agent.external_agents",
-    ),
-    "the embedded engine and its server": ("xllamacpp", "chat_loop.providers.local", "http.client"),
-    "the tokenizer and the prices": ("tiktoken", "genai_prices", "chat_loop.providers.prices"),
-    "the index and the archive": ("chat_loop.library",),
-    "export": ("chat_loop.export",),
-    "tools that change something": ("chat_loop.agent.builtin",),
-    "a terminal: pipes need none of it": (
-        *("rich", "termios", "wcwidth", "chat_loop.input", "chat_loop.browser"),
-        "chat_loop.display",
-    ),
-    "what a part of a conversation needs alone": (
-        *("chat_loop.attach", "chat_loop.conversation.resume", "chat_loop.conversation.summaries"),
-        "chat_loop.commands.session",
-    ),
-    "the command line: the prompt is drawn before it is read": (
-        *("chat_loop.options", "chat_loop.config", "chat_loop.redact", "chat_loop.subcommands"),
-    ),
-    "an agent, which a list of sessions does not need": ("chat_loop.app",),
-    "files, folders and words that few runs read": (
-        *("yaml", "tomllib", "platformdirs", "importlib", "json", "urllib.parse"),
-    ),
-}
-"""The reason for importing inside a function -> what is imported."""
-LATE = 59
-"""The number of imports inside functions."""
-
-
-TESTED_ELSEWHERE = {
-    "__main__.py": "program",
-    "cli.py": "program",
-    "interactive.py": "program/test_start.py",
-    "errors.py": "program/test_hints.py",
-    "library/engine.py": "library/test_search.py",
-    "events.py": "display/test_manager.py",
-    "values.py": "context/test_messages.py",
-    "commands/chat.py": "test_loop.py",
-    "conversation/options.py": "commands/test_settings_kept.py",
-    "display/clipboard.py": "commands/test_transfer_copy.py",
-    "display/listings.py": "commands/test_session_lists.py",
-    "display/plain.py": "test_headless.py",
-    "display/preview.py": "browser/test_list.py",
-    "display/reply.py": "display/test_manager.py",
-    "display/markdown/code.py": "display/markdown/test_stream.py",
-    "display/markdown/flow.py": "display/markdown/test_stream.py",
-    "display/markdown/table.py": "display/markdown/test_stream.py",
-    "display/markdown/theme.py": "commands/test_view_theme.py",
-    "export/documents.py": "export/test_exporting.py",
-    "export/markup.py": "export/test_exporting.py",
-    "input/frames.py": "input/test_composer.py",
-    "input/layout.py": "input/test_composer.py",
-    "input/start.py": "terminal",
-    "providers/scripted.py": "subcommands/test_tour.py",
-    "sessions/images.py": "conversation/test_attachments.py",
-    "sessions/records.py": "sessions/test_parser.py",
-    "subcommands/mcp.py": "program/test_mcp.py",
-    "subcommands/models.py": "test_headless.py",
-    "subcommands/plugins.py": "test_plugins.py",
-}
-"""A module without its own test file -> the file or folder of `tests/` that tests it."""
-
 
 @cache
-def modules() -> list[tuple[str, Path, ast.Module]]:
+def modules() -> list[tuple[str, ast.Module]]:
     return [
-        (str(path.relative_to(ROOT)), path, ast.parse(path.read_text()))
+        (str(path.relative_to(ROOT)), ast.parse(path.read_text()))
         for path in sorted(ROOT.rglob("*.py"))
     ]
 
@@ -178,13 +116,13 @@ def layer_of(component: str) -> int:
 
 
 def test_every_part_has_a_layer() -> None:
-    parts = {name.split("/")[0].removesuffix(".py") for name, _, _ in modules()} - {"__init__"}
+    parts = {name.split("/")[0].removesuffix(".py") for name, _ in modules()} - {"__init__"}
     assert parts == {component for layer in LAYERS for component in layer}
 
 
 def test_imports_point_downward() -> None:
     upward = []
-    for name, _, tree in modules():
+    for name, tree in modules():
         component = name.split("/")[0].removesuffix(".py")
         if component == "__init__":
             continue
@@ -197,7 +135,7 @@ def test_imports_point_downward() -> None:
 
 def test_each_library_has_one_door() -> None:
     found: dict[str, set[str]] = {library: set() for library in DOORS}
-    for name, _, tree in modules():
+    for name, tree in modules():
         for target in imported(tree):
             library = target.split(".")[0]
             if library in found:
@@ -209,33 +147,12 @@ def test_each_library_has_one_door() -> None:
     } == {}
 
 
-def test_what_is_imported_late_stands_at_a_seam() -> None:
-    seams = [f"{target}." for targets in SEAMS.values() for target in targets]
-    wrong, number = [], 0
-    for name, _, tree in modules():
-        kinds = ast.FunctionDef | ast.AsyncFunctionDef
-        functions = [node for node in ast.walk(tree) if isinstance(node, kinds)]
-        late = {
-            node
-            for function in functions
-            for node in ast.walk(function)
-            if isinstance(node, ast.Import | ast.ImportFrom)
-        }
-        number += len(late)
-        for node in late:
-            targets = [f"{target}." for target in imported(node)]
-            if not all(any(target.startswith(seam) for seam in seams) for target in targets):
-                wrong.append(f"{name}:{node.lineno}: {ast.unparse(node)}")
-    assert wrong == []
-    assert number <= LATE
-
-
 def test_display_prompt_and_browser_know_only_values() -> None:
     allowed = {"values", "events", "errors", "tasks", "display", "input", "__version__"} | {
         "sessions.records",
     }
     wrong = []
-    for name, _, tree in modules():
+    for name, tree in modules():
         browser = name.startswith("browser/")
         if browser or name.startswith(("display/", "input/")):
             known = allowed | {"browser"} if browser else allowed | {"redact"}
@@ -299,9 +216,9 @@ def test_what_writes_to_a_descriptor_is_found(line: str) -> None:
 
 
 def test_nothing_prints_outside_the_doors() -> None:
-    found = {name: [*prints(tree)] for name, _, tree in modules()}
+    found = {name: [*prints(tree)] for name, tree in modules()}
     assert {name: lines for name, lines in found.items() if lines and name not in PRINTING} == {}
-    assert {name for name, _, tree in modules() if [*writes(tree)]} == WRITING
+    assert {name for name, tree in modules() if [*writes(tree)]} == WRITING
 
 
 def broad_excepts(tree: ast.AST) -> Iterator[int]:
@@ -341,15 +258,12 @@ BROAD = {
 
 
 def test_no_broad_excepts() -> None:
-    found = {name: len([*broad_excepts(tree)]) for name, _, tree in modules()}
+    found = {name: len([*broad_excepts(tree)]) for name, tree in modules()}
     assert {name: number for name, number in found.items() if number} == BROAD
 
 
 def test_the_prompt_loads_no_sdk() -> None:
     """Nothing that runs before the prompt may import an SDK, a tokenizer or rich."""
-    import subprocess
-    import sys
-
     code = """
 import sys
 import chat_loop.cli, chat_loop.interactive, chat_loop.input.composer, chat_loop.agent.builtin
@@ -369,9 +283,6 @@ print(sorted(heavy & set(sys.modules)))
 
 def test_the_instant_prompt_loads_nothing_but_itself() -> None:
     """Each module loaded before it delays the prompt; msgspec alone doubles the delay."""
-    import subprocess
-    import sys
-
     code = """
 import sys
 import chat_loop.cli
@@ -400,47 +311,10 @@ def test_the_architecture_page_names_the_parts_and_modules_that_exist() -> None:
         assert any((folder / name).exists() for folder in (ROOT, ROOT.parent)), name
     members = {
         f"{node.name}.{member.name}"
-        for _, _, tree in modules()
+        for _, tree in modules()
         for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef)
         for member in node.body
         if isinstance(member, ast.FunctionDef | ast.AsyncFunctionDef)
     }
     assert set(re.findall(r"`([A-Z][a-z]\w+\.[a-z_]+)`", page)) <= members
-
-
-def module_of(name: str, folder: Path) -> str:
-    """Return the module of `folder` that `test_MODULE.py` or `test_MODULE_TOPIC.py` is named after,
-    or an empty string.
-    """
-    stems = [path.stem for path in folder.iterdir() if path.suffix == ".py" or path.is_dir()]
-    topic = name.removeprefix("test_").removesuffix(".py")
-    fitting = [stem for stem in stems if topic == stem or topic.startswith(f"{stem}_")]
-    return max(fitting, key=len, default="")
-
-
-def test_each_module_has_tests_that_are_named_after_it() -> None:
-    tested, nameless = set(), []
-    for path in TESTS.rglob("test_*.py"):
-        folder = path.parent.relative_to(TESTS)
-        if not (ROOT / folder).is_dir():
-            continue
-        if module := module_of(path.name, ROOT / folder):
-            tested.add(str(folder / f"{module}.py"))
-        elif folder.parts:
-            nameless.append(str(folder / path.name))
-    assert nameless == []
-    own = {name for name, _, _ in modules() if not name.endswith("__init__.py")}
-    assert own - tested == set(TESTED_ELSEWHERE)
-    assert [place for place in TESTED_ELSEWHERE.values() if not (TESTS / place).exists()] == []
-
-
-def test_no_test_file_is_imported() -> None:
-    """Helpers belong to `tests/support/`."""
-    wrong = [
-        f"{path.relative_to(TESTS)}: {target}"
-        for path in TESTS.rglob("*.py")
-        for target in imported(ast.parse(path.read_text()))
-        if target.startswith("tests.") and ".test_" in target
-    ]
-    assert wrong == []

@@ -24,6 +24,8 @@ from benchmarks.factchain.summarisers import Lossy, Task
 from benchmarks.factchain.talk import SEGMENTS, Fact, Talk
 from benchmarks.factchain.wording import ANCHORED, KINDS, PROFILES, Shape, language
 
+pytestmark = pytest.mark.slow
+
 EVERY = [(profile, code) for profile, mix in PROFILES.items() for code in mix.codes]
 NUMBER = Fact(
     number=1,

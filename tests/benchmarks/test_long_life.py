@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.long_life import Sample, growth, live
+from benchmarks.long_life import growth, live
 from chat_loop.conversation.options import Options
 
 pytestmark = pytest.mark.slow
@@ -30,9 +30,3 @@ def test_nothing_grows_from_exchange_to_exchange(tmp_path: Path) -> None:
     assert grown["threads"] <= 4, "the threads of asyncio's pool, and no others"
     assert grown["objects"] < OBJECTS, samples
     assert grown["kilobytes"] < KILOBYTES, samples
-
-
-def test_growth_is_between_the_second_fifth_and_the_last() -> None:
-    samples = [Sample(number, 0, 10, 1, 1, 100 * number, 5, 9.0, 1.0) for number in range(1, 11)]
-    assert growth(samples)["objects"] == (350, 950)
-    assert growth(samples)["descriptors"] == (10, 10)
