@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 
 from chat_loop.sessions.marker import KINDS
 from chat_loop.sessions.records import Session
 from chat_loop.sessions.writer import render
 from tests.support.strategies import sessions
+
+pytestmark = pytest.mark.slow
 
 FORMAT = (Path(__file__).parent.parent / "docs" / "format.md").read_text()
 MARKER = re.compile(r"^<!-- chat:([a-z-]+)((?: [a-z_]+=\S+)*) -->$", re.MULTILINE)

@@ -9,6 +9,8 @@ import pytest
 
 from tests.support.guide_pages import FENCE, TREE, text_of
 
+pytestmark = pytest.mark.slow
+
 PAGE = text_of(TREE / "docs" / "api.md")
 
 

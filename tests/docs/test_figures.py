@@ -15,6 +15,8 @@ from benchmarks import figures, report
 from benchmarks.support.results import RESULTS, keep, read
 from tests.support.guide_pages import TREE, named, text_of
 
+pytestmark = pytest.mark.slow
+
 PAGES = [TREE / "README.md", *sorted((TREE / "docs").glob("*.md"))]
 MADE = TREE / "docs" / "benchmarks.md"
 

@@ -10,10 +10,13 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pyte
+import pytest
 
 from chat_loop.subcommands import tour
 from tests.support.first_minutes import CAST, COLS, PICTURE, ROWS, film, read_cast
 from tests.support.pty_chat import _Screen
+
+pytestmark = pytest.mark.slow
 
 LARGEST = 300_000
 LONGEST = 120.0

@@ -26,6 +26,8 @@ from chat_loop.options import parse, parser
 from tests.support.guide_pages import CODE, FENCE, PAGES, TREE, named, prose, text_of
 from tests.support.levels import Level, levels
 
+pytestmark = pytest.mark.slow
+
 WRITTEN = [*PAGES, TREE / "CHANGELOG.md", *sorted((TREE / "examples").rglob("*.md"))]
 """The pages, the changelog, and the markdown files of the examples."""
 

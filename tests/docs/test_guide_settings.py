@@ -14,6 +14,8 @@ from msgspec.structs import asdict
 from chat_loop.config import Config, McpServer, ModelConfig, ProviderConfig, parse
 from tests.support.guide_pages import CODE, FENCE, PAGES, named, prose, text_of
 
+pytestmark = pytest.mark.slow
+
 SECTIONS = asdict(Config())
 NAMED = {"providers": ProviderConfig(), "models": ModelConfig(), "mcp": McpServer()}
 KEYS = {

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 import tomllib
 
+import pytest
 from markdown_it import MarkdownIt
 
 from tests.support.guide_pages import TREE, text_of
+
+pytestmark = pytest.mark.slow
 
 PROJECT = tomllib.loads(text_of(TREE / "pyproject.toml"))["project"]
 FOR_DEVELOPERS = {"test", "lint"}

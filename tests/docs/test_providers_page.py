@@ -13,6 +13,8 @@ from chat_loop.providers.catalogue import CATALOGUE
 from tests.support.catalogue import ALL
 from tests.support.guide_pages import TREE, text_of
 
+pytestmark = pytest.mark.slow
+
 TESTS = re.findall(r"`(test_\w+\.py)::(\w+)`", text_of(TREE / "docs" / "providers.md"))
 
 

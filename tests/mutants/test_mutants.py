@@ -6,6 +6,8 @@ import pytest
 
 from tests.mutants.mutants import ROOT, Mutant, load
 
+pytestmark = pytest.mark.slow
+
 MUTANTS = [*load()]
 
 
