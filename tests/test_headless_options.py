@@ -155,7 +155,12 @@ def test_nothing_is_left_on_the_disk(tmp_path: Path) -> None:
 
 @posix
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+    ("number", "code"),
+    [
+        (signal.SIGINT, 130),
+        pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow),
+        pytest.param(signal.SIGHUP, 129, marks=pytest.mark.slow),
+    ],
 )
 def test_a_signal_keeps_what_came(tmp_path: Path, number: signal.Signals, code: int) -> None:
     with Loopback() as server:
@@ -182,6 +187,7 @@ def test_a_signal_keeps_what_came(tmp_path: Path, number: signal.Signals, code: 
     assert session.seal is not None
 
 
+@pytest.mark.slow
 @posix
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_a_reader_that_leaves_ends_the_reply(tmp_path: Path, options: tuple[str, ...]) -> None:
@@ -209,7 +215,13 @@ def test_a_reader_that_leaves_ends_the_reply(tmp_path: Path, options: tuple[str,
 @posix
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 @pytest.mark.parametrize(
-    "arguments", [("-p", "hello"), ("--json", "-p", "hello"), ("doctor",), ("models", "list")]
+    "arguments",
+    [
+        ("-p", "hello"),
+        pytest.param(("--json", "-p", "hello"), marks=pytest.mark.slow),
+        pytest.param(("doctor",), marks=pytest.mark.slow),
+        pytest.param(("models", "list"), marks=pytest.mark.slow),
+    ],
 )
 def test_streams_that_were_closed(tmp_path: Path, closed: str, arguments: tuple[str, ...]) -> None:
     result = subprocess.run(
@@ -278,6 +290,7 @@ def test_the_document_names_every_option_of_a_question() -> None:
     assert {option for option in options if f"`{option}" not in DOCUMENT} <= {"-p", "--print"}
 
 
+@pytest.mark.slow
 @posix
 def test_a_dumb_terminal_is_sent_no_control_characters_of_a_reply(tmp_path: Path) -> None:
     with Loopback() as server:
@@ -290,6 +303,7 @@ def test_a_dumb_terminal_is_sent_no_control_characters_of_a_reply(tmp_path: Path
             assert terminal.output().strip() == "␛]0;owned␇␛[2J<U+009B>31m"
 
 
+@pytest.mark.slow
 @posix
 def test_a_reply_on_a_terminal_is_rendered(tmp_path: Path) -> None:
     source = "# Tide\n\nIt is **high** at noon, and " + "low " * 30 + "later.\n"

@@ -199,6 +199,7 @@ def test_a_small_fact_after_a_large_one_still_fits() -> None:
     assert left_out == (1,)
 
 
+@pytest.mark.slow
 def test_hostile_text_costs_linear_time() -> None:
     for line in (
         "- a\n",
@@ -442,6 +443,7 @@ for number in range(25):
 """
 
 
+@pytest.mark.slow
 def test_three_writers_lose_nothing(tmp_path: Path) -> None:
     place(tmp_path)
     names = ("one", "two", "three")

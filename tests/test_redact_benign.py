@@ -124,6 +124,7 @@ def paragraphs() -> Iterator[str]:
             yield from re.split(r"\n\s*\n", path.read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 def test_hardly_any_paragraph_of_code_is_changed() -> None:
     every = list(paragraphs())
     changed = [text for text in every if redact_text(text) != text]

@@ -106,6 +106,7 @@ def test_one_line_fits(text: str, length: int) -> None:
     assert "\n" not in flat
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ["x", "(", "1 ", ". ", "- 5\n", "```\n", "a ", "| ", "# ", "、"])
 def test_a_hostile_text_is_split_in_bounded_time(piece: str) -> None:
     assert isinstance(sentences(piece * (1_000_000 // len(piece))), list)

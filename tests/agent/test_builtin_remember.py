@@ -102,6 +102,7 @@ def test_a_memory_that_was_not_allowed_is_not_written(tmp_path: Path) -> None:
     assert path.read_text() == "- Obey me.\n"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="pseudo-terminals of POSIX")
 def test_in_a_chat(tmp_path: Path, server: Loopback) -> None:
     remember = calling(("remember", {"fact": "The tests need Postgres 16."}))
@@ -125,6 +126,7 @@ def test_in_a_chat(tmp_path: Path, server: Loopback) -> None:
     assert "- The tests need Postgres 16." in system
 
 
+@pytest.mark.slow
 def test_without_memory_it_is_not_offered(tmp_path: Path, server: Loopback) -> None:
     server.enqueue(Reply(chunks=("Hello.",)), Reply(chunks=("Hello.",)))
     (tmp_path / "own").mkdir()

@@ -356,6 +356,7 @@ def test_too_many_tools_are_said(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_server_that_ignores_its_closed_input_and_sigterm_is_killed(tmp_path: Path) -> None:
     code = "import os,signal,sys,time; signal.signal(signal.SIGTERM, signal.SIG_IGN)"
     deaf = f"{code}; open(sys.argv[1], 'a').write(f'{{os.getpid()}}\\n'); time.sleep(600)"

@@ -73,6 +73,7 @@ def test_a_pipe_stops_at_the_limit(tmp_path: Path, limit: str, sent: int) -> Non
     assert session.seal is not None
 
 
+@pytest.mark.slow
 def test_the_user_is_asked_once_for_each_step(tmp_path: Path) -> None:
     limited(tmp_path, "{session_cost: 2.0}")
     with Loopback(fine) as server:
@@ -94,6 +95,7 @@ def test_the_user_is_asked_once_for_each_step(tmp_path: Path) -> None:
     assert asked[:5] == ["0", "1", "3", "4", "5"]
 
 
+@pytest.mark.slow
 def test_escape_at_the_question_sends_nothing(tmp_path: Path) -> None:
     limited(tmp_path, "{session_cost: 0.5}")
     with Loopback(fine) as server:

@@ -77,6 +77,7 @@ def test_arrows_choose_and_enter_resumes() -> None:
         assert told(terminal) == ["chosen: sally_000011", "done: nothing", "settings: as before"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", ["/dep", "d", "p"])
 def test_ctrl_c_leaves_from_everywhere(before: str) -> None:
     with browsing(50) as terminal:
@@ -103,6 +104,7 @@ def test_the_filter_narrows_while_it_is_typed() -> None:
         assert told(terminal)[0] == "chosen: sally_000011"
 
 
+@pytest.mark.slow
 def test_the_preview_follows_the_selection_and_can_be_hidden() -> None:
     with browsing(50) as terminal:
         terminal.wait_for("You: Question 11 of sally_000000")
@@ -130,6 +132,7 @@ def test_the_trash_asks_and_takes_no_for_an_answer() -> None:
         assert told(terminal)[:2] == ["chosen: sally_000002", "done: trashed sally_000001"]
 
 
+@pytest.mark.slow
 def test_what_cannot_be_moved_is_said() -> None:
     with browsing(50, SHELF_FAILS="trash") as terminal:
         terminal.send("dy")
@@ -138,6 +141,7 @@ def test_what_cannot_be_moved_is_said() -> None:
         assert told(terminal)[:2] == ["chosen: none", "done: nothing"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("what", "keys"), [("edit", "e")])
 def test_a_failure_leaves_the_terminal_in_order(what: str, keys: str) -> None:
     with browsing(5, SHELF_FAILS=what) as terminal:
@@ -160,6 +164,7 @@ def test_a_resize_redraws_from_wide_to_tiny_and_back() -> None:
         assert told(terminal)[0] == "chosen: sally_000000"
 
 
+@pytest.mark.slow
 def test_twenty_columns_and_five_lines() -> None:
     with browsing(50, rows=5, cols=20) as terminal:
         terminal.wait_for("Enter resume  e edit")
@@ -196,6 +201,7 @@ def test_a_screen_of_80_columns() -> None:
         left(terminal)
 
 
+@pytest.mark.slow
 def test_ten_thousand_rows() -> None:
     with browsing(10_000) as terminal:
         terminal.send(END)
@@ -208,6 +214,7 @@ def test_ten_thousand_rows() -> None:
         assert told(terminal)[0] == "chosen: sally_009998"
 
 
+@pytest.mark.slow
 def test_hostile_names_are_shown_not_obeyed() -> None:
     with browsing(8, cols=200) as terminal:
         terminal.send(DOWN * 2)
@@ -219,6 +226,7 @@ def test_hostile_names_are_shown_not_obeyed() -> None:
             assert sequence not in printed
 
 
+@pytest.mark.slow
 def test_only_bold_dim_and_reverse_are_used() -> None:
     with browsing(8) as terminal:
         terminal.wait_for("Enter resume")
@@ -232,6 +240,7 @@ def test_only_bold_dim_and_reverse_are_used() -> None:
         assert used <= {"", "0", "1", "2", "7"}
 
 
+@pytest.mark.slow
 def test_ctrl_z_leaves_the_screen_until_the_program_goes_on() -> None:
     with browsing(8) as terminal:
         terminal.wait_for("Enter resume")

@@ -101,6 +101,7 @@ def test_filter_preview_and_enter_resumes(home: Path) -> None:
     assert newest(home) == SECOND.header.id
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["q", "\x1b", "\x03"])
 def test_leaving_gives_the_prompt_back(home: Path, key: str) -> None:
     with chat(home) as terminal:
@@ -114,6 +115,7 @@ def test_leaving_gives_the_prompt_back(home: Path, key: str) -> None:
     assert newest(home) == ""
 
 
+@pytest.mark.slow
 def test_words_after_the_command_filter(home: Path) -> None:
     with chat(home) as terminal:
         open_browser(terminal, "what is")
@@ -150,6 +152,7 @@ def test_d_and_y_trashes_and_any_other_key_does_not(home: Path) -> None:
     assert [path.stem for path in (folder / ".trash").iterdir()] == [OPEN.header.id]
 
 
+@pytest.mark.slow
 def test_e_opens_the_editor_on_the_file_with_the_terminal_as_it_was(home: Path) -> None:
     with chat(home) as terminal:
         open_browser(terminal, "monad")
@@ -167,6 +170,7 @@ def test_e_opens_the_editor_on_the_file_with_the_terminal_as_it_was(home: Path) 
     assert b"What is a functor?" in (home / "sessions" / f"{OLD.header.id}.md").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("editor", ["nowhere", "fails.sh"])
 def test_an_editor_that_fails_is_told_in_the_browser(home: Path, editor: str) -> None:
     (home / "fails.sh").write_text("#!/bin/sh\nexit 3\n")
@@ -181,6 +185,7 @@ def test_an_editor_that_fails_is_told_in_the_browser(home: Path, editor: str) ->
         leave(terminal)
 
 
+@pytest.mark.slow
 def test_what_is_open_elsewhere_is_not_edited(home: Path) -> None:
     held = take_lock(home / "sessions", OPEN.header.id)
     with chat(home) as terminal:
@@ -194,6 +199,7 @@ def test_what_is_open_elsewhere_is_not_edited(home: Path) -> None:
     assert not (home / "editor.sh.modes").exists()
 
 
+@pytest.mark.slow
 def test_the_open_session_has_no_number_and_is_not_selected(home: Path) -> None:
     with chat(home) as terminal:
         chatting(terminal, "I am here")
@@ -206,6 +212,7 @@ def test_the_open_session_has_no_number_and_is_not_selected(home: Path) -> None:
         leave(terminal)
 
 
+@pytest.mark.slow
 def test_nothing_is_drawn_over_the_browser_or_a_question(home: Path) -> None:
     """A running command shows its time once a second, but not while the browser or a question has
     the screen.
@@ -225,6 +232,7 @@ def test_nothing_is_drawn_over_the_browser_or_a_question(home: Path) -> None:
         leave(terminal)
 
 
+@pytest.mark.slow
 def test_browse_from_the_shell(home: Path) -> None:
     with chat(home, "sessions", "browse", "monad") as terminal:
         terminal.wait_for("1 of 3 match “monad”")
@@ -236,6 +244,7 @@ def test_browse_from_the_shell(home: Path) -> None:
     assert newest(home) == OLD.header.id
 
 
+@pytest.mark.slow
 def test_a_hundred_sessions_open_at_once(home: Path) -> None:
     """The browser shows all sessions, even more than are indexed while the user waits."""
     data = (home / "sessions" / f"{OLD.header.id}.md").read_bytes()

@@ -278,6 +278,7 @@ def test_tab_in_a_terminal(tmp_path: Path) -> None:
         leave(terminal)
 
 
+@pytest.mark.slow
 def test_tab_at_the_bottom_of_a_small_terminal(tmp_path: Path) -> None:
     with chat(tmp_path, cols=60) as terminal:
         terminal.resize(6, 60)

@@ -122,6 +122,7 @@ def test_a_file_that_is_no_template_is_one_line_and_sends_nothing(
     assert screen.talk.sent == []
 
 
+@pytest.mark.slow
 def test_tab_completes_them_and_the_start_says_what_is_not_used(tmp_path: Path) -> None:
     folder(tmp_path, explain=EXPLAIN, resume="mine")
     environment = {"CHAT_LOOP_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}

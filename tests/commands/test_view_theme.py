@@ -70,6 +70,7 @@ def test_a_reply_that_is_not_rendered_has_no_theme() -> None:
     assert DisplayManager(io.StringIO(), theme="dark").theme == ""
 
 
+@pytest.mark.slow
 def test_in_a_terminal_it_is_there_until_one_leaves(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("display: {theme: light}\n")
     colors = [f"\x1b[{theme_of(name).headings[1]}mOne" for name in ("light", "dark")]

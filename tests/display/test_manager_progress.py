@@ -157,6 +157,7 @@ def fetching(shop: ModelServer, directory: Path) -> list[str]:
     return [sys.executable, "-c", FETCH, shop.address, str(directory)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cols", [30, 80])
 def test_a_download_shows_how_far_it_is(tmp_path: Path, cols: int) -> None:
     with open_model_server() as shop:
@@ -206,6 +207,7 @@ def test_an_error_breaks_between_words_on_a_terminal(monkeypatch: pytest.MonkeyP
         os.close(reading)
 
 
+@pytest.mark.slow
 def test_an_import_that_takes_long_shows_its_seconds(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "chat_loop", "sessions", "import", "-"]
     reading, writing = os.openpty()

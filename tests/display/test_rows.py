@@ -198,6 +198,7 @@ def test_runs_of_p_and_queries_without_a_reply_are_listed_on_demand(tmp_path: Pa
     assert (row["parent"], row["mode"], row["queries"]) == ("talk", None, 2)
 
 
+@pytest.mark.slow
 def test_the_start_offers_the_last_conversation_that_came_to_something(tmp_path: Path) -> None:
     folder = tmp_path / "sessions"
     run(tmp_path, *ECHO, stdin=b"How do I sort?\n")

@@ -12,6 +12,7 @@ from chat_loop.display.screen import SPINNER
 from tests.support.terminal_chat import chat, compatible, leave, saved
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cols", [20, 80])
 def test_in_a_terminal_it_turns_and_leaves_nothing(tmp_path: Path, cols: int) -> None:
     with Loopback() as server, chat(tmp_path, *compatible(server), cols=cols, ready="") as terminal:

@@ -189,6 +189,7 @@ def test_on_a_terminal_it_stands_below_the_prompt_and_never_in_the_scrollback(
         assert "context" not in terminal.text().partition("Goodbye")[0]
 
 
+@pytest.mark.slow
 def test_the_config_says_what_it_tells(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("status: [session, tokens]\n")
     with chat(tmp_path, ready="") as terminal:
@@ -198,6 +199,7 @@ def test_the_config_says_what_it_tells(tmp_path: Path) -> None:
         leave(terminal)
 
 
+@pytest.mark.slow
 def test_a_summary_that_becomes_ready_is_told_without_a_key(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text(
         "context: {max_history_tokens: 200}\nauto_compact: {preserve_recent: 2}\n"
@@ -221,6 +223,7 @@ def test_a_summary_that_becomes_ready_is_told_without_a_key(tmp_path: Path) -> N
         terminal.wait_for("Goodbye!", timeout=60)
 
 
+@pytest.mark.slow
 def test_what_is_waited_for_is_shown_with_its_seconds_and_goes_without_a_trace(
     tmp_path: Path,
 ) -> None:

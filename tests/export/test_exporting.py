@@ -225,6 +225,7 @@ HOSTILE_SHAPES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", HOSTILE_SHAPES.values(), ids=list(HOSTILE_SHAPES))
 def test_hostile_shapes_take_linear_time(text: str) -> None:
     """A quadratic export takes minutes at these sizes."""

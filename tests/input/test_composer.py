@@ -30,7 +30,10 @@ def asked(home: Path) -> list[str]:
     return [exchange.query.text for exchange in saved(home).exchanges]
 
 
-@pytest.mark.parametrize("cols", [20, 80, 200])
+@pytest.mark.parametrize(
+    "cols",
+    [80, pytest.param(20, marks=pytest.mark.slow), pytest.param(200, marks=pytest.mark.slow)],
+)
 def test_what_is_typed_during_a_reply_shows_and_is_sent_after_it(tmp_path: Path, cols: int) -> None:
     with Loopback() as server, chat(tmp_path, *compatible(server), cols=cols, ready="") as terminal:
         begun(terminal, server, "Half", " a reply.")
@@ -70,7 +73,7 @@ def test_up_takes_queued_entries_back_into_the_line(tmp_path: Path) -> None:
     assert asked(tmp_path) == ["first", "one\ntwo and three"]
 
 
-@pytest.mark.parametrize("keys", ["emacs", "vi"])
+@pytest.mark.parametrize("keys", ["emacs", pytest.param("vi", marks=pytest.mark.slow)])
 def test_escape_stops_the_reply_and_sends_what_is_queued(tmp_path: Path, keys: str) -> None:
     (tmp_path / "config.yaml").write_text(f"input: {{keys: {keys}}}\n")
     with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
@@ -90,6 +93,7 @@ def test_escape_stops_the_reply_and_sends_what_is_queued(tmp_path: Path, keys: s
     assert (reply.text, reply.stop) == ("Half", "interrupted")
 
 
+@pytest.mark.slow
 def test_alt_keys_edit_the_line_during_a_reply(tmp_path: Path) -> None:
     with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
         begun(terminal, server, "Half", " a reply.")
@@ -107,6 +111,7 @@ def test_alt_keys_edit_the_line_during_a_reply(tmp_path: Path) -> None:
     assert asked(tmp_path) == ["first"]
 
 
+@pytest.mark.slow
 def test_a_reply_that_fails_leaves_queued_messages_in_the_line(tmp_path: Path) -> None:
     with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
         server.enqueue(Reply(chunks=("never",), stall_after=0))
@@ -125,6 +130,7 @@ def test_a_reply_that_fails_leaves_queued_messages_in_the_line(tmp_path: Path) -
     assert asked(tmp_path) == ["first", "second"]
 
 
+@pytest.mark.slow
 def test_the_rows_of_a_table_stand_above_the_line_while_they_come(tmp_path: Path) -> None:
     table = "Rows:\n\n| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n"
     with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
@@ -167,6 +173,7 @@ def test_a_plain_terminal_is_sent_nothing_but_lines(tmp_path: Path) -> None:
     assert asked(tmp_path) == ["hello **you**"]
 
 
+@pytest.mark.slow
 def test_ctrl_c_pressed_twice_stops_the_reply_and_leaves(tmp_path: Path) -> None:
     with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
         begun(terminal, server, "Half", " a reply.")
@@ -191,6 +198,7 @@ def test_ctrl_c_twice_at_the_prompt_leaves_and_once_clears_the_line(tmp_path: Pa
         assert terminal.exit_code() == 0
 
 
+@pytest.mark.slow
 def test_a_reply_that_stalls_shows_how_long_it_is_silent(tmp_path: Path) -> None:
     with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
         begun(terminal, server, "Half", " a reply.")
@@ -210,8 +218,8 @@ def test_a_reply_that_stalls_shows_how_long_it_is_silent(tmp_path: Path) -> None
     ("typed", "shown"),
     [
         ("/con", r"^You: /con\n +/config +Show .*\n +/context +Show "),
-        ("see @READ", r"^You: see @READ\n +README\.md"),
-        ("resume la", r"^You: resume la\n +last "),
+        pytest.param("see @READ", r"^You: see @READ\n +README\.md", marks=pytest.mark.slow),
+        pytest.param("resume la", r"^You: resume la\n +last ", marks=pytest.mark.slow),
     ],
 )
 def test_the_menu_opens_as_one_types_and_escape_closes_it(

@@ -20,7 +20,13 @@ LONG = (
 )
 
 
-@pytest.mark.parametrize("length", [1, 7, 8, 9, 63, 64, 65, 80, 1000, 1024, 3000])
+MORE = [
+    pytest.param(length, marks=pytest.mark.slow)
+    for length in (7, 8, 9, 63, 64, 80, 1000, 1024, 3000)
+]
+
+
+@pytest.mark.parametrize("length", [1, 65, *MORE])
 def test_text_and_enter_in_one_write(tmp_path: Path, length: int) -> None:
     text = (LONG * 40)[: length - 1] + "."
     with chat(tmp_path) as terminal:
@@ -53,6 +59,7 @@ def test_enter_that_comes_a_moment_after_the_text(tmp_path: Path) -> None:
     assert asked(tmp_path) == [f"{LONG}{number}" for number in range(10)]
 
 
+@pytest.mark.slow
 def test_long_lines_typed_as_soon_as_the_first_prompt_is_drawn(tmp_path: Path) -> None:
     with PtyChat(
         [sys.executable, "-m", "chat_loop", "--model", "scripted:echo"], env=environment(tmp_path)
@@ -64,6 +71,7 @@ def test_long_lines_typed_as_soon_as_the_first_prompt_is_drawn(tmp_path: Path) -
     assert asked(tmp_path) == [f"{LONG}1"]
 
 
+@pytest.mark.slow
 def test_a_long_line_typed_while_things_are_loaded_behind_the_prompt(tmp_path: Path) -> None:
     with PtyChat(
         [sys.executable, "-m", "chat_loop", "--model", "scripted:echo"], env=environment(tmp_path)
@@ -75,6 +83,7 @@ def test_a_long_line_typed_while_things_are_loaded_behind_the_prompt(tmp_path: P
     assert asked(tmp_path) == [f"{LONG}1"]
 
 
+@pytest.mark.slow
 def test_keys_of_a_program_that_stood_still(tmp_path: Path) -> None:
     """A program that was stopped and continued reads text and Enter at once, as after a delay in
     which it could not read.
@@ -94,6 +103,7 @@ def test_keys_of_a_program_that_stood_still(tmp_path: Path) -> None:
     assert asked(tmp_path) == [f"{LONG}{number}" for number in range(3)]
 
 
+@pytest.mark.slow
 def test_an_expanded_text_of_several_lines_and_enter(tmp_path: Path) -> None:
     with chat(tmp_path) as terminal:
         entered(terminal, f"{LONG}\r{LONG}\rthe end\r")
@@ -101,6 +111,7 @@ def test_an_expanded_text_of_several_lines_and_enter(tmp_path: Path) -> None:
     assert asked(tmp_path) == [f"{LONG}\n{LONG}\nthe end"]
 
 
+@pytest.mark.slow
 def test_enter_after_a_long_line_still_ends_only_a_line_where_that_is_asked_for(
     tmp_path: Path,
 ) -> None:

@@ -42,6 +42,7 @@ def test_several_lines(tmp_path: Path) -> None:
     assert asked(tmp_path) == ["0\n1\n2\n3\n4\n5", "C:\\\\"]
 
 
+@pytest.mark.slow
 def test_two_backslashes_open_several_lines_and_an_empty_one_ends_them(tmp_path: Path) -> None:
     with chat(tmp_path) as terminal:
         terminal.line("\\\\")
@@ -130,6 +131,7 @@ def test_the_line_is_edited_in_an_editor(tmp_path: Path) -> None:
     assert asked(tmp_path) == ["new\nwords!"]
 
 
+@pytest.mark.slow
 def test_an_editor_that_fails_leaves_the_line_as_it_was(tmp_path: Path) -> None:
     with chat(tmp_path, EDITOR="false") as terminal:
         terminal.send("my words\x18\x05")
@@ -140,6 +142,7 @@ def test_an_editor_that_fails_leaves_the_line_as_it_was(tmp_path: Path) -> None:
     assert asked(tmp_path) == ["my words"]
 
 
+@pytest.mark.slow
 def test_ctrl_c_is_the_editors_as_long_as_it_runs(tmp_path: Path) -> None:
     editor = script(
         tmp_path / "editor", """trap '' INT; kill -INT 0; printf 'still here' > "$1\""""
@@ -215,6 +218,7 @@ def test_a_long_paste_that_the_terminal_does_not_tell(tmp_path: Path, text: str)
     assert asked(tmp_path) == [text.replace("\r", "\n") + "the end"]
 
 
+@pytest.mark.slow
 def test_an_untold_paste_that_comes_in_parts_and_is_given_up(tmp_path: Path) -> None:
     row = "some words of one row\r"
     part = row * 100 + "and"
@@ -253,6 +257,7 @@ def test_a_paste_of_one_long_line(tmp_path: Path) -> None:
         terminal.wait_for(re.compile(r"You said: 漢x"), timeout=60, output=True)
 
 
+@pytest.mark.slow
 def test_a_folded_paste_comes_back_with_its_entry(tmp_path: Path) -> None:
     paste = "".join(f"row {number}\n" for number in range(30))
     with chat(tmp_path) as terminal:
@@ -266,7 +271,10 @@ def test_a_folded_paste_comes_back_with_its_entry(tmp_path: Path) -> None:
     assert asked(tmp_path) == [paste, f"{paste} again"]
 
 
-@pytest.mark.parametrize("cols", [20, 80, 200])
+@pytest.mark.parametrize(
+    "cols",
+    [20, pytest.param(80, marks=pytest.mark.slow), pytest.param(200, marks=pytest.mark.slow)],
+)
 def test_wide_characters_are_edited_at_any_width(tmp_path: Path, cols: int) -> None:
     with chat(tmp_path, cols=cols, ready="" if cols == 20 else "context") as terminal:
         terminal.send("漢字かな交じり文👍🏽 end" * 2)
@@ -281,6 +289,7 @@ def test_wide_characters_are_edited_at_any_width(tmp_path: Path, cols: int) -> N
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cols", [20, 80, 200])
 def test_joined_and_combining_characters_are_sent_as_they_were_typed(
     tmp_path: Path, cols: int
@@ -310,6 +319,7 @@ def test_the_terminal_is_resized_while_typing(tmp_path: Path) -> None:
     assert asked(tmp_path) == ["some words that are longer than the narrow terminal!!!"]
 
 
+@pytest.mark.slow
 def test_several_entries_typed_ahead_of_a_slow_reply_are_each_one(tmp_path: Path) -> None:
     with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
         server.enqueue(Reply(chunks=("one", " two"), stall_after=1))
@@ -354,6 +364,7 @@ def test_a_paste_during_a_reply_waits_as_one(tmp_path: Path) -> None:
     assert asked(tmp_path) == ["first", "some\npasted\nlines\nand more"]
 
 
+@pytest.mark.slow
 def test_an_editor_finds_the_terminal_as_it_was(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("auto_compact: {use_ai_summary: false}\n")
     with chat(tmp_path, EDITOR=script(tmp_path / "editor", "echo EDITING")) as terminal:
@@ -382,6 +393,7 @@ def test_ctrl_d_leaves_from_an_empty_line_only(tmp_path: Path) -> None:
     assert asked(tmp_path) == ["y"]
 
 
+@pytest.mark.slow
 def test_what_was_typed_with_enter_as_a_newline_before_the_program_had_the_terminal(
     tmp_path: Path,
 ) -> None:
@@ -401,6 +413,7 @@ def test_what_was_typed_with_enter_as_a_newline_before_the_program_had_the_termi
     assert asked(tmp_path) == ["typed at once", "and more"]
 
 
+@pytest.mark.slow
 def test_many_keys_at_once_in_vis_command_mode_are_commands_and_no_paste(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("input: {keys: vi}\n")
     with chat(tmp_path) as terminal:

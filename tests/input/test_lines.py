@@ -79,6 +79,7 @@ def test_a_line_without_an_end_is_not_held_for_ever() -> None:
         lines_of(b"x" * (LONGEST_LINE + 1))
 
 
+@pytest.mark.slow
 def test_what_nobody_asks_for_stays_in_the_pipe(tmp_path: Path) -> None:
     """While the first line is answered, the program does not read everything that is written, as
     with `yes | chat-loop`.

@@ -9,7 +9,7 @@ import pytest
 from tests.support.engines import on_postgres
 
 
-@pytest.fixture(name="engine", params=["sqlite", "postgres"])
+@pytest.fixture(name="engine", params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
 def _engine(request: pytest.FixtureRequest) -> Iterator[str]:
     if request.param == "postgres":
         with on_postgres(request.getfixturevalue("postgres")):

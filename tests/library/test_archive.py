@@ -112,6 +112,7 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
+@pytest.mark.slow
 def test_an_index_that_cannot_be_read_holds_nobody_up(tmp_path: Path) -> None:
     sessions = SessionManager(tmp_path, now=lambda: START)
     archive = Archive(sessions, chained(sessions, [PORT], ["hello"]))

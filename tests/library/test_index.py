@@ -94,6 +94,7 @@ def damaged(data: bytes, chance: random.Random) -> bytes:
     return bytes(some)
 
 
+@pytest.mark.slow
 def test_bytes_that_flip_never_break_a_listing(tmp_path: Path) -> None:
     """Nothing is raised, and no file is missing from the list. A text may be wrong, because texts
     have no checksums.
@@ -127,6 +128,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index_module, "PATIENT_SECONDS", index_module.BUSY_SECONDS)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("impatient")
 def test_an_index_that_is_locked_for_long_is_done_without(tmp_path: Path) -> None:
     fill(tmp_path)

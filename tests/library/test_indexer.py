@@ -173,6 +173,7 @@ def test_an_index_that_is_damaged_again_and_again_is_left_for_a_while(
         assert len(tried) == 2
 
 
+@pytest.mark.slow
 def test_a_locked_index_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(indexer_module, "AGAIN_SECONDS", 0.2)
     fill(tmp_path)

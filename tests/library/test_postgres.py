@@ -114,6 +114,7 @@ def test_a_row_is_seen_by_its_owner_and_by_whom_the_owners_role_was_granted_to(t
     assert team.listed("carol") == [("notes", "bob")]
 
 
+@pytest.mark.slow
 def test_the_database_itself_guards_every_table(team: Team) -> None:
     """This includes statements that the program never makes, and the maker of the tables."""
     for who in ("alice", "bob"):
@@ -171,6 +172,7 @@ def test_a_session_that_somebody_shares_is_stored_once(team: Team) -> None:
 # Two machines of one owner.
 
 
+@pytest.mark.slow
 def test_what_another_machine_indexed_is_not_gone(team: Team) -> None:
     write(team.folder("laptop"), session("one", 1, text="The heron is blue."), 1)
     write(team.folder("server"), session("two", 1, text="The otter is brown."), 2)
@@ -184,6 +186,7 @@ def test_what_another_machine_indexed_is_not_gone(team: Team) -> None:
     assert team.listed("alice", "laptop") == [("two", "")]
 
 
+@pytest.mark.slow
 def test_a_session_that_is_on_two_machines_is_gone_when_both_have_deleted_it(team: Team) -> None:
     for folder, changed in (("laptop", 1), ("server", 2)):
         write(team.folder(folder), session("one", 1), changed)
@@ -233,6 +236,7 @@ def test_a_page_is_the_same_whether_all_sessions_are_looked_at_or_few(
     assert pages() == expected
 
 
+@pytest.mark.slow
 def test_sessions_that_several_owners_changed_do_not_end_a_page(
     team: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -249,6 +253,7 @@ def test_sessions_that_several_owners_changed_do_not_end_a_page(
         assert more >= 8
 
 
+@pytest.mark.slow
 def test_a_damaged_session_of_the_database_is_reported(team: Team) -> None:
     write(team.folder("alice"), session("plan", 2), 1)
     team.listed("alice")
@@ -262,6 +267,7 @@ def test_a_damaged_session_of_the_database_is_reported(team: Team) -> None:
 # Meaning.
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not available(), reason="searching by meaning is not installed")
 @pytest.mark.parametrize("has_pgvector", [False, True])
 def test_what_is_said_in_other_words_is_found_with_the_vectors_of_another_machine(
@@ -332,6 +338,7 @@ def test_a_url_that_is_none(tmp_path: Path, url: str) -> None:
     assert HIDDEN not in text
 
 
+@pytest.mark.slow
 def test_a_role_that_may_make_no_tables_is_told(team: Team, tmp_path: Path) -> None:
     team.server.run(f"CREATE DATABASE bare_{team.name}")
     url = team.server.url(f"bare_{team.name}", f"alice_{team.name}", password=HIDDEN)
@@ -340,6 +347,7 @@ def test_a_role_that_may_make_no_tables_is_told(team: Team, tmp_path: Path) -> N
     assert HIDDEN not in text
 
 
+@pytest.mark.slow
 def test_a_library_of_another_version(team: Team, tmp_path: Path) -> None:
     fill(team.folder("alice"), 3)
     fill(team.folder("bob"), 3)
@@ -355,6 +363,7 @@ def test_a_library_of_another_version(team: Team, tmp_path: Path) -> None:
     assert len(team.listed("bob")) == 3
 
 
+@pytest.mark.slow
 def test_a_library_in_another_encoding(postgres: PostgresServer, tmp_path: Path) -> None:
     make = "CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'"
     postgres.run(make)
@@ -373,6 +382,7 @@ def test_a_connection_that_breaks_is_opened_again(team: Team) -> None:
         assert len(library.rows()[0]) == 1
 
 
+@pytest.mark.slow
 def test_what_a_transcript_may_hold_can_be_stored(team: Team) -> None:
     text = "nul \x00 quote ' back \\ percent % %s 日本語 \U0001f600 " + "x" * 3_000 + " heron"
     write(team.folder("alice"), session("odd", 1, text=text), 1)

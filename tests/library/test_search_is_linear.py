@@ -18,6 +18,8 @@ from chat_loop.library.library import Library, SessionFilter
 from chat_loop.library.search import search_all
 from tests.support.library_folder import write
 
+pytestmark = pytest.mark.slow
+
 
 @contextmanager
 def counted() -> Iterator[list[int]]:

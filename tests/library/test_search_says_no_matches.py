@@ -22,6 +22,8 @@ from chat_loop.sessions.records import Header, Session
 from tests.support.headless import run
 from tests.support.saved_sessions import at, put, simple
 
+pytestmark = pytest.mark.slow
+
 TALKS = (
     (
         "How long does the dough for rye bread rise?",

@@ -21,7 +21,10 @@ from chat_loop.sessions.records import Seal
 from tests.support.headless import run
 from tests.support.session_folders import START, session, write
 
-pytestmark = pytest.mark.skipif(not available(), reason="searching by meaning is not installed")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not available(), reason="searching by meaning is not installed"),
+]
 
 NOTING = """
 import os, sys

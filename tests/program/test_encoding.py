@@ -7,6 +7,8 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
+
 from benchmarks.support.loopback import Loopback, Received, Reply
 from chat_loop.values import Usage
 from tests.support.mcp_descriptions import until
@@ -43,6 +45,7 @@ def is_at_rest(chat: PtyChat) -> bool:
     return all(state == "S" for state, *_ in before) and before == threads_beside(chat)
 
 
+@pytest.mark.slow
 def test_the_encoding_is_loaded_near_the_limit(tmp_path: Path) -> None:
     used = [900, 1_000, 60_000]
 

@@ -31,6 +31,7 @@ def no_summaries(request: Received) -> Reply:
     return BOOM if is_summary(request) else talk(request)
 
 
+@pytest.mark.slow
 def test_a_summary_that_fails_at_exit_is_asked_for_twice_and_said_once(tmp_path: Path) -> None:
     with Loopback(no_summaries) as server:
         shown = chat(tmp_path, server, QUESTION, "exit")
@@ -44,6 +45,7 @@ def test_a_summary_that_fails_at_exit_is_asked_for_twice_and_said_once(tmp_path:
     assert [one.query.text for one in session(tmp_path, identity).exchanges] == [QUESTION]
 
 
+@pytest.mark.slow
 def test_a_server_that_fails_and_then_hangs_does_not_keep_the_session_open(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("summary: {on_exit: wait, timeout: 5}\n")
     with Loopback() as server:
@@ -75,6 +77,7 @@ def test_a_server_that_asks_for_a_long_pause_is_not_waited_for(tmp_path: Path) -
         assert "Slow down. It will be made when you resume the session." in shown
 
 
+@pytest.mark.slow
 def test_compact_goes_on_without_the_model_and_can_be_taken_back(tmp_path: Path) -> None:
     with Loopback(no_summaries) as server:
         shown = chat(tmp_path, server, QUESTION, "/compact --force", "/uncompact", "Which port?")
@@ -93,6 +96,7 @@ def test_compact_goes_on_without_the_model_and_can_be_taken_back(tmp_path: Path)
     )
 
 
+@pytest.mark.slow
 def test_nothing_more_is_asked_of_a_server_that_failed_at_a_summary(tmp_path: Path) -> None:
     with Loopback() as server:
         server.enqueue(Reply(chunks=("Noted.",)), *[BOOM] * 9)
@@ -103,6 +107,7 @@ def test_nothing_more_is_asked_of_a_server_that_failed_at_a_summary(tmp_path: Pa
         assert shown.count("Trying again") == 1
 
 
+@pytest.mark.slow
 def test_a_resume_without_a_working_provider_is_tried_again_once(tmp_path: Path) -> None:
     with Loopback() as server:
         identity = begun(tmp_path, server)
@@ -114,6 +119,7 @@ def test_a_resume_without_a_working_provider_is_tried_again_once(tmp_path: Path)
         assert "The context is restored anyway." in shown
 
 
+@pytest.mark.slow
 def test_a_resume_of_a_session_without_a_summary_offline(tmp_path: Path) -> None:
     with Loopback(no_summaries) as server:
         chat(tmp_path, server, QUESTION, "exit")
@@ -150,6 +156,7 @@ def test_a_server_that_loads_is_waited_for(tmp_path: Path) -> None:
         assert "Loading model. Trying again (2/5)." in result.stderr.decode()
 
 
+@pytest.mark.slow
 def test_a_pipe_gets_one_line_however_often_it_is_tried(tmp_path: Path) -> None:
     with Loopback() as server:
         server.enqueue(BOOM, BOOM)
@@ -161,6 +168,7 @@ def test_a_pipe_gets_one_line_however_often_it_is_tried(tmp_path: Path) -> None:
         assert result.stderr.decode().count("Trying again") == 1
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_one_line_that_is_taken_back(tmp_path: Path) -> None:
     with Loopback() as server:
         server.enqueue(BOOM, BOOM)
@@ -177,6 +185,7 @@ def test_a_terminal_gets_one_line_that_is_taken_back(tmp_path: Path) -> None:
             assert "Trying again" not in terminal.text()
 
 
+@pytest.mark.slow
 def test_leaving_says_that_the_summary_can_be_skipped(tmp_path: Path) -> None:
     def slow(request: Received) -> Reply:
         return Reply(chunks=("never",), stall_after=0) if is_summary(request) else talk(request)

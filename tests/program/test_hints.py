@@ -101,6 +101,7 @@ def test_without_a_terminal_nobody_is_told_to_type_compact(tmp_path: Path) -> No
     )
 
 
+@pytest.mark.slow
 def test_an_output_that_shows_only_ascii_gets_signs_of_ascii(tmp_path: Path) -> None:
     plain = {"PYTHONIOENCODING": "ascii"}
     listed = run(tmp_path, "providers", keys=plain).stdout

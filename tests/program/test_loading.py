@@ -22,6 +22,7 @@ def agent(text):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX")
 def test_threads_switch_as_before_once_everything_is_loaded(tmp_path: Path) -> None:
     path = tmp_path / "agent.py"
@@ -41,6 +42,7 @@ def test_threads_switch_as_before_once_everything_is_loaded(tmp_path: Path) -> N
             raise AssertionError(chat.text())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX")
 @pytest.mark.parametrize("options", [(), ("--plain",)])
 def test_a_terminal_with_and_without_an_editor_loads_behind_the_prompt(

@@ -198,6 +198,7 @@ def test_a_server_that_is_not_there_is_said_and_the_question_is_answered(tmp_pat
         ]
 
 
+@pytest.mark.slow
 def test_a_chat_with_servers(tmp_path: Path) -> None:
     configured(tmp_path)
     with Loopback() as server, chatting(tmp_path, server) as chat:
@@ -247,6 +248,7 @@ def test_no_process_outlives_the_chat(tmp_path: Path, number: signal.Signals) ->
     assert recorded(tmp_path)[-1] == "end"
 
 
+@pytest.mark.slow
 def test_a_chat_does_not_wait_for_its_servers_before_it_asks(tmp_path: Path) -> None:
     """The prompt appears and commands work while a server does not answer."""
     configured(tmp_path)
@@ -312,6 +314,7 @@ WITHOUT = (
 )
 
 
+@pytest.mark.slow
 def test_without_the_package_one_sentence_says_how_to_get_it(tmp_path: Path) -> None:
     configured(tmp_path)
     with Loopback() as server:
@@ -449,6 +452,7 @@ def test_the_archive_and_the_agents_own_tools_keep_their_names(tmp_path: Path) -
     asyncio.run(run())
 
 
+@pytest.mark.slow
 def test_who_stops_waiting_loses_nothing(tmp_path: Path) -> None:
     """The query is saved before the program waits for servers. The next query is answered, and the
     failure is reported.

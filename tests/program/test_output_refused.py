@@ -97,6 +97,7 @@ def test_a_chat_from_a_pipe(tmp_path: Path) -> None:
         assert (done.returncode, done.stderr) == (1, f"{FULL}\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command", [("-p", "hello"), ("--json", "-p", "hello"), ("sessions", "list")]
 )

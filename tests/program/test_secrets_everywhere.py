@@ -19,6 +19,8 @@ from tests.support.own_keys import KEY, command, run
 from tests.support.sibling_chats import AT_LENGTH, COMPACT
 from tests.support.whole_runs import environment
 
+pytestmark = pytest.mark.slow
+
 
 def samples() -> dict[str, tuple[str, str]]:
     """Return name -> a secret and the line that contains it."""

@@ -113,6 +113,7 @@ def test_the_last_session_is_offered_and_resume_last_goes_on_with_it(tmp_path: P
     assert newest(tmp_path).header.parent == SECOND.header.id
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cols", [20, 42])
 def test_a_narrow_terminal_and_a_hostile_name(tmp_path: Path, cols: int) -> None:
     hostile = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp.exe"
@@ -126,6 +127,7 @@ def test_a_narrow_terminal_and_a_hostile_name(tmp_path: Path, cols: int) -> None
         leave(terminal)
 
 
+@pytest.mark.slow
 def test_no_offer_without_a_session_that_can_be_gone_on_with(tmp_path: Path) -> None:
     folder = tmp_path / "sessions"
     path = last(tmp_path, OLD)
@@ -151,6 +153,7 @@ def test_no_offer_without_a_session_that_can_be_gone_on_with(tmp_path: Path) -> 
             assert terminal.exit_code() == 0
 
 
+@pytest.mark.slow
 def test_a_crashed_session_is_offered_whatever_its_first_query_is(tmp_path: Path) -> None:
     torn = last(tmp_path, OPEN)
     torn.write_bytes(torn.read_bytes()[:-40])
@@ -173,6 +176,7 @@ def test_keys_typed_ahead_are_not_lost_when_the_offer_is_drawn(tmp_path: Path) -
         leave(terminal)
 
 
+@pytest.mark.slow
 def test_there_is_no_offer_in_a_pipe_nor_for_a_new_session(tmp_path: Path) -> None:
     last(tmp_path, OLD)
     assert b"Last time" not in run(tmp_path, *ECHO, stdin=b"hi\n").stdout
@@ -185,7 +189,14 @@ def test_there_is_no_offer_in_a_pipe_nor_for_a_new_session(tmp_path: Path) -> No
 # Going on
 
 
-@pytest.mark.parametrize("options", [("--continue",), ("--resume", "last"), ("--resume", "monad")])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--continue",),
+        pytest.param(("--resume", "last"), marks=pytest.mark.slow),
+        pytest.param(("--resume", "monad"), marks=pytest.mark.slow),
+    ],
+)
 def test_going_on_at_once(tmp_path: Path, options: tuple[str, ...]) -> None:
     put(tmp_path / "sessions", *ALL)
     last(tmp_path, OLD)
@@ -196,6 +207,7 @@ def test_going_on_at_once(tmp_path: Path, options: tuple[str, ...]) -> None:
     assert newest(tmp_path).header.parent == OLD.header.id
 
 
+@pytest.mark.slow
 def test_continue_without_any_session_begins_one(tmp_path: Path) -> None:
     with started(tmp_path, "--continue", until="There is no session to continue.") as terminal:
         terminal.line("hello")
@@ -204,6 +216,7 @@ def test_continue_without_any_session_begins_one(tmp_path: Path) -> None:
     assert [len(newest(tmp_path).exchanges)] == [1]
 
 
+@pytest.mark.slow
 def test_continue_takes_the_newest_when_the_last_is_gone(tmp_path: Path) -> None:
     last(tmp_path, OPEN).unlink()
     put(tmp_path / "sessions", OLD)
@@ -228,6 +241,7 @@ def test_resume_by_number_words_and_what_is_not_there(tmp_path: Path) -> None:
             leave(terminal)
 
 
+@pytest.mark.slow
 def test_resume_without_a_value_opens_the_browser(tmp_path: Path) -> None:
     put(tmp_path / "sessions", *ALL)
     (tmp_path / "config.yaml").write_text(AGENT)
@@ -239,6 +253,7 @@ def test_resume_without_a_value_opens_the_browser(tmp_path: Path) -> None:
     assert newest(tmp_path).header.parent == SECOND.header.id
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["q", "\x1b"])
 def test_leaving_the_browser_of_resume_quits(tmp_path: Path, key: str) -> None:
     put(tmp_path / "sessions", *ALL)
@@ -260,6 +275,7 @@ def test_a_message_on_the_command_line_begins_the_chat(tmp_path: Path) -> None:
     assert [file.name for file in session.exchanges[0].attached] == [str(notes)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("options", "term"), [(("--plain",), "xterm"), ((), "dumb")])
 def test_a_message_is_sent_without_an_editor(
     tmp_path: Path, options: tuple[str, ...], term: str
@@ -270,11 +286,13 @@ def test_a_message_is_sent_without_an_editor(
         leave(chat)
 
 
+@pytest.mark.slow
 def test_a_message_that_looks_like_a_command_is_text(tmp_path: Path) -> None:
     with started(tmp_path, "--", "/help", until="You said:  /help") as terminal:
         leave(terminal)
 
 
+@pytest.mark.slow
 def test_a_message_goes_to_the_continued_session(tmp_path: Path) -> None:
     last(tmp_path, OLD)
     with started(tmp_path, "-c", "And in one word?", until="You said: And in one") as terminal:
@@ -282,6 +300,7 @@ def test_a_message_goes_to_the_continued_session(tmp_path: Path) -> None:
     assert newest(tmp_path).header.parent == OLD.header.id
 
 
+@pytest.mark.slow
 def test_a_message_waits_in_the_line_where_its_session_cannot_be_resumed(tmp_path: Path) -> None:
     with started(tmp_path, "-r", "99", "hello", until="No session 99") as terminal:
         terminal.wait_for("You: hello")
@@ -291,6 +310,7 @@ def test_a_message_waits_in_the_line_where_its_session_cannot_be_resumed(tmp_pat
         leave(terminal)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["fine", "missing", "damaged", "empty", "none", "new"])
 def test_auto_resume(tmp_path: Path, how: str) -> None:
     path = last(tmp_path, OLD)
@@ -348,6 +368,7 @@ def test_the_browser_needs_a_terminal(tmp_path: Path) -> None:
     assert "The browser needs a terminal." in result.stderr.decode()
 
 
+@pytest.mark.slow
 def test_a_session_that_is_open_in_another_terminal_is_branched(tmp_path: Path) -> None:
     put(tmp_path / "sessions", *ALL)
     last(tmp_path, OLD)

@@ -128,6 +128,7 @@ def test_keys_typed_before_the_question_are_no_answer(tmp_path: Path, server: Lo
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["\x03", "\x1b"], ids=["Ctrl-C", "Esc"])
 def test_a_key_at_the_question_stops_the_reply(tmp_path: Path, server: Loopback, key: str) -> None:
     server.enqueue(calling(("run_command", {"command": "touch done"}), text="I run it."))
@@ -176,6 +177,7 @@ def test_ctrl_c_ends_a_command_and_its_children(tmp_path: Path, server: Loopback
     assert results(tmp_path) == [("run_command", "interrupted", True)]
 
 
+@pytest.mark.slow
 def test_a_narrow_terminal_and_a_text_that_is_longer_than_the_screen(
     tmp_path: Path, server: Loopback
 ) -> None:
@@ -210,6 +212,7 @@ def test_answers_are_taken_from_a_pipe_and_its_end_is_no(tmp_path: Path, server:
     assert "  run_command denied\nAssistant: Two.\n" in out
 
 
+@pytest.mark.slow
 def test_tools_are_listed(tmp_path: Path, server: Loopback) -> None:
     with chatting(tmp_path, server) as chat:
         chat.line("/tools")
@@ -220,6 +223,7 @@ def test_tools_are_listed(tmp_path: Path, server: Loopback) -> None:
         )
 
 
+@pytest.mark.slow
 def test_an_approval_is_kept_for_the_project_until_it_is_revoked(
     tmp_path: Path, server: Loopback
 ) -> None:
@@ -263,6 +267,7 @@ def test_an_approval_is_kept_for_the_project_until_it_is_revoked(
     assert file.read_text() == "2\n"
 
 
+@pytest.mark.slow
 def test_an_approval_holds_for_the_file_of_the_agent_as_it_is(
     tmp_path: Path, server: Loopback
 ) -> None:

@@ -11,6 +11,7 @@ from tests.support.ports import closed_port
 from tests.support.s3_server import SECRET, S3Server
 
 
+@pytest.mark.slow
 def test_an_object_is_created_once_and_replaced_only_as_it_is_known(url: str) -> None:
     store = ObjectStore(url)
     first = store.put("a.md", b"one", None)
@@ -39,12 +40,14 @@ def test_without_the_extra_it_says_what_to_install(
     assert "chat-loop[s3]" in raised.value.hint
 
 
+@pytest.mark.slow
 def test_a_prefix_keeps_to_itself(url: str) -> None:
     ObjectStore(f"{url}/team").put("a.md", b"one", None)
     assert ObjectStore(f"{url}/tea").get("a.md") is None
     assert [*ObjectStore(f"{url}/tea").list()] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("variables", "bucket", "sentence", "hint"),
     [
@@ -84,6 +87,7 @@ def test_what_is_wrong_is_one_sentence_without_keys(
     assert hint in raised.value.hint
 
 
+@pytest.mark.slow
 def test_a_read_only_bucket_can_be_read(
     s3: S3Server, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,8 @@ from tests.support.azure_server import CONTAINER, azure_server
 from tests.support.saved_sessions import FIRST, OPEN
 from tests.support.shared_sessions import Machine, grown
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("obstore")
 URL = f"az://{CONTAINER}/team"
 

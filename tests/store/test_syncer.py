@@ -18,6 +18,8 @@ from tests.support.s3_server import SECRET, S3Server
 from tests.support.saved_sessions import FIRST, OPEN, at
 from tests.support.shared_sessions import Machine
 
+pytestmark = pytest.mark.slow
+
 PATIENCE = 60.0
 Told = Queue[tuple[str, str]]
 

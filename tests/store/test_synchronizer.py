@@ -58,6 +58,7 @@ def test_sessions_and_images_come_to_another_machine(
     assert (here.sync().sent, there.sync().received) == (0, 0)
 
 
+@pytest.mark.slow
 def test_what_was_said_later_comes_and_goes(machine: Machines) -> None:
     here, there = machine("here"), machine("there")
     here.put(OPEN)
@@ -73,6 +74,7 @@ def test_what_was_said_later_comes_and_goes(machine: Machines) -> None:
     assert here.said() == {LIVING: said(even_later)}
 
 
+@pytest.mark.slow
 def test_a_session_of_another_machine_that_has_not_ended_is_not_sealed_here(
     machine: Machines,
 ) -> None:
@@ -128,6 +130,7 @@ def test_one_session_with_other_words_on_each_machine_becomes_two(machine: Machi
     assert (here.sync().sent, there.sync().sent) == (0, 0)
 
 
+@pytest.mark.slow
 def test_an_open_session_waits_until_it_has_ended(machine: Machines) -> None:
     here, there = machine("here"), machine("there")
     here.put(OPEN)
@@ -148,6 +151,7 @@ def test_an_open_session_waits_until_it_has_ended(machine: Machines) -> None:
     assert child.header.parent == f"{LIVING}_2"
 
 
+@pytest.mark.slow
 def test_of_two_summaries_or_names_the_first_in_the_store_stays(machine: Machines) -> None:
     here, there = machine("here"), machine("there")
     here.put(SECOND)
@@ -163,6 +167,7 @@ def test_of_two_summaries_or_names_the_first_in_the_store_stays(machine: Machine
     assert here.sessions.load(here.files()[0]).session.name == "From here"
 
 
+@pytest.mark.slow
 def test_a_seal_goes_over_the_same_words_without_one(machine: Machines) -> None:
     here = machine("here")
     here.put(replace(SECOND, seal=None))
@@ -192,6 +197,7 @@ def test_a_text_that_was_taken_out_goes_everywhere(
     assert b"token bucket" not in s3.objects(prefix)[f"{SEALED}.md"]
 
 
+@pytest.mark.slow
 def test_a_session_in_the_trash_stays_there_and_in_the_store(
     machine: Machines, s3: S3Server, prefix: str
 ) -> None:
@@ -206,6 +212,7 @@ def test_a_session_in_the_trash_stays_there_and_in_the_store(
     assert here.sync().sent == 0
 
 
+@pytest.mark.slow
 def test_a_purge_goes_through_when_the_store_is_back(
     machine: Machines, s3: S3Server, prefix: str
 ) -> None:
@@ -228,6 +235,7 @@ def test_a_purge_goes_through_when_the_store_is_back(
     assert here.sync().received == 0
 
 
+@pytest.mark.slow
 def test_a_store_that_keeps_everything_gets_and_gives_all_else(
     machine: Machines, s3: S3Server, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,6 +256,7 @@ def test_a_store_that_keeps_everything_gets_and_gives_all_else(
     assert s3.objects(prefix).keys() == {f"{name}.md" for name in (SEALED, CHILD, LIVING)}
 
 
+@pytest.mark.slow
 def test_an_image_that_was_purged_and_sent_again_is_in_the_store(
     machine: Machines, s3: S3Server, prefix: str
 ) -> None:
@@ -261,6 +270,7 @@ def test_an_image_that_was_purged_and_sent_again_is_in_the_store(
     assert image.file in s3.objects(prefix)
 
 
+@pytest.mark.slow
 def test_with_a_store_that_is_read_only_the_sessions_of_others_come(
     machine: Machines, s3: S3Server, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -276,6 +286,7 @@ def test_with_a_store_that_is_read_only_the_sessions_of_others_come(
     assert [*s3.objects(prefix)] == [f"{SEALED}.md"]
 
 
+@pytest.mark.slow
 def test_a_listing_that_is_behind_changes_nothing(
     machine: Machines, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -292,6 +303,7 @@ def test_a_listing_that_is_behind_changes_nothing(
         assert here.said() == {SEALED: said(FIRST), LIVING: said(later)}
 
 
+@pytest.mark.slow
 def test_without_its_notes_nothing_is_lost_or_doubled(machine: Machines) -> None:
     here, there = machine("here"), machine("there")
     here.put(FIRST)
@@ -308,6 +320,7 @@ def test_without_its_notes_nothing_is_lost_or_doubled(machine: Machines) -> None
     assert here.said() == there.said() == {SEALED: said(FIRST), LIVING: said(later)}
 
 
+@pytest.mark.slow
 def test_a_session_that_another_machine_seals_while_it_goes_on_keeps_its_words(
     machine: Machines,
 ) -> None:
@@ -334,6 +347,7 @@ def test_a_session_that_another_machine_seals_while_it_goes_on_keeps_its_words(
     assert here.said() == {identity: ["Is it there?", "And now?", "And then?"]}
 
 
+@pytest.mark.slow
 def test_clocks_decide_nothing(machine: Machines) -> None:
     here, there = machine("here"), machine("there")
     here.put(OPEN)
@@ -355,6 +369,7 @@ FOREIGN = (
 )
 
 
+@pytest.mark.slow
 def test_objects_that_are_no_sessions_or_images_stay_where_they_are(
     machine: Machines, s3: S3Server, prefix: str
 ) -> None:
@@ -380,6 +395,7 @@ def _add(s3: S3Server, *keys: str) -> None:
     s3.start()
 
 
+@pytest.mark.slow
 def test_names_that_leave_the_prefix_are_left_out(
     machine: Machines, s3: S3Server, prefix: str
 ) -> None:
@@ -394,6 +410,7 @@ def test_names_that_leave_the_prefix_are_left_out(
     assert not [*there.folder.parent.rglob("*evil*")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["a//b.md", "b/../evil.md", "bell\x07.md"])
 def test_an_invalid_name_that_sorts_among_sessions_is_told(
     key: str, machine: Machines, s3: S3Server, prefix: str
@@ -409,6 +426,7 @@ def test_an_invalid_name_that_sorts_among_sessions_is_told(
     assert [path.name for path in here.folder.parent.glob("**/*.md")] == [f"{SEALED}.md"]
 
 
+@pytest.mark.slow
 def test_a_hostile_transcript_is_a_file_like_others(machine: Machines, url: str) -> None:
     here = machine("here")
     here.put(FIRST)
@@ -430,6 +448,7 @@ def test_a_hostile_transcript_is_a_file_like_others(machine: Machines, url: str)
     assert outcome.sentences == [f"{SEALED} was changed elsewhere; as it was, it is in the trash."]
 
 
+@pytest.mark.slow
 def test_one_process_at_a_time(machine: Machines) -> None:
     here = machine("here")
     here.put(FIRST)
@@ -440,6 +459,7 @@ def test_one_process_at_a_time(machine: Machines) -> None:
     assert here.sync().sent == 1
 
 
+@pytest.mark.slow
 def test_a_parent_is_uploaded_before_its_child(
     machine: Machines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -458,6 +478,7 @@ def test_a_parent_is_uploaded_before_its_child(
     assert keys == ["z_parent.md", "a_child.md"]
 
 
+@pytest.mark.slow
 def test_a_circle_of_parents_ends(machine: Machines) -> None:
     here = machine("here")
     for one, other in (("a", "b"), ("b", "a")):
@@ -465,6 +486,7 @@ def test_a_circle_of_parents_ends(machine: Machines) -> None:
     assert here.sync().sent == 2
 
 
+@pytest.mark.slow
 def test_a_query_is_in_the_store_as_it_is_on_disk(
     machine: Machines, s3: S3Server, prefix: str
 ) -> None:

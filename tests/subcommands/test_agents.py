@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from benchmarks.support.loopback import Loopback, Reply, failing
 from chat_loop.values import ToolCall, Usage
 from tests.support.headless import ECHO, run, said, saved
@@ -87,6 +89,7 @@ def test_where_nobody_can_be_asked_unapproved_python_is_refused(tmp_path: Path) 
     assert not list(path.parent.rglob("__pycache__"))
 
 
+@pytest.mark.slow
 def test_processes_and_addresses_that_a_file_describes_are_asked_about_as_well(
     tmp_path: Path,
 ) -> None:
@@ -145,6 +148,7 @@ def test_the_user_is_asked_once_and_again_when_something_has_changed(tmp_path: P
         assert screen.exit_code() == 0
 
 
+@pytest.mark.slow
 def test_a_file_that_never_ends_is_interrupted_in_one_line(tmp_path: Path) -> None:
     path = tmp_path / "agent.py"
     path.write_text(f"open({str(tmp_path / 'begun')!r}, 'w').close()\nwhile True: pass\n")
@@ -293,6 +297,7 @@ def roll(sides: int) -> int:
 '''
 
 
+@pytest.mark.slow
 def test_a_pydantic_ai_agent_with_its_own_model_and_tools(tmp_path: Path) -> None:
     home, folder = tmp_path / "home", tmp_path / "dice"
     folder.mkdir()

@@ -157,6 +157,7 @@ def test_a_newcomer_is_told_the_first_step(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.slow
 @posix
 def test_on_a_terminal_lines_are_broken_between_words() -> None:
     with tempfile.TemporaryDirectory() as home:  # a short path, as a long one is not broken

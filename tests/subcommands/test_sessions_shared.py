@@ -19,6 +19,8 @@ from tests.support.headless import ECHO, run
 from tests.support.session_folders import session, write
 from tests.support.sessions_command import failure, output
 
+pytestmark = pytest.mark.slow
+
 NUMBERS = itertools.count()
 Homes = tuple[Path, Path]
 ELSEWHERE = "The file of session plan is not in this folder; {} has it."

@@ -58,6 +58,7 @@ def test_a_conversation_goes_on_on_another_machine(tmp_path: Path, s3: S3Server)
     assert said(child)[0] == "And the host?"
 
 
+@pytest.mark.slow
 def test_a_session_that_has_not_ended_goes_on_in_both_places(tmp_path: Path, s3: S3Server) -> None:
     here, there = Home(tmp_path / "here", s3), Home(tmp_path / "there", s3)
     put(here.sessions.directory, OPEN)
@@ -82,6 +83,7 @@ def test_a_session_that_has_not_ended_goes_on_in_both_places(tmp_path: Path, s3:
     )
 
 
+@pytest.mark.slow
 def test_a_session_that_ends_at_home_while_it_goes_on_elsewhere_has_two_children(
     tmp_path: Path, s3: S3Server
 ) -> None:
@@ -113,6 +115,7 @@ def test_who_has_no_store_loads_nothing_of_it(tmp_path: Path) -> None:
     assert not [*tmp_path.rglob(".sync*")]
 
 
+@pytest.mark.slow
 def test_a_purge_takes_a_session_out_of_the_store(tmp_path: Path, s3: S3Server) -> None:
     here = Home(tmp_path / "here", s3)
     put(here.sessions.directory, FIRST, SECOND)
@@ -124,6 +127,7 @@ def test_a_purge_takes_a_session_out_of_the_store(tmp_path: Path, s3: S3Server) 
     assert b"token bucket" not in b"".join(stored.values())
 
 
+@pytest.mark.slow
 def test_a_purge_of_a_session_in_the_trash_takes_it_out_of_the_store(
     tmp_path: Path, s3: S3Server
 ) -> None:
@@ -137,6 +141,7 @@ def test_a_purge_of_a_session_in_the_trash_takes_it_out_of_the_store(
     assert [*s3.objects("team/")] == [f"{OPEN.header.id}.md"]
 
 
+@pytest.mark.slow
 def test_a_purge_without_the_store_says_that_the_store_has_it(tmp_path: Path, s3: S3Server) -> None:
     here = Home(tmp_path / "here", s3)
     put(here.sessions.directory, FIRST)
@@ -153,6 +158,7 @@ def test_a_purge_without_the_store_says_that_the_store_has_it(tmp_path: Path, s3
     assert s3.objects("team/") == {}
 
 
+@pytest.mark.slow
 def test_a_store_that_is_away_costs_no_word(tmp_path: Path, s3: S3Server) -> None:
     here = Home(tmp_path / "here", s3)
     s3.kill()

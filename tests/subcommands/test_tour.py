@@ -76,6 +76,7 @@ def test_enter_walks_through_a_narrow_terminal(tmp_path: Path, temporary: Path) 
     assert [*temporary.iterdir()] == []
 
 
+@pytest.mark.slow
 def test_own_words_keep_the_step(tmp_path: Path, temporary: Path) -> None:
     with walking(tmp_path, temporary) as terminal:
         terminal.wait_for("What can you do?")
@@ -97,6 +98,7 @@ def test_ctrl_c_ends_it(tmp_path: Path, temporary: Path) -> None:
     assert [*temporary.iterdir()] == []
 
 
+@pytest.mark.slow
 def test_a_screen_reader_is_asked_for_enter(tmp_path: Path, temporary: Path) -> None:
     with walking(tmp_path, temporary, "--plain") as terminal:
         assert "\x1b[1;36m" not in terminal.output()
@@ -111,6 +113,7 @@ def test_a_screen_reader_is_asked_for_enter(tmp_path: Path, temporary: Path) -> 
     assert [*temporary.iterdir()] == []
 
 
+@pytest.mark.slow
 def test_ctrl_c_in_a_reply_stops_it_and_the_next_one_ends_the_tour(
     tmp_path: Path, temporary: Path
 ) -> None:
@@ -125,6 +128,7 @@ def test_ctrl_c_in_a_reply_stops_it_and_the_next_one_ends_the_tour(
     assert [*temporary.iterdir()] == []
 
 
+@pytest.mark.slow
 def test_leaving_early_does_not_start_the_second_run(tmp_path: Path, temporary: Path) -> None:
     with walking(tmp_path, temporary) as terminal:
         terminal.ctrl("u")

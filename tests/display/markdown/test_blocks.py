@@ -71,6 +71,7 @@ def expected(text: str) -> str:
     return GLYPHS.sub("", "".join(visible(parser.parse(text))))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wraps", [False, True])
 def test_the_words_of_the_specification_are_shown(wraps: bool) -> None:
     chance = random.Random(1)

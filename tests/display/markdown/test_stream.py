@@ -125,6 +125,7 @@ def test_beginnings_of_lines_are_read_the_same_in_pieces(text: str, size: int) -
     assert sent(cut(text, [size])) == sent([text])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", ["*", "`", "_", "~", "[", " ", "#", "-", ">", "|"])
 def test_signs_beyond_all_bounds_are_read_the_same_in_pieces(sign: str) -> None:
     text = f"{sign * 450}a{sign} b\n{sign * 1_050}a*{sign} c"

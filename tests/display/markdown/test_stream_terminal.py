@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from benchmarks.support.loopback import Loopback, Reply
 from tests.support.terminal_chat import chat, compatible, leave, saved
 
@@ -20,6 +22,7 @@ def lines(text: str, begin: str, end: str) -> list[str]:
     return [line.rstrip() for line in all_lines[first:last]]
 
 
+@pytest.mark.slow
 def test_a_reply_that_is_resized_in_the_middle(tmp_path: Path) -> None:
     with Loopback() as server, chat(tmp_path, *compatible(server), cols=100) as terminal:
         server.enqueue(Reply(chunks=(START, REST), stall_after=1))
