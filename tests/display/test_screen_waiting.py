@@ -43,6 +43,7 @@ def test_in_a_terminal_it_turns_and_leaves_nothing(tmp_path: Path, cols: int) ->
     assert reply.text == "Hi."
 
 
+@pytest.mark.slow
 def test_ctrl_c_before_the_first_word_takes_the_line_back(tmp_path: Path) -> None:
     with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
         server.enqueue(Reply(chunks=("one", " two"), stall_after=0))

@@ -282,6 +282,7 @@ def answers(found: Sequence[Exchange], statement: str) -> list[bool]:
     return [statement in " ".join(text for _, text in refresh.texts(one)) for one in found]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("engine")
 def test_it_finds_what_the_search_in_one_chain_finds(tmp_path: Path) -> None:
     """Search for 144 facts among 1,000 exchanges in 25 sessions."""

@@ -54,7 +54,7 @@ def test_what_is_far_from_the_question_is_not_found() -> None:
     }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def embedder() -> Embedder:
     return load()
 
