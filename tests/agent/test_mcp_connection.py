@@ -89,6 +89,7 @@ def test_a_server_that_runs_is_used_and_stays(tmp_path: Path) -> None:
         assert answers(port)
 
 
+@pytest.mark.slow
 def test_a_server_that_goes_away_and_comes_back(tmp_path: Path) -> None:
     async def run(port: int) -> None:
         with ExitStack() as stack:

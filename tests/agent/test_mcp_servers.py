@@ -119,6 +119,7 @@ def test_the_tools_of_a_server_are_offered_and_called() -> None:
     with_servers(act, test=sdk())
 
 
+@pytest.mark.slow
 def test_calls_run_together_and_the_user_is_asked_about_each() -> None:
     async def act(offered: Offered) -> None:
         asked: list[str] = []
@@ -214,6 +215,7 @@ def test_what_cannot_be_connected_is_said_and_the_others_are_there(tmp_path: Pat
     )
 
 
+@pytest.mark.slow
 def test_the_environment_is_the_servers_own(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -408,6 +410,7 @@ def test_names_that_no_server_has(tmp_path: Path) -> None:
     assert state == ServerState(name="one", state="not started", where=where)
 
 
+@pytest.mark.slow
 def test_the_example_works_as_its_file_describes_it(monkeypatch: pytest.MonkeyPatch) -> None:
     folder = Path(__file__).parents[2] / "examples" / "mcp"
     front = yaml.safe_load((folder / "agent.md").read_text().split("---\n")[1])

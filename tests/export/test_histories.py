@@ -306,6 +306,7 @@ def test_a_tree_that_bites_its_tail_ends() -> None:
     assert len(imported(json.dumps([value]).encode()).sessions) == 1
 
 
+@pytest.mark.slow
 def test_a_database_of_another_program_and_one_that_never_ends(tmp_path: Path) -> None:
     other, endless = tmp_path / "other.db", tmp_path / "endless.db"
     with closing(sqlite3.connect(other)) as database:

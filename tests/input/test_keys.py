@@ -346,6 +346,7 @@ def test_several_entries_typed_ahead_of_a_slow_reply_are_each_one(tmp_path: Path
     ]
 
 
+@pytest.mark.slow
 def test_a_paste_during_a_reply_waits_as_one(tmp_path: Path) -> None:
     with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
         server.enqueue(Reply(chunks=("one", " two"), stall_after=1))

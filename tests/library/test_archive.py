@@ -391,6 +391,7 @@ def test_an_excerpt_fits_and_is_of_the_text(text: str, room: int, data: st.DataO
     assert all(piece.strip() in text for piece in cut.strip("…").split(" … "))
 
 
+@pytest.mark.slow
 def test_precision_and_recall_of_what_is_attached() -> None:
     """Search an archive of 1,000 exchanges for every second fact. These facts were kept out of all
     tuning.

@@ -286,6 +286,7 @@ def planted() -> Iterator[ExchangeIndex]:
     search.close()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(
     ("facts", "first", "five"), [(FACTS[::2], 0.88, 0.95), (FACTS[1::2], 0.85, 0.88)]

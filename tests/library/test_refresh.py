@@ -200,6 +200,7 @@ for _ in range(int(sys.argv[2])):
 """
 
 
+@pytest.mark.slow
 def test_processes_that_refresh_at_once(tmp_path: Path) -> None:
     """One of them makes the first index, while files change."""
     fill(tmp_path, 60)

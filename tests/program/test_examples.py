@@ -7,6 +7,8 @@ import sys
 from datetime import date
 from pathlib import Path
 
+import pytest
+
 from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.agent.agent_files import load
 from chat_loop.agent.registry import AgentRegistry, Question
@@ -65,6 +67,7 @@ def test_python_tools_in_a_conversation(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_an_mcp_server_in_a_conversation(tmp_path: Path) -> None:
     folder = tmp_path / "shopper"
     shutil.copytree(EXAMPLES / "mcp", folder)

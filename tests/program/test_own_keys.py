@@ -40,6 +40,7 @@ def test_a_key_that_was_said_is_in_the_transcript_alone(tmp_path: Path) -> None:
     assert [path for path in others if KEY.encode() in path.read_bytes()] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["ollama", "notneededhere"])
 def test_a_word_that_stands_for_a_key_is_no_secret(tmp_path: Path, key: str) -> None:
     with Loopback(talk) as server:

@@ -225,6 +225,7 @@ def test_continue_takes_the_newest_when_the_last_is_gone(tmp_path: Path) -> None
     assert newest(tmp_path).header.parent == OLD.header.id
 
 
+@pytest.mark.slow
 def test_resume_by_number_words_and_what_is_not_there(tmp_path: Path) -> None:
     put(tmp_path / "sessions", *ALL)
     (tmp_path / "config.yaml").write_text(AGENT)

@@ -162,6 +162,7 @@ def test_a_file_that_never_ends_is_interrupted_in_one_line(tmp_path: Path) -> No
         )
 
 
+@pytest.mark.slow
 def test_going_on_with_another_agent_than_the_one_that_made_the_session(tmp_path: Path) -> None:
     home, sally, harry = tmp_path / "home", tmp_path / "sally.md", tmp_path / "harry.md"
     for file in (sally, harry):

@@ -304,6 +304,7 @@ def _pipes(home: Path) -> None:
         os.mkfifo(home / name)
 
 
+@pytest.mark.slow
 @posix
 @pytest.mark.parametrize(
     "broken",

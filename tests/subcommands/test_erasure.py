@@ -293,6 +293,7 @@ def act(home: Path, files: Files, *arguments: str) -> int:
         actions.library.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "action", [("redact", SECOND.header.id, SECRET), ("purge", FIRST.header.id)]
 )

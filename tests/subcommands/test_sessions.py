@@ -450,6 +450,7 @@ def test_a_file_of_another_kind_does_not_hide_the_others(home: Path) -> None:
         assert failure(home, "show", name).count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_document_into_a_pipe_that_is_closed_is_no_failure(home: Path) -> None:
     put(
         home / "sessions",
@@ -472,6 +473,7 @@ def test_a_document_into_a_pipe_that_is_closed_is_no_failure(home: Path) -> None
         assert process.wait(timeout=60) == 0
 
 
+@pytest.mark.slow
 def test_many_sessions_and_a_reader_that_leaves(tmp_path: Path) -> None:
     folder = tmp_path / "sessions"
     put(folder, *(simple(f"s{number:04}", at(11, 1, number)) for number in range(500)))

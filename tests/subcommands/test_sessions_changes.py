@@ -268,6 +268,7 @@ def bound(home: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     return run(home, *arguments, prefix=prefix)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     os.name == "nt" or not shutil.which("setpriv"), reason="rights of POSIX, given away on Linux"
 )
@@ -307,6 +308,7 @@ def test_a_folder_that_cannot_be_written_to(home: Path) -> None:
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     os.name == "nt" or not shutil.which("setpriv"), reason="rights of POSIX, given away on Linux"
 )
