@@ -133,6 +133,7 @@ def test_the_system_prompt(tmp_path: Path) -> None:
         assert "Be a pirate." in json.dumps(server.requests[0].body["messages"][0])
 
 
+@pytest.mark.slow
 def test_nothing_is_left_on_the_disk(tmp_path: Path) -> None:
     home = tmp_path / "home"
     result = run(home, *ECHO, "--no-save", "-p", "secret plan")

@@ -156,7 +156,9 @@ def test_joining_texts_adds_next_to_nothing(a: str, b: str, counter: TokenCounte
 @pytest.mark.parametrize(
     "unit", [" ", "\t", "\n", "\u00a0", "a", "😀", "\ud800", "\0", "e\u0301", " \n"]
 )
-@pytest.mark.parametrize("length", [EXACT_CHARS, EXACT_CHARS + 1, 5_000_000])
+@pytest.mark.parametrize(
+    "length", [EXACT_CHARS, EXACT_CHARS + 1, pytest.param(5_000_000, marks=pytest.mark.slow)]
+)
 def test_long_monotonous_texts(unit: str, length: int, counter: TokenCounter) -> None:
     text = (unit * length)[:length]
     piece = 10_000
