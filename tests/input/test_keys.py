@@ -209,7 +209,7 @@ def test_a_long_paste_that_the_terminal_does_not_tell(tmp_path: Path, text: str)
         typing = threading.Thread(target=terminal.send, args=(text,))
         typing.start()
         shown = f": {len(text):,} characters, {text.count(chr(13)) + 1:,} lines]"
-        terminal.wait_for(re.compile(r"You: \[paste [0-9]+" + re.escape(shown)), timeout=60)
+        terminal.wait_for(re.compile(r"You: \[paste [0-9]+" + re.escape(shown)), timeout=240)
         typing.join()
         terminal.send("the end")
         terminal.wait_for("the end")
