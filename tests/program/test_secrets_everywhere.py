@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import random
 import re
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -65,6 +68,15 @@ def error_messages() -> list[str]:
     return messages
 
 
+def read_all(paths: Iterable[Path]) -> dict[Path, bytes]:
+    """Read files. A process that still indexes may remove the journal of the index meanwhile."""
+    found = {}
+    for path in paths:
+        with suppress(FileNotFoundError, IsADirectoryError):
+            found[path] = path.read_bytes()
+    return found
+
+
 @pytest.fixture(name="sinks", scope="module")
 def _sinks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Return everything that a conversation with all samples leaves, by name."""
@@ -96,9 +108,7 @@ def _sinks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     blocks = [session.restoration.block for session in parsed if session and session.restoration]
     titles = [session.header.title for session in parsed if session]
     seals = [str(session.seal.summary) for session in parsed if session and session.seal]
-    others = [
-        path for path in home.rglob("*") if path.is_file() and path.suffix not in (".md", ".yaml")
-    ]
+    others = read_all(path for path in home.rglob("*") if path.suffix not in (".md", ".yaml"))
     assert any(path.suffix == ".sqlite" for path in others)
     assert len(leaks(b"".join(files).decode())) > 100
     doctor = fork_server.run(["doctor"], environment(home, OPENAI_API_KEY=KEY), cwd=home)
@@ -113,7 +123,7 @@ def _sinks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "restored block": "\n".join(blocks),
         "summary block": "\n".join(seals),
         "title": "\n".join(titles),
-        "index": b"".join(path.read_bytes() for path in others).decode("utf-8", "replace"),
+        "index": b"".join(others.values()).decode("utf-8", "replace"),
         "list": command(home, "list", "--json", "--all"),
         "search": command(home, "search", "note port", "--json", "--limit", "200"),
         "markdown": command(home, "export", "1", "-", "--as", "markdown"),
