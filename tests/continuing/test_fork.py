@@ -1,0 +1,168 @@
+"""Forks: a new session goes on from an earlier message, and later words stay with the parent."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.chats import WIRES, Chats, Wire, call, echoed, field
+
+SHELVES = tuple(f"Shelf {number} holds {number}00 files." for number in range(1, 9))
+
+
+def xfails(issue: str, fault: str) -> pytest.MarkDecorator:
+    return pytest.mark.xfail(strict=True, raises=AssertionError, reason=f"{issue}: {fault}")
+
+
+def test_a_fork_has_the_words_up_to_its_query(tmp_path: Path) -> None:
+    with Chats(tmp_path) as chats:
+        played = chats.play(
+            *("One.", "Two.", "/pin Keep 1.", "Three.", "/pin Keep 2.", "/unpin 1"),
+            *("/fork 2", "Four.", "/fork 9", "/fork 1.x", "/fork 1", "Five.", "/pins", "exit"),
+        )
+        parent, fork, second = chats.transcripts().values()
+        went_on = chats.play("/resume session-1 --full", "Six.", "/pins", "/fork", "exit")
+        assert len(chats.transcripts()) == 4, "a fork without a word leaves no file"
+        tree = chats.run("sessions", "tree", "session-1")
+    *_, four, five = played.requests
+    assert four.messages == (*echoed("One.", "Two."), "user: Four.")
+    assert five.messages == (*echoed("One.", "Two.", "Four."), "user: Five.")
+    assert went_on.requests[0].messages == (*echoed("One.", "Two.", "Three."), "user: Six.")
+    assert played.acknowledgments == went_on.acknowledgments == ()
+
+    saved, restoring, forked = played.after("/fork 2").splitlines()
+    assert saved.startswith("💾 Saved session: session-1 (3 queries, ")
+    assert restoring == "🔄 Restoring context..."
+    assert forked == (
+        "Forked after query 2: 2 exchanges in the context. The original is saved: /resume session-1"
+    )
+    assert "✗ No query 9 in this session: it has 1 query.\n" in played.after("/fork 9")
+    assert "✗ Usage: /fork [QUERY]\n" in played.after("/fork 1.x")
+    assert played.after("/pins") == "1  Keep 1.", "the pins are those that held at that query"
+    assert went_on.after("/pins") == "1  Keep 2."
+
+    assert field(parent, "Total Queries") == "3"
+    assert "<!-- chat:sealed at=DATE reason=resume summary=none queries=3 " in parent
+    assert field(fork, "Resumed From") == "session-1"
+    assert "; the words from 1.1 on; forked at 1.2)\n" in fork
+    assert "**You:** One.\n" not in fork, "the parent has the words"
+    assert field(second, "Resumed From") == "session-2"
+    assert "; the words from 1.1 on; forked at 2.1)\n" in second
+    assert [re.findall(r"session-\d", line) for line in tree.shown.splitlines()] == [
+        [f"session-{number}"] for number in (1, 4, 2, 3)
+    ]
+
+
+def test_a_fork_without_a_chat(tmp_path: Path) -> None:
+    with Chats(tmp_path) as chats:
+        chats.play("One.", "/pin Keep 1.", "Two.", "/rename Shelves", "Three.", "exit")
+        parent = chats.transcripts()["session-1"]
+        forked = chats.run("sessions", "fork", "session-1", "--at", "2")
+        files = chats.transcripts()
+        went_on = chats.play("Four.", "/pins", "exit", options=("--resume", "session-2"))
+        wrong = chats.run("sessions", "fork", "session-1", "--at", "9")
+    assert (forked.code, forked.shown) == (0, "session-2\n")
+    assert forked.errors.startswith("Forked after query 2 of session-1.")
+    assert files["session-1"] == parent
+    assert field(files["session-2"], "Name") == "Shelves"
+    assert went_on.requests[0].messages == (*echoed("One.", "Two."), "user: Four.")
+    assert went_on.after("/pins") == "1  Keep 1."
+    assert (wrong.code, wrong.shown) == (2, "")
+    assert "No query 9 in this session: it has 3 queries." in wrong.errors
+
+
+def test_a_fork_of_a_compacted_session_has_its_block_and_the_words_behind_it(
+    tmp_path: Path,
+) -> None:
+    with Chats(tmp_path) as chats:
+        played = chats.play(
+            *(*SHELVES, "/compact --force", "Nine.", "Ten.", "/fork 1", "Eleven."),
+            *("/uncompact", "Twelve.", "exit"),
+        )
+    eleven, twelve = played.requests[-2:]
+    assert "- Shelf 1 holds 100 files.\n" in eleven.block
+    assert eleven.messages[0].endswith(f" from [1.7] on.\n\n{SHELVES[6]}")
+    assert eleven.messages[1:] == (
+        *echoed(*SHELVES[6:], "Nine.")[1:],
+        "user: Eleven.",
+    )
+    assert twelve.messages == (*echoed(*SHELVES, "Nine.", "Eleven."), "user: Twelve.")
+
+
+def test_a_fork_is_compacted_resumed_and_searched_without_the_words_after_it(
+    tmp_path: Path,
+) -> None:
+    with Chats(tmp_path) as chats:
+        chats.replies["Look."] = [call("session_archive_read", queries="1-9"), "Seen."]
+        chats.replies["Search."] = [call("archive_search", query="lock 77"), "Seen."]
+        played = chats.play(
+            *("Our port is 8443.", "Our mast is 12 m.", "Our lock is 77.", "/fork 2", "Look."),
+            *("Search.", "/compact --force", "Search.", "exit"),
+        )
+        chats.play("/resume session-1 --full", "Our key is 12.", "exit")
+        resumed = chats.play("/resume session-3", "Search.", "exit")
+    results = [line for asked in played.requests for line in asked.messages if "result: " in line]
+    assert "[1.2] DATE\nUser: Our mast is 12 m.\n" in results[0]
+    assert "Nothing in the archive matches that." in results[-1]
+    for asked in (*played.asked[3:], *resumed.asked):
+        assert "Our lock" not in asked.text
+        assert "Our key" not in asked.text
+    assert "- Our port is 8443.\n+ Our mast is 12 m. [1 user]\n" in resumed.acknowledgments[0].block
+
+
+def test_what_does_not_fit_is_summarized(tmp_path: Path) -> None:
+    with Chats(tmp_path) as chats:
+        long = [f"{shelf} {'word ' * 300}" for shelf in SHELVES]
+        chats.play(*long, "exit")
+        parent = chats.transcripts()["session-1"]
+        forked = chats.run("sessions", "fork", "session-1", "--at", "7")
+        chats.window = 3_200
+        chats.configure()
+        played = chats.play("/resume session-2 --quick", "Go on.", "exit")
+        assert chats.transcripts()["session-1"] == parent, "no summary of a part of the session"
+    assert forked.code == 0
+    [request] = played.requests
+    carried = [shelf for shelf in SHELVES if any(shelf in line for line in request.messages[2:])]
+    assert carried == list(SHELVES[7 - len(carried) : 7])
+    assert 0 < len(carried) < 7
+    assert "- Shelf 1 holds 100 files." in request.block
+    assert "Shelf 8" not in request.text
+    assert len(json.dumps(request.body)) // 4 < chats.window
+
+
+@xfails("Whole exchanges", "what is carried has lost its tool calls and results")
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_fork_keeps_the_results_of_tools(tmp_path: Path, wire: Wire) -> None:
+    with Chats(tmp_path, wire) as chats:
+        (chats.project / "notes.txt").write_text("the port is 5150\n")
+        chats.replies["Read"] = [call("read_file", path="notes.txt"), "It is in the notes."]
+        played = chats.play(
+            *("Read the notes.", "/fork", "Which port?", "exit"), options=("--tools", "read_file")
+        )
+    assert played.requests[-1].messages == (
+        "user: Read the notes.",
+        'call: read_file {"path": "notes.txt"}',
+        "result: the port is 5150\n",
+        "assistant: It is in the notes.",
+        "user: Which port?",
+    )
+
+
+@xfails("Coming back", "messages before the last compaction or resume cannot be named")
+def test_a_fork_goes_on_from_any_message_of_the_chain(tmp_path: Path) -> None:
+    with Chats(tmp_path) as chats:
+        played = chats.play(
+            "One.", "Two.", "/compact --force", "Three.", "/fork 1.1", "Four.", "exit"
+        )
+    assert played.requests[-1].messages == (*echoed("One."), "user: Four.")
+
+
+@xfails("Coming back", "a fork is told as a summary that was not made")
+def test_the_history_of_a_fork_shows_its_words(tmp_path: Path) -> None:
+    with Chats(tmp_path) as chats:
+        chats.play("One.", "Two.", "/fork 1", "Three.", "exit")
+        played = chats.play("/history", "exit", options=("-c",))
+    assert "no summary was made" not in played.after("/history")
