@@ -10,12 +10,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback, Reply
-from chat_loop.sessions import partial
-from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.records import Change
-from tests.support.headless import run
 from tests.support.pty_chat import PtyChat
-from tests.support.tool_chat import PATIENCE, TOOLS, at_prompt, calling, chatting
+from tests.support.tool_chat import PATIENCE, at_prompt, calling, chatting
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="pseudo-terminals and shells of POSIX"
@@ -208,21 +204,3 @@ def test_what_a_command_did_is_not_undone_and_that_is_said(
         chat.line("/undo")
         chat.wait_for("What run_command changed stays as it is.", PATIENCE)
         assert "Restore" not in chat.text()
-
-
-def test_in_a_pipe_files_are_only_named(tmp_path: Path, server: Loopback) -> None:
-    file = tmp_path / "a.txt"
-    file.write_text("old\n")
-    keys = {"OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": f"{server.url}/v1"}
-    server.enqueue(calling(write(str(file), "new\n")), Reply(chunks=("Done.",)))
-    arguments = ("--model", "openai:gpt-test", "--tools", TOOLS)
-    ended = run(tmp_path / "own", *arguments, stdin=b"go\ny\n/undo\ny\n", keys=keys)
-    out = ended.stdout.decode()
-    assert f"  {file} (changed)\nNothing is restored.\n" in out
-    assert "Restore 1" not in out
-    assert file.read_text() == "new\n"
-    sessions = SessionManager(tmp_path / "own" / "sessions")
-    session = sessions.load(partial.rows(sessions.directory)[0].path).session
-    (change,) = [entry for entry in session.entries if isinstance(entry, Change)]
-    assert change.text == str(file)
-    assert "**Changed:**" in next(sessions.directory.glob("*.md")).read_text()

@@ -1,4 +1,4 @@
-"""Screens of the commands about sessions: lists, search, branches, merges, and names."""
+"""Screens of the commands about sessions: lists, search, names, tags, and the trash."""
 
 from __future__ import annotations
 
@@ -26,6 +26,11 @@ def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
         monkeypatch.delenv(name, raising=False)
     in_zone(monkeypatch)
+
+
+def after(text: str, line: str) -> str:
+    """Return what was shown after a typed line, up to the next one."""
+    return text.partition(f"You: {line}\n")[2].partition("\nYou: ")[0]
 
 
 def test_lists_and_their_filters(tmp_path: Path) -> None:
@@ -110,275 +115,50 @@ def test_search_show_and_quote(tmp_path: Path) -> None:
         "/quote 2",
         "/quote 9",
     ]
-    assert run(tmp_path, *lines, hours=6) == (
-        """\
-You: /search gateway port
+    text = run(tmp_path, *lines, hours=6)
+    assert (
+        after(text, "/search gateway port")
+        == """\
   1  Kitchen · query 1 · today 00:30
      You: The gateway listens on port 6000 now.
   2  Kitchen · query 1 · Nov 21, 23:30 #home
      You: The gateway listens on port 5544 now.
   3  Kitchen · query 2 · Nov 21, 22:30 #home
      You: The gateway listens on port 5432.
-/show N, /resume N and /quote N take these numbers.
-You: /show 1
+/show N, /resume N and /quote N take these numbers."""
+    )
+    assert (
+        after(text, "/show 1")
+        == """\
 sally_20261122_003015, query 1, 2026-11-22 00:30
 You:
 The gateway listens on port 6000 now.
 Sally:
-Noted.
-You: /show 2 1
-sally_20261121_233015, query 1, 2026-11-21 23:30
-You:
-The gateway listens on port 5544 now.
-Sally:
-Noted.
-You: /quote 3
-From “Kitchen” (sally_20261121_223015, query 2, 2026-11-21) goes with your next message.
-You: /quote 2 2
-From “Kitchen” (sally_20261121_233015, query 2, 2026-11-21) goes with your next message.
-You: And now?
-Sally: Noted.
-You: /search öl
-  1  Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇ · query 1 · today 01:30
-     You: Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇
-/show N, /resume N and /quote N take these numbers.
-You: /search gateway --tag home
-  1  Kitchen · query 1 · Nov 21, 23:30 #home
-     You: The gateway listens on port 5544 now.
-  2  Kitchen · query 2 · Nov 21, 22:30 #home
-     You: The gateway listens on port 5432.
-/show N, /resume N and /quote N take these numbers.
-You: /search zebra
-No matches. Try different words; /sessions WORDS looks at names.
-You: /search
-✗ Usage: /search WORDS
-  /help search has more.
-You: /search --foo x
-✗ /search has no option --foo.
-  Options: --tag, --agent, --project, --since, --before. Put -- before words with a dash.
-You: /search -- --foo
-No matches. Try different words; /sessions WORDS looks at names.
-You: /show 99
-✗ No session 99: the numbers go from 1 to 3.
-  sessions lists them.
-You: /show kitchen
-1  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”        4h  3 queries  330 tokens
-2  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home  5h  4 queries  440 tokens
-✗ 2 sessions fit “kitchen”.
-  Say which one by its number.
-You: /show kitchen 2
-1  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”        4h  3 queries  330 tokens
-2  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home  5h  4 queries  440 tokens
-✗ 2 sessions fit “kitchen”.
-  Say which one by its number.
-You: /show 1 77
-✗ No query 77 in this session: it has 1 query.
-  Undone ones do not count.
-You: /show .
-And now?
-sally_20261122_043015 · scripted:test · 2026-11-22 04:30, no summary yet · 1 query, 110 tokens
-
-[1] You: > From “Kitchen” (sally_20261121_223015, query 2, 2026-11-21): > You: The gateway listens on port 5432. > Sally: Noted. > From “Kitchen” (sally_20261121_233015, query 2, 2026-11-21): > You: Decision: we take oak fronts. > Sally: Noted. And now?
-Sally: Noted.
-You: /show
-✗ Usage: /show N|ID [QUERY]
-  /help show has more.
-You: /quote 2
-✗ Usage: /quote N|ID [QUERY]
-  /help quote has more.
-You: /quote 9
-✗ Usage: /quote N|ID [QUERY]
-  /help quote has more.
-Goodbye!
-✓ Conversation saved successfully!
-  Session ID: sally_20261122_043015
-  Queries: 1
-  Tokens: 110 (in: 100, out: 10)
-  Resume with: chat-loop --resume sally_20261122_043015
-"""
+Noted."""
     )
-
-
-def test_a_tree_with_forks(tmp_path: Path) -> None:
-    shelf(tmp_path)
-    lines = [
-        "/tree kitchen",
-        "/resume 1",
-        "/tree",
-        "/fork",
-        "Ida has 3 cats.",
-        "/fork 1",
-        "/undo",
-        "/fork 1.x",
-        "/fork 9",
-        "/tree",
+    for line, quoted in (("/quote 3", "223015, query 2"), ("/quote 2 2", "233015, query 2")):
+        told = f"From “Kitchen” (sally_20261121_{quoted}, 2026-11-21) goes with your next message."
+        assert after(text, line) == told
+    assert "Wie heiß wird" in after(text, "/search öl")
+    assert [line[:4] for line in after(text, "/search gateway --tag home").splitlines()[::2]] == [
+        *("  1 ", "  2 ", "/sho")
     ]
-    assert run(tmp_path, *lines, hours=7) == (
-        """\
-You: /tree kitchen
-1  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”        5h  3 queries  330 tokens
-2  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home  5h  4 queries  440 tokens
-✗ 2 sessions fit “kitchen”.
-  Say which one by its number.
-You: /resume 1
-📋 Loading session...
-✓ Found: Sally - Nov 22, 00:30 (1 query, 110 tokens; --full: 180 tokens)
-  168 tokens: the summary
-🔄 Restoring context...
-**Background Context:** Before: The budget of the kitchen is 8,400 euros. [1.1]; The gateway listens on port 5432. [1.2]
-
-**Current Session Summary:**
-**Topics Discussed:**
-- The gateway listens on port 6000 now. [2.1]
-
-**Decisions Made:**
-*none*
-
-**Pending:**
-*none*
-
-**Key Facts:**
-- The budget of the kitchen is 8,400 euros.
-+ The gateway listens on port 5432. [1 user]
-- The gateway listens on port 6000 now. [2 user]
-You: /tree
-3 sessions, 550 tokens:
-  1  ● Kitchen #home
-       Nov 21, 22:30 · 2 queries, 220 tokens
-  2  ├─● “The gateway listens on port 6000 now.”
-     │   today 00:30 · 1 query, 110 tokens
-  3  └─● “The gateway listens on port 5544 now.” #home
-         Nov 21, 23:30 · 2 queries, 220 tokens
-You: /fork
-🔄 Restoring context...
-Forked after query 1: 1 exchange in the context. The original is saved: /resume sally_20261122_003015
-You: Ida has 3 cats.
-Sally: Noted.
-You: /fork 1
-💾 Saved session: sally_20261122_053015 (1 query, 110 tokens)
-🔄 Restoring context...
-Forked after query 1: 2 exchanges in the context. The original is saved: /resume sally_20261122_053015
-You: /undo
-✗ No messages in this session yet.
-  /tree shows the sessions before it; /fork and /uncompact go back to them.
-You: /fork 1.x
-✗ Usage: /fork [QUERY]
-  /help fork has more.
-You: /fork 9
-✗ No query 9 in this session: it has 1 query.
-  Undone ones do not count.
-You: /tree
-4 sessions, 660 tokens:
-  1  ● Kitchen #home
-       Nov 21, 22:30 · 2 queries, 220 tokens
-  2  ├─● “The gateway listens on port 6000 now.”
-     │   today 00:30 · 1 query, 110 tokens
-  3  │ ● “Ida has 3 cats.”
-     │   forked at 2.1 · today 05:30 · 1 query, 110 tokens
-  4  └─● “The gateway listens on port 5544 now.” #home
-         Nov 21, 23:30 · 2 queries, 220 tokens
-Goodbye!
-  Nothing was added since: no session was saved.
-  Resume with: chat-loop --resume sally_20261122_053015
-"""
-    )
-
-
-def test_a_merge(tmp_path: Path) -> None:
-    shelf(tmp_path)
-    lines = [
-        "sessions",
-        "/merge",
-        "/merge 2 2",
-        "/merge 2 9",
-        "/merge 2 1",
-        "/merge 2 3",
-        "/tree",
-        "/show 4",
-        "The lamp has 40 watts.",
-        "/undo",
-        "/undo",
-        "/undo 3",
-        "/uncompact",
-        "/history",
+    for line in ("/search zebra", "/search -- --foo"):
+        told = "No matches. Try different words; /sessions WORDS looks at names."
+        assert after(text, line) == told
+    assert after(text, "/search --foo x").startswith("✗ /search has no option --foo.\n  Options: ")
+    assert after(text, "/show 99").startswith("✗ No session 99: the numbers go from 1 to 3.\n")
+    for line in ("/show kitchen", "/show kitchen 2"):
+        ambiguous = "✗ 2 sessions fit “kitchen”.\n  Say which one by its number."
+        assert after(text, line).endswith(ambiguous)
+    assert after(text, "/show 1 77").startswith("✗ No query 77 in this session: it has 1 query.\n")
+    assert after(text, "/show .").splitlines()[:2] == [
+        "And now?",
+        "sally_20261122_043015 · scripted:test · 2026-11-22 04:30, no summary yet · 1 query, 110 tokens",
     ]
-    assert run(tmp_path, *lines, hours=7, answers=("n",)) == (
-        """\
-You: sessions
-1  Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇                        4h    1 query  110 tokens
-2  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”        5h  3 queries  330 tokens
-3  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home  5h  4 queries  440 tokens
-You: /merge
-✗ Usage: /merge A [B]
-  /help merge has more.
-You: /merge 2 2
-✗ Both are sally_20261122_003015.
-  merge takes two sessions; /tree shows the branches of this one.
-You: /merge 2 9
-✗ No session 9: the numbers go from 1 to 3.
-  sessions lists them.
-You: /merge 2 1
-These sessions are unrelated. Merge anyway? (y/n) n
-Not merged.
-You: /merge 2 3
-Going on with both, 201 tokens. sally_20261122_003015 and sally_20261121_233015 stay as they are.
-🔄 Restoring context...
-You: /tree
-4 sessions, 550 tokens:
-  1  ● Kitchen #home
-       Nov 21, 22:30 · 2 queries, 220 tokens
-  2  ├─● “The gateway listens on port 6000 now.”
-     │   today 00:30 · 1 query, 110 tokens
-  3  │ ● Kitchen #home  ← you are here
-     │   merged with number 4 · today 05:30 · 0 queries, 0 tokens
-  4  └─● “The gateway listens on port 5544 now.” #home
-         Nov 21, 23:30 · 2 queries, 220 tokens
-  5    ● number 3 above
-You: /show 4
-Kitchen #home
-sally_20261121_233015 · scripted:test · 2026-11-21 23:30 · 2 queries, 220 tokens · session 2 of its chain, after sally_20261121_223015
-Topics: The gateway listens on port 5544 now. [2.1]; Decision: we take oak fronts. [2.2]
-Decisions: Decision: we take oak fronts. [2 user]
-
-[1] You: The gateway listens on port 5544 now.
-Sally: Noted.
-[2] You: Decision: we take oak fronts.
-Sally: Noted.
-You: The lamp has 40 watts.
-Sally: Noted.
-You: /undo
-Undone: “The lamp has 40 watts.”
-You: /undo
-✗ No messages in this session yet.
-  /tree shows the sessions before it; /fork and /uncompact go back to them.
-You: /undo 3
-✗ /undo takes no argument.
-  To send it as text, start with a space.
-You: /uncompact
-✗ This session was not compacted.
-  /tree shows the sessions before it.
-You: /history
-Session history (10 messages total):
-
-[Summary 1] Messages 1-4 (sally_20261121_223015):
-  The budget of the kitchen is 8,400 euros. [1.1]
-  The gateway listens on port 5432. [1.2]
-
-[Summary 2] Messages 5-6 (sally_20261122_003015):
-  The gateway listens on port 6000 now. [2.1]
-
-[Summary 3] Messages 7-10 (sally_20261121_233015):
-  The gateway listens on port 5544 now. [2.1]
-  Decision: we take oak fronts. [2.2]
-  Decisions: Decision: we take oak fronts. [2 user]
-Goodbye!
-✓ Conversation saved successfully!
-  Session ID: sally_20261122_053015
-  Queries: 1
-  Tokens: 110 (in: 100, out: 10)
-  Resume with: chat-loop --resume sally_20261122_053015
-"""
-    )
+    assert "(sally_20261121_233015, query 2, 2026-11-21): > You: Decision: we take oak" in text
+    for line in ("/search", "/show", "/quote 2", "/quote 9"):
+        assert after(text, line).startswith(f"✗ Usage: {line.split()[0]} ")
 
 
 def test_names_and_tags(tmp_path: Path) -> None:
@@ -401,131 +181,21 @@ def test_names_and_tags(tmp_path: Path) -> None:
         "/rename",
         "/undo",
     ]
-    assert run(tmp_path, *lines, hours=7) == (
-        """\
-You: /fork
-✗ This conversation has no messages yet.
-  Send a message first, or name a session.
-You: /undo
-✗ No messages in this session yet.
-You: /tree
-✗ This conversation has no messages yet.
-  Send a message first, or name a session.
-You: /merge 1
-✗ This conversation has no messages yet.
-  Send a message first, or name a session.
-You: /tag a,b C
-Tags: #a #b #c
-It is saved with your first message.
-You: /tag
-Tags: #a #b #c
-It is saved with your first message.
-You: /tag two/ok -x
-✗ “-x” is not a tag.
-  Tags are up to 40 letters, digits and any of _ . / + - without spaces.
-You: /untag
-✗ Usage: /untag TAG …
-  /help untag has more.
-You: /untag a zzz
-✗ Usage: /untag TAG …
-  /help untag has more.
-You: /untag #a
-Tags: #b #c
-It is saved with your first message.
-You: /rename  \x1b[2J
- two  words
-This conversation is named “␛[2J two words”.
-It is saved with your first message.
-You: /rename xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
-✗ A name has at most 80 characters; this one has 81.
-You: /rename
-This conversation will be named after its first words.
-It is saved with your first message.
-You: Hi
-Sally: Noted.
-You: /rename
-This conversation is named “Hi”.
-You: /undo
-Undone: “Hi”
-Goodbye!
-✓ Conversation saved successfully!
-  Session ID: sally_20261122_053015
-  Queries: 1
-  Tokens: 110 (in: 100, out: 10)
-  Resume with: chat-loop --resume sally_20261122_053015
-"""
-    )
-
-
-def test_resume_last_and_by_words(tmp_path: Path) -> None:
-    shelf(tmp_path)
-    lines = [
-        "/resume zebra",
-        "/resume kitchen",
-        "/resume heiß",
-        "/resume .",
-        "/resume",
-    ]
-    assert run(tmp_path, *lines, hours=7) == (
-        """\
-You: /resume zebra
-✗ No session named zebra.
-  sessions lists them.
-You: /resume kitchen
-1  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”        5h  3 queries  330 tokens
-2  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home  5h  4 queries  440 tokens
-✗ 2 sessions fit “kitchen”.
-  Say which one by its number.
-You: /resume heiß
-📋 Loading session...
-✓ Found: Sally - Nov 22, 01:30 (1 query, 110 tokens; --full: 17 tokens)
-  132 tokens: the summary
-🔄 Restoring context...
-**Background Context:** Initial session.
-
-**Current Session Summary:**
-**Topics Discussed:**
-- Wie heiß wird [b]Öl[/b]? [1.1]
-
-**Decisions Made:**
-*none*
-
-**Pending:**
-*none*
-
-**Key Facts:**
-- Wie heiß wird [b]Öl[/b]?
-+ 漢字 ␛]0;x␇ [1 user]
-You: /resume .
-📋 Loading session...
-✓ Found: Sally - Nov 22, 01:30 (1 query, 110 tokens; --full: 17 tokens)
-  138 tokens: the summary
-🔄 Restoring context...
-**Background Context:** Initial session.
-
-**Current Session Summary:**
-**Topics Discussed:**
-- Wie heiß wird [b]Öl[/b]? [1.1]
-
-**Decisions Made:**
-*none*
-
-**Pending:**
-*none*
-
-**Key Facts:**
-- Wie heiß wird [b]Öl[/b]?
-+ 漢字 ␛]0;x␇ [1 user]
-You: /resume
-*  Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇                        4h    1 query  110 tokens
-1  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”        5h  3 queries  330 tokens
-2  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home  5h  4 queries  440 tokens
-Type resume and a number, or resume last.
-Goodbye!
-  Nothing was added since: no session was saved.
-  Resume with: chat-loop --resume sally_20261122_013015
-"""
-    )
+    text = run(tmp_path, *lines, hours=7)
+    empty = "✗ This conversation has no messages yet.\n  Send a message first, or name a session."
+    for line in ("/fork", "/tree", "/merge 1"):
+        assert after(text, line) == empty
+    later = "\nIt is saved with your first message."
+    assert after(text, "/tag a,b C") == after(text, "/tag") == f"Tags: #a #b #c{later}"
+    assert after(text, "/tag two/ok -x").startswith("✗ “-x” is not a tag.\n")
+    for line in ("/untag", "/untag a zzz"):
+        assert after(text, line).startswith("✗ Usage: /untag TAG …\n")
+    assert after(text, "/untag #a") == f"Tags: #b #c{later}"
+    assert f"This conversation is named “␛[2J two words”.{later}" in text
+    assert "✗ A name has at most 80 characters; this one has 81." in text
+    unnamed, named = text.split("You: /rename\n")[1:]
+    assert unnamed.startswith(f"This conversation will be named after its first words.{later}")
+    assert named.startswith("This conversation is named “Hi”.\nYou: /undo\nUndone: “Hi”\n")
 
 
 def test_on_a_narrow_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -682,27 +352,6 @@ def test_options_that_are_none(argument: str) -> None:
     with pytest.raises(UsageError) as caught:
         OPTIONS.arguments("x", argument)
     assert caught.value.hint
-
-
-def test_rewind_goes_back_to_before_a_message(tmp_path: Path) -> None:
-    lines = (
-        "One.",
-        "Two.",
-        "Three.",
-        "/rewind 2",
-        "/rewind",
-        "/undo",
-        "Four.",
-        "Five.",
-        "/rewind 9",
-        "/rewind",
-    )
-    shown = run(tmp_path, "/rewind", *lines, hours=0)
-    assert shown.startswith("You: /rewind\n✗ No messages in this session yet.")
-    assert "Back to before query 2: 1 exchange in the context. The original is saved: " in shown
-    assert "You: /rewind\n✗ No messages in this session yet." in shown.partition("/rewind 2")[2]
-    assert "✗ No query 9 in this session: it has 2 queries." in shown
-    assert "Back to before query 2: 2 exchanges in the context." in shown
 
 
 def test_delete_moves_to_the_trash_when_told(tmp_path: Path) -> None:

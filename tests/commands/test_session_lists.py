@@ -88,50 +88,6 @@ def test_a_list_longer_than_a_page_says_so(tmp_path: Path) -> None:
     ]
 
 
-def test_what_cannot_be_resumed(tmp_path: Path) -> None:
-    shelf(tmp_path)
-    lines = [
-        "resume 99",
-        "resume nope",
-        "resume ../../etc/passwd",
-        "resume sally",
-        "/resume",
-        "/resume my CV",
-    ]
-    screen = Screen(tmp_path, lines, hours=9)
-    assert screen.text == (
-        """\
-You: resume 99
-✗ No session 99: the numbers go from 1 to 4.
-  sessions lists them.
-You: resume nope
-✗ No session named nope.
-  sessions lists them.
-You: resume ../../etc/passwd
-✗ No session named ../../etc/passwd.
-  sessions lists them.
-You: resume sally
-1  How do I sort?                                               14h  110 tokens
-2  [red]Wie sortiert[/] man ␛]0;x␇ das?                         15h  110 tokens
-3  漢字                                                         16h  110 tokens
-4  word word word word word word word word word word word wor…  17h  110 tokens
-✗ 4 sessions fit “sally”.
-  Say which one by its number.
-You: /resume
-1  How do I sort?                                               14h  110 tokens
-2  [red]Wie sortiert[/] man ␛]0;x␇ das?                         15h  110 tokens
-3  漢字                                                         16h  110 tokens
-4  word word word word word word word word word word word wor…  17h  110 tokens
-Type resume and a number, or resume last.
-You: /resume my CV
-✗ No session named my CV.
-  sessions lists them.
-Goodbye!
-"""
-    )
-    assert screen.talk.sent == []
-
-
 def test_an_empty_folder(tmp_path: Path) -> None:
     screen = Screen(tmp_path / "none", ["sessions", "resume 1", "compact", "/pin"])
     assert screen.text == (

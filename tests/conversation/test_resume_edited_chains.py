@@ -1,4 +1,4 @@
-"""Chains that somebody edited, typed commands, and an archive that survives a fault."""
+"""Commands without arguments, and an archive that survives a fault."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chat_loop.library.archive import Archive
 from chat_loop.library.archive_tools import SEARCH
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Query, Reply, Restoration
-from tests.support.piped_chat import begun, chat, files
+from tests.support.piped_chat import chat, files
 from tests.support.scripted_chat import START
 
 BLOCK = (
@@ -33,63 +33,6 @@ def made(folder: Path, identity: str, parent: str, *, asked: str = "") -> None:
     live.close()
     live.path.write_text(live.path.read_text().replace(live.header.id, identity))
     live.path.rename(folder / f"{identity}.md")
-
-
-def test_a_chain_that_comes_back_to_itself_is_listed_said_and_resumable(tmp_path: Path) -> None:
-    folder = tmp_path / "sessions"
-    made(folder, "one", "two")
-    made(folder, "two", "one", asked="Our port is 8443.")
-    made(folder, "three", "four")
-    made(folder, "four", "three")
-    with Loopback() as server:
-        shown = chat(
-            tmp_path,
-            server,
-            "sessions",
-            "/resume two --quick",
-            "/tree",
-            "/uncompact",
-            "And now?",
-            "exit",
-        )
-        assert "✓ Found: Assistant" in shown
-        assert server.requests[0].texts[-1].endswith("And now?")
-        assert "8443" in " ".join(server.requests[0].texts)
-        for identity in ("one", "three"):
-            shown = chat(
-                tmp_path, server, f"/resume {identity} --quick", "/history", "/uncompact", "exit"
-            )
-            assert "Goodbye!" in shown
-        assert "its sessions go on from each other" in shown
-
-
-def test_a_chain_with_a_missing_middle_is_said_and_resumable(tmp_path: Path) -> None:
-    made(tmp_path / "sessions", "last", "gone", asked="Our port is 8443.")
-    with Loopback() as server:
-        shown = chat(
-            tmp_path, server, "/resume last --quick", "/tree", "/uncompact", "And now?", "exit"
-        )
-        assert "✓ Found: Assistant" in shown
-        assert "Conversation saved successfully!" in shown
-
-
-@pytest.mark.parametrize("line", ["resume", "/resume", "resume  "])
-def test_resume_alone_shows_what_can_be_resumed(tmp_path: Path, line: str) -> None:
-    with Loopback() as server:
-        begun(tmp_path, server)
-        shown = chat(tmp_path, server, line, "resume 1", "exit")
-        assert "1 query" in shown
-        assert "Type resume and a number" in shown
-        assert "✓ Found: Assistant" in shown
-        assert len(server.requests) == 1  # only the acknowledgment, and no message
-
-
-def test_resume_alone_without_any_session(tmp_path: Path) -> None:
-    with Loopback() as server:
-        shown = chat(tmp_path, server, "resume", "exit")
-        assert "No conversations yet;" in shown
-        assert "Type resume" not in shown
-        assert server.requests == []
 
 
 @pytest.mark.parametrize("line", ["/exit now", "/quit please"])

@@ -1,6 +1,4 @@
-"""Resuming a session from its summary, its last words or all words, undoing a compaction, and
-removing pins.
-"""
+"""Undoing a compaction, lost parents, removed pins, and smaller windows."""
 
 from __future__ import annotations
 
@@ -12,10 +10,9 @@ from msgspec.structs import replace
 
 from chat_loop.conversation.options import Options
 from chat_loop.errors import UsageError
-from chat_loop.events import Warned
 from chat_loop.sessions.records import Restoration, Session
 from chat_loop.values import Message, Usage, Window
-from tests.support.scripted_chat import SUMMARY, Says, Step, Talk, words
+from tests.support.scripted_chat import SUMMARY, Says, Step, Talk
 
 QUIET = replace(Options(), acknowledge=False, on_exit="later", attach_from_archive=False)
 ANSWER: Step = Says(("because",), usage=None)
@@ -73,111 +70,6 @@ def test_what_a_compaction_leaves_in_its_own_words_stands_in_the_childs_context_
         "asked",
         "scripted:test",
     )
-
-
-def test_a_compacted_session_is_resumed_with_the_words_that_its_summary_does_not_cover(
-    tmp_path: Path,
-) -> None:
-    before = talk_of(tmp_path, *EIGHT, compacted_after=8)
-    parent = before.conversation.session.header.parent
-    before.conversation.close()
-    later = Talk(tmp_path, ANSWER, options=QUIET)
-    asyncio.run(later.resume(parent))
-    asyncio.run(later.conversation.ask("again"))
-    assert queries_of(later.sent[-1]) == [*EIGHT[6:], "again"]
-    assert restoration(later.conversation.session).verbatim_from == "1.7"
-
-
-@pytest.mark.parametrize(("last", "most"), [(1, 5), (3, 5), (7, 7)])
-def test_a_session_is_resumed_with_its_last_exchanges(tmp_path: Path, last: int, most: int) -> None:
-    before = talk_of(tmp_path, *EIGHT)
-    before.conversation.close()
-    later = Talk(tmp_path, SUMMED, ANSWER, SUMMED, options=QUIET)
-
-    async def run() -> None:
-        await later.resume(before.path.stem, last=last)
-        await later.conversation.ask("again")
-        assert await later.conversation.compact()
-
-    asyncio.run(run())
-    assert queries_of(later.sent[1]) == [*EIGHT[-most:], "again"], "at least the last five"
-    spoken = later.sent[2][0].text
-    assert "[2.1] User: again" in spoken, "what is new is summarized"
-    assert "[1.8]" not in spoken, (
-        "the last exchanges stand in a summary already: no text passes through a model twice"
-    )
-
-
-def test_full_replay_gives_the_same_words_and_the_same_block(tmp_path: Path) -> None:
-    before = talk_of(tmp_path, *EIGHT, "then", "now", compacted_after=8)
-    seen = before.conversation.meter.messages()
-    before.conversation.close()
-    later = Talk(tmp_path, ANSWER, SUMMED, options=QUIET)
-
-    async def run() -> None:
-        plan = await later.conversation.planner().resume(
-            later.sessions.load(before.path), whole=True
-        )
-        assert later.conversation.meter.child_size(plan.block, plan.carried) == pytest.approx(
-            sum(words(message.text) + 4 for message in seen), rel=0.8
-        )
-        await later.conversation.accept(plan)
-        await later.conversation.ask("again")
-        assert await later.conversation.compact()
-
-    asyncio.run(run())
-    assert queries_of(later.sent[0]) == [*EIGHT[6:], "then", "now", "again"]
-    child = later.sessions.load(tmp_path / f"{later.conversation.session.header.parent}.md").session
-    assert restoration(child).verbatim_from == restoration(child).unsummarized_from == "1.7"
-    assert [line for line in later.sent[1][0].text.split("\n") if "User:" in line][:2] == [
-        f"[1.7] User: {EIGHT[6]}",
-        f"[1.8] User: {EIGHT[7]}",
-    ]
-    assert later.conversation.session.depth == 4
-
-
-def test_full_replay_of_a_child_in_which_nothing_was_said_is_its_block_and_words(
-    tmp_path: Path,
-) -> None:
-    before = talk_of(tmp_path, *EIGHT)
-    before.conversation.close()
-    between = Talk(tmp_path, SUMMED, options=QUIET)
-    asyncio.run(between.resume(before.conversation.session.header.id))
-    between.conversation.describe(name="Words")
-    child = between.conversation.session.header.id
-    block = restoration(between.conversation.session).block
-    asyncio.run(between.conversation.end())
-    later = Talk(tmp_path, ANSWER, options=QUIET)
-
-    async def run() -> None:
-        plan = await later.conversation.planner().resume(
-            later.sessions.load(tmp_path / f"{child}.md"), whole=True
-        )
-        await later.conversation.accept(plan)
-        await later.conversation.ask("again")
-
-    asyncio.run(run())
-    assert queries_of(later.sent[0]) == [*EIGHT[3:], "again"]
-    assert block in later.sent[0][0].text
-    assert later.conversation.session.header.parent == child
-
-
-def test_full_replay_that_does_not_fit_is_offered_in_part(tmp_path: Path) -> None:
-    long = tuple(f"{number} " + "word " * 300 for number in range(1, 21))
-    before = talk_of(tmp_path, *long)
-    before.conversation.close()
-    later = Talk(tmp_path, *[SUMMED] * 3, options=QUIET, window=Window(4_096))
-
-    async def run() -> None:
-        plan = await later.conversation.planner().resume(
-            later.sessions.load(before.path), whole=True
-        )
-        assert 0 < len(plan.carried) < 20
-        assert plan.left_out == 20 - len(plan.carried)
-        await later.conversation.accept(plan)
-
-    asyncio.run(run())
-    assert later.conversation.budget.used < later.conversation.trigger
 
 
 def test_uncompact_gives_the_words_back_and_what_was_said_since(tmp_path: Path) -> None:
@@ -246,19 +138,6 @@ def test_a_parent_that_is_lost_while_its_child_runs_costs_nothing(
     assert asyncio.run(talk.conversation.compact())
 
 
-def test_a_child_whose_parent_is_gone_is_resumed_without_the_carried_words(tmp_path: Path) -> None:
-    before = talk_of(tmp_path, *EIGHT, "then", compacted_after=8)
-    before.conversation.close()
-    parent = tmp_path / f"{before.conversation.session.header.parent}.md"
-    parent.unlink()
-    later = Talk(tmp_path, SUMMED, options=QUIET)
-    asyncio.run(later.resume(before.path.stem))
-    warnings = [event for event in later.events if isinstance(event, Warned)]
-    assert [warning.message for warning in warnings] == [
-        f"The words from 1.7 on are incomplete: Session {parent.stem} is not in {tmp_path}."
-    ]
-
-
 def test_pins_can_be_taken_off_for_good(tmp_path: Path) -> None:
     talk = talk_of(tmp_path, "Hi")
     talk.conversation.pin("Bob is 41.")
@@ -288,23 +167,3 @@ def test_a_smaller_window_is_given_what_fits_and_nothing_is_left_out_of_both(
     sealed = later.sessions.load(tmp_path / f"{parent}.md").session.seal
     assert sealed is not None
     assert sealed.covers is None
-
-
-@pytest.mark.parametrize("compact_on_resume", [True, False])
-def test_the_uncovered_words_are_summarised_on_resume_when_that_is_wanted(
-    tmp_path: Path, compact_on_resume: bool
-) -> None:
-    before = talk_of(tmp_path, *EIGHT, compacted_after=8)
-    parent = before.conversation.session.header.parent
-    before.conversation.close()
-    steps = [SUMMED] if compact_on_resume else []
-    later = Talk(tmp_path, *steps, options=replace(QUIET, compact_on_resume=compact_on_resume))
-    asyncio.run(later.resume(parent))
-    assert restoration(later.conversation.session).verbatim_from == (
-        "" if compact_on_resume else "1.7"
-    )
-    assert len(later.sent) == compact_on_resume
-    sealed = later.sessions.load(tmp_path / f"{parent}.md").session.seal
-    assert sealed is not None
-    assert sealed.covers == (None if compact_on_resume else 6)
-    assert sealed.compaction is not None, "the audit of the compaction stays"

@@ -9,7 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 from chat_loop.sessions.chain import Chain, read_chain
-from chat_loop.sessions.records import Header, Session
+from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.records import Header, Query, Restoration, Session
+from chat_loop.sessions.writer import render
 from tests.support.archives import START, Counting, chained, session
 from tests.support.chains import chain_exchanges
 
@@ -119,3 +121,40 @@ def test_another_programs_file_can_be_an_ancestor(tmp_path: Path) -> None:
     assert refs(chain, 2) == [
         [f"1.{number}" for number in range(1, 1 + len(chain_exchanges(chain, 2)[0]))]
     ]
+
+
+def test_a_thousand_merges_in_a_row_are_read(tmp_path: Path) -> None:
+    """Each merge combines the one before with another session."""
+    count = 1_200
+
+    def write(identity: str, parent: str, merged: str) -> Session:
+        given = Restoration(
+            at=START,
+            parent_created=START,
+            queries=1,
+            tokens=1,
+            block="",
+            merged=merged,
+            depth=2 * count,
+        )
+        asked = Query(number=1, at=START, text=identity)
+        session = Session(
+            header=Header(id=identity, created=START, agent="S", parent=parent),
+            entries=(given, asked) if parent else (asked,),
+        )
+        (tmp_path / f"{identity}.md").write_bytes(render(session))
+        return session
+
+    write("m0", "", "")
+    for number in range(1, count):
+        write(f"s{number}", f"m{number - 1}", "")
+        last = write(f"m{number}", f"m{number - 1}", f"s{number}")
+    chain = read_chain(SessionManager(tmp_path), last)
+    assert chain.problem == ""
+    found = [loaded.session.header.id for loaded in chain.ancestors]
+    assert found[:4] == [f"s{count - 1}", f"m{count - 2}", f"s{count - 2}", f"m{count - 3}"]
+    assert len(set(found)) == len(found) == 2 * count - 2
+    inner = write("i0", "", "")
+    for number in range(1, count):
+        inner = write(f"i{number}", "m0", f"i{number - 1}")
+    assert len(read_chain(SessionManager(tmp_path), inner).ancestors) == count
