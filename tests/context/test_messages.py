@@ -16,6 +16,7 @@ from chat_loop.context.messages import (
     messages_of,
     pieces,
     restoration_text,
+    shorten_block,
     with_task,
 )
 from chat_loop.sessions import summary_block
@@ -24,7 +25,6 @@ from chat_loop.sessions.records import (
     ArchiveContext,
     Call,
     Entry,
-    Exchange,
     Header,
     ModelChange,
     Pin,
@@ -34,7 +34,6 @@ from chat_loop.sessions.records import (
     Result,
     Session,
     Summary,
-    Use,
 )
 from chat_loop.sessions.writer import render
 from chat_loop.values import Message, StopReason, ToolCall, ToolResult, Usage, Window
@@ -308,16 +307,6 @@ def test_a_turn_that_was_torn_while_tools_ran(rest: tuple[Entry, ...], answer: M
     )
 
 
-def test_carried_exchanges_are_words_only() -> None:
-    used = Exchange(
-        query(7, "Old?"), reply(7, "Old."), 1, (Use(call(7, "c1"), result(7, "c1", "Long.")),)
-    )
-    silent = Exchange(query(8, "And?"), reply(8, ""), 1)
-    thread = Thread(session(RESTORATION, query(1, "New?")), (used, silent))
-    restored = restoration_text(HEADER, RESTORATION)
-    assert messages_of(thread) == said(f"{restored}\n\nOld?", "Old.", "And?\n\nNew?")
-
-
 @pytest.mark.parametrize(
     ("entries", "used"),
     [
@@ -383,3 +372,23 @@ def test_a_full_window_is_warned_of_from_four_fifths() -> None:
     assert shares == [0.0, 0.0, 0.8, 0.9, 0.95, 0.95]
     assert Budget(5, Window(0), False).warning
     assert Budget(25, Window(100), False).share == 0.25
+
+
+def test_a_shortened_block_gives_up_key_facts_before_anything_else() -> None:
+    """Facts that share a place write it only once. Removing one saves less than its tokens, so more
+    of them must go.
+    """
+    facts = tuple(f"Server {number} has port {7000 + number}. [1 user]" for number in range(60))
+    whole = Summary(
+        topics=("Ports [1]",),
+        decisions=("Use Redis [1]",),
+        pending=("Test it [1]",),
+        key_facts=facts,
+    )
+    text = summary_block.render(whole)
+    for most in range(100, words(text), 7):
+        short = shorten_block(text, most, words)
+        left = summary_block.parse(short)
+        assert words(short) <= most
+        assert left.key_facts == facts[len(facts) - len(left.key_facts) :] != ()
+        assert replace(left, key_facts=facts) == whole

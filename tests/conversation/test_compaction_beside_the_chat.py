@@ -11,15 +11,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from chat_loop.agent.tools import Tool
-from chat_loop.context.budget import Limits
 from chat_loop.conversation.options import Options
-from chat_loop.errors import ContextFull
 from chat_loop.events import Compacted, Event, SessionFound, TextDelta
 from chat_loop.library.index import stale_count
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.partial import newest_first
-from chat_loop.values import ToolSpec, Window
+from chat_loop.values import Window
 from tests.support.scripted_chat import Says, Talk, words
 
 GUARD_SECONDS = 60.0
@@ -193,34 +190,6 @@ def test_a_query_is_kept_when_the_compaction_before_it_is_stopped(tmp_path: Path
         assert f"{number} word word" in talk.text
 
     asyncio.run(run())
-
-
-@pytest.mark.parametrize("part", ["tools", "memory", "words"])
-def test_a_refusal_says_where_to_see_what_fills_the_window(tmp_path: Path, part: str) -> None:
-    limits = Limits(enabled=False)
-    talk = Talk(
-        tmp_path,
-        *[UNREPORTED] * 9,
-        window=Window(1_000),
-        options=Options(limits=limits, attach_from_archive=False),
-        memory=lambda: "word " * (900 if part == "memory" else 1),
-    )
-    talk.model.calls_tools = True
-
-    async def nothing(arguments: object) -> str:
-        return ""
-
-    async def run() -> None:
-        if part == "tools":
-            tool = Tool(ToolSpec("find", "word " * 900, {}), nothing)
-            talk.conversation.offer_tools([tool])
-        for number in range(9):
-            await talk.conversation.ask(f"{number} " + "word " * 200)
-
-    with pytest.raises(ContextFull) as refused:
-        asyncio.run(run())
-    talk.conversation.close()
-    assert refused.value.hint.startswith("/context shows what fills it")
 
 
 def test_a_resume_tells_the_numbers_of_the_session(tmp_path: Path) -> None:

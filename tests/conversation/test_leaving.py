@@ -5,21 +5,15 @@ resume. Nothing is paid for twice, and no summary is lost or overwritten.
 from __future__ import annotations
 
 import asyncio
-import time
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
-from benchmarks.support.loopback import Loopback, Received, Reply, failing
 from chat_loop.conversation import leaving
 from chat_loop.conversation.options import Options
-from chat_loop.errors import Overloaded, SessionLocked
-from chat_loop.events import Event, SessionFound, SummaryEnded, SummaryPrepared, Warned
+from chat_loop.events import Event, SessionFound, SummaryPrepared, Warned
 from chat_loop.sessions import records
-from tests.support.headless import run as program
-from tests.support.piped_chat import chat, files, keys, session
 from tests.support.scripted_chat import SUMMARY, Says, Talk
 
 LONG = "word " * 5_000
@@ -129,15 +123,6 @@ def test_nothing_is_prepared_without_need(tmp_path: Path, why: str) -> None:
     assert not kinds(talk, SummaryPrepared)
 
 
-def test_a_long_conversation_is_left_to_another_process(tmp_path: Path) -> None:
-    detached: list[str] = []
-    talk = Talk(tmp_path, "Yes.", options=PRICE)
-    left(talk, LONG, detached=detached)
-    assert detached == [talk.conversation.live.header.id]
-    assert kinds(talk, SummaryEnded) == [SummaryEnded(source="background")]
-    assert (seal_of(talk).summary, len(talk.sent)) == (None, 1)
-
-
 def test_a_slow_summary_is_waited_for_briefly(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,16 +133,6 @@ def test_a_slow_summary_is_waited_for_briefly(
     assert detached == [talk.conversation.live.header.id]
     assert talk.model.cancelled == len(talk.sent) - 1  # a busy machine may not have asked it yet
     assert seal_of(talk).summary is None
-
-
-def test_a_quick_failure_is_said_and_not_tried_elsewhere(tmp_path: Path) -> None:
-    detached: list[str] = []
-    talk = Talk(tmp_path, "Yes.", Overloaded("Busy."), Overloaded("Busy."), options=PRICE)
-    left(talk, "Hi", detached=detached)
-    [ended] = kinds(talk, SummaryEnded)
-    assert isinstance(ended, SummaryEnded)
-    assert "Busy. It will be made when you resume the session." in ended.problem
-    assert detached == []
 
 
 def test_a_process_that_cannot_be_started_is_said(tmp_path: Path) -> None:
@@ -185,20 +160,6 @@ def test_an_embedded_model_summarizes_when_the_session_is_resumed(tmp_path: Path
     assert seal_of(talk).source == "model"
 
 
-def test_a_resume_does_not_wait_for_the_process_that_makes_the_summary(tmp_path: Path) -> None:
-    talk = Talk(tmp_path, "Yes.", options=PRICE)
-    left(talk, LONG, detached=[])
-    identity = talk.conversation.live.header.id
-    again = Talk(tmp_path, options=PRICE)
-    with closing(again.sessions.lock_summary(identity)):
-        asyncio.run(again.resume(identity))
-    assert [event.message for event in again.events if isinstance(event, Warned)] == [
-        f"The summary of {identity} is still being made."
-    ]
-    assert again.conversation.thread.carried
-    assert seal_of(talk).summary is None
-
-
 @pytest.mark.parametrize("window", [100_000, 15_000])
 def test_a_resume_names_what_all_the_words_cost_when_they_are_few(
     tmp_path: Path, window: int
@@ -211,82 +172,3 @@ def test_a_resume_names_what_all_the_words_cost_when_they_are_few(
     [found] = kinds(again, SessionFound)
     assert isinstance(found, SessionFound)
     assert bool(found.full_tokens) is (window == 100_000)
-
-
-# The separate process
-
-
-def late(home: Path, server: Loopback, identity: str) -> int:
-    """Run the process that an exit starts, and return its exit code."""
-    arguments = ("--model", "openai:test-model", "sessions", "compact", identity, "--late")
-    return program(home, *arguments, keys=keys(server)).returncode
-
-
-def unsummarized(home: Path, server: Loopback) -> str:
-    (home / "config.yaml").write_text("summary: {on_exit: later}\n")
-    chat(home, server, "Our port is 8443.", "exit")
-    (home / "config.yaml").unlink()
-    server.requests.clear()
-    [identity] = files(home)
-    return identity
-
-
-def test_the_process_makes_a_missing_summary_once(tmp_path: Path) -> None:
-    with Loopback() as server:
-        identity = unsummarized(tmp_path, server)
-        assert late(tmp_path, server, identity) == 0
-        assert late(tmp_path, server, identity) == 0
-        assert len(server.requests) == 1
-    seal = session(tmp_path, identity).seal
-    assert seal is not None
-    assert seal.source == "model"
-
-
-def test_a_server_that_fails_changes_nothing(tmp_path: Path) -> None:
-    with Loopback(lambda request: failing(500, retry_after="0")) as server:
-        identity = unsummarized(tmp_path, server)
-        before = files(tmp_path)
-        assert late(tmp_path, server, identity) == 1
-    assert files(tmp_path) == before
-
-
-def test_a_summary_that_came_meanwhile_stays(tmp_path: Path) -> None:
-    sessions = Talk(tmp_path / "sessions").sessions
-    with Loopback() as server:
-        identity = unsummarized(tmp_path, server)
-        path = tmp_path / "sessions" / f"{identity}.md"
-
-        def answer(request: object) -> Reply:
-            loaded = sessions.load(path)
-            seal = loaded.session.seal
-            assert seal is not None
-            summary = records.Summary(topics=("Written by hand [1.1]",))
-            sessions.seal_stored(loaded, replace(seal, source="extracted", summary=summary))
-            return Reply(chunks=(SUMMARY,))
-
-        server.handler = answer
-        assert late(tmp_path, server, identity) == 1
-    seal = session(tmp_path, identity).seal
-    assert seal is not None
-    assert seal.summary == records.Summary(topics=("Written by hand [1.1]",))
-
-
-def test_an_exit_starts_the_process_and_does_not_wait(tmp_path: Path) -> None:
-    sessions = Talk(tmp_path / "sessions").sessions
-
-    def answer(request: Received) -> Reply:
-        if request.system.startswith("Task: session summary"):  # a slow chat may ask as well
-            return Reply(chunks=(SUMMARY,), stall_after=0)
-        return Reply(chunks=("Yes.",))
-
-    with Loopback(answer) as server:
-        shown = chat(tmp_path, server, LONG, "exit")
-        assert "Summary continues in the background.\n" in shown
-        assert "Conversation saved successfully!" in shown
-        [identity] = files(tmp_path)
-        with pytest.raises(SessionLocked):  # from the exit on, so a resume does not wait
-            sessions.lock_summary(identity)
-        while (seal := session(tmp_path, identity).seal) is None or seal.summary is None:
-            server.release()
-            time.sleep(0.05)
-    assert seal.source == "model"

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from benchmarks.support.loopback import Loopback, Received, failing
+from benchmarks.support.loopback import Loopback, Received
 from benchmarks.support.loopback import Reply as Served
 from chat_loop.agent.tools import Tool
 from chat_loop.context.budget import Limits
 from chat_loop.conversation.options import Options
 from chat_loop.providers.wire import WireProvider
-from chat_loop.values import ToolCall, ToolSpec, Usage, Window
-from tests.support.counting_server import LONG, CountedChat, Numbers, answered, counted, quiet
+from chat_loop.values import ToolSpec, Window
+from tests.support.counting_server import CountedChat, Numbers, answered, quiet
 from tests.support.images import png
 from tests.support.providers import anthropic_at, openai_at
 
@@ -56,23 +56,6 @@ class Case:
     options: Options = field(default_factory=quiet)
     window: int = 128_000
     served: Callable[[Received], Served] = answered
-    earlier: list[str] = field(default_factory=list)
-    """The lines that are typed in an earlier run, whose session is the first of the list."""
-    answers: tuple[str, ...] = ()
-    memory: str = ""
-
-
-def calling(request: Received) -> Served:
-    """Call a tool once for each query, then answer."""
-    made = answered(request)
-    last = request.body["messages"][-1]
-    told = last["role"] == "tool" or "tool_result" in str(last["content"])
-    if request.body.get("tools") and not told and "Tell me" in request.query:
-        called = ToolCall("a", "read_log", '{"path": "harbor.log"}')
-        return replace(
-            made, chunks=(), calls=(called,), usage=Usage(input=counted(request), output=20)
-        )
-    return made
 
 
 def reasoning(request: Received) -> Served:
@@ -91,82 +74,42 @@ def silent(request: Received) -> Served:
 
 
 SMALL = quiet(limits=Limits(max_tokens=3_000, preserve_recent=4))
-BY_CODE = replace(SMALL, use_ai_summary=False)
 OFF = quiet(limits=Limits(enabled=False, max_messages=6))
 CASES = {
-    "before anything was said": Case([]),
     "before anything, with 60 tools": Case([], MANY),
-    "after two short turns": Case(SHORT),
-    "after eight long turns": Case(TALK),
     "no usage is told": Case(TALK, served=silent),
-    "after compact": Case([*TALK, "compact"]),
-    "after compact and a turn": Case([*TALK, "compact", "Tell me more."]),
     "after compact, with 60 tools": Case([*TALK, "compact"], MANY),
-    "after compact, not acknowledged": Case([*TALK, "compact"], options=quiet(acknowledge=False)),
-    "after compact with a focus, twice": Case([*TALK, "/compact boats", *TALK, *TALK, "compact"]),
-    "after a small compact, forced": Case([*SHORT, "/compact --force"]),
-    "after uncompact": Case([*TALK, "compact", "/uncompact"]),
-    "after resume": Case(["/resume 1"], earlier=[*TALK, "compact", *SHORT]),
-    "after resume --full, with tools": Case(
-        ["/resume 1 --full"], (tool("read_log"),), earlier=TALK
-    ),
-    "after resume --last 3": Case(["/resume 1 --last 3"], earlier=TALK),
     "after /model": Case([*TALK, "/model scripted:other"]),
-    "with tool calls": Case(TALK[:3], (tool("read_log"),), served=calling),
-    "with tool calls, after compact": Case([*TALK, "compact"], (tool("read_log"),), served=calling),
-    "with a text file": Case(["Tell me of this.", "Look at @notes.txt"]),
     "with an image": Case(["Tell me of this.", "Look at @photo.png"]),
-    "with a file, after uncompact": Case(
-        [*TALK[:4], "Look at @notes.txt", "compact", "/uncompact"]
-    ),
-    "after a failed query": Case([*SHORT, "Tell me " + LONG * 9]),
-    "after undo": Case([*TALK, "/undo"]),
-    "after retry": Case([*TALK, "/retry"]),
-    "after edit": Case([*TALK, "/edit What of oak?"]),
-    "after fork": Case([*TALK, "/fork 5"]),
-    "after an automatic compaction": Case([*TALK, *TALK, *SHORT], options=BY_CODE),
     "after a compaction made ready before": Case([*TALK, *TALK, *SHORT], options=SMALL),
     "compacted by code, with 60 tools": Case(
         [*TALK, *TALK, *TALK, *SHORT], MANY, quiet(use_ai_summary=False), window=20_000
     ),
     "with reasoning and cached tokens": Case(TALK, served=reasoning),
-    "with a memory": Case([*TALK, "compact"], memory="What the user has noted:\n" + LONG * 5),
     "truncated, compaction is off": Case(TALK, options=OFF),
 }
+"""The other cases are in tests/continuing/test_sizes.py."""
 
-OF_THE_WIRE = ("after compact", "after resume", "no usage", "with ")
+OF_THE_WIRE = ("after compact", "no usage", "with ")
 """The cases whose numbers depend on how a wire writes messages and counts tokens."""
 
 
-def run(case: Case, name: str, wire: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Numbers:
+def run(case: Case, wire: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Numbers:
     monkeypatch.chdir(folder)
-    (folder / "notes.txt").write_text(LONG * 8)
     (folder / "photo.png").write_bytes(png(640, 480))
 
-    def served(request: Received) -> Served:
-        if "failed" in name and "Tell me" in request.query:
-            return failing(400, "invalid_request_error", "No.")
-        return case.served(request)
-
-    with Loopback(served) as server:
+    with Loopback(case.served) as server:
 
         def provider() -> WireProvider:
             made = (anthropic_at if wire == "anthropic" else openai_at)(server.url)
             made.window = Window(case.window)
             return made
 
-        if case.earlier:
-            CountedChat(
-                folder / "s", provider(), case.earlier, server, case.tools, case.options
-            ).numbers()
         other = openai_at(server.url, model="other")
         other.name = "scripted"
         chat = CountedChat(
             *(folder / "s", provider(), case.lines, server, case.tools, case.options),
             others=[other],
-            answers=case.answers,
-            hours=1 if case.earlier else 0,
-            memory=case.memory,
         )
         return chat.numbers()
 
@@ -186,7 +129,7 @@ def test_the_four_numbers_agree(tmp_path: Path, wire: str, monkeypatch: pytest.M
             continue
         folder = tmp_path / str(place)
         folder.mkdir()
-        found = run(case, name, wire, folder, monkeypatch)
+        found = run(case, wire, folder, monkeypatch)
         told = f"{'':>15}" if found.told is None else f"{found.told:>7,} {found.told_served:>7,}"
         table.append(f"{name:<44} {found.status:>7,} {found.parts:>8,} {told} {found.served:>7,}")
         if not found.agree or found.parts != found.status:

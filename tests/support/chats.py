@@ -8,7 +8,8 @@ screen see of it.
 
 Nothing here knows how the program is made. It gets arguments, lines, files and replies, and leaves
 output, files and requests. What differs from run to run is replaced: `session-1` stands for the id
-of the oldest session (in what is typed as well), HOME for the folder, and DATE, TIME and SERVER.
+of the oldest session (in what is typed as well), HOME for the folder, MARK and DIGEST for hashes, and
+DATE, TIME and SERVER for these.
 """
 
 from __future__ import annotations
@@ -360,6 +361,7 @@ _CHANGING = [
         (r"\(\d\d:\d\d:\d\d\)", "(TIME)"),
         (r"\bTime: \d+\.\ds", "Time: TIME"),
         (r"\btime=\d+\.\d+", "time=TIME"),
+        (r"\bblock=[0-9a-f]{16}\b", "block=DIGEST"),
         (r"==== [0-9a-f]{8} ====", "==== MARK ===="),
     )
 ]

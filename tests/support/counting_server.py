@@ -13,7 +13,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -183,11 +183,6 @@ class CountedChat:
         default_factory=lambda: Options(on_exit="later", attach_from_archive=False)
     )
     others: Sequence[Provider] = ()
-    answers: Sequence[str] = ()
-    hours: int = 0
-    before: Callable[[CountedChat], None] = lambda chat: None
-    """Called after the lines and before the numbers are read."""
-    memory: str = ""
 
     def numbers(self) -> Numbers:
         import asyncio
@@ -196,7 +191,6 @@ class CountedChat:
 
     async def _run(self) -> Numbers:
         out, clock = io.StringIO(), Clock()
-        clock.seconds = 3600.0 * self.hours
         display = DisplayManager(out, agent="Sally", resume_command=lambda: "chat-loop")
         agent = Agent(
             name="Sally",
@@ -218,10 +212,9 @@ class CountedChat:
             count=tokens,
             show=show,
             options=self.options,
-            memory=lambda: self.memory,
         )
         lines: list[Any] = [*self.lines]
-        reader: Reader = Script(lines, out, self.answers, self)  # type: ignore[arg-type]
+        reader: Reader = Script(lines, out, (), self)  # type: ignore[arg-type]
         chat = Chat(
             conversation=conversation,
             sessions=conversation.sessions,
@@ -237,7 +230,6 @@ class CountedChat:
                 reader.typed = line
                 await loop.handle(line)
                 await conversation.compaction.wait()
-            self.before(self)
             told = _told(out.getvalue())
             start = len(out.getvalue())
             await loop.handle("/context")

@@ -1,0 +1,132 @@
+"""The sizes that are shown are those of the next request, whatever came before it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from benchmarks.support.loopback import failing
+from tests.support.chats import WIRES, Chats, Played, Step, Wire, call
+
+TALK = [f"Tell me of boat {number}, and of port {8000 + number}." for number in range(1, 7)]
+SHORT = ["We take oak for the hull.", "And which paint?"]
+TOLD = (
+    "The hull of the boat is sanded twice, then painted with two layers that dry for a day each. "
+)
+NEXT = "Go on."
+
+
+def agree(shown: int, served: int) -> bool:
+    """Return True if a size is at most 10 % or 50 tokens from the server's, whichever is more."""
+    return abs(shown - served) <= max(50, served // 10)
+
+
+def number(text: str) -> int:
+    value = float(text.replace(",", "").removesuffix("K"))
+    return round(value * 1_000) if text.endswith("K") else round(value)
+
+
+def told(text: str) -> list[int]:
+    """Return the size after a compaction if nothing was said since."""
+    _, found, after = text.rpartition("📦 Compacted ")
+    if not found or "\nYou: " in after:
+        return []
+    size = re.match(r"\S+ → (\S+)\s+tokens", after)
+    assert size, after
+    return [number(size[1])]
+
+
+def wrong(played: Played, names: list[str]) -> list[str]:
+    """Return what is wrong in each part of a chat that ends with /context and NEXT."""
+    parts = played.shown.split(f"You: {NEXT}\n")
+    requests = [request for request in played.requests if request.messages[-1].endswith(NEXT)]
+    assert len(requests) == len(names)
+    found = []
+    for name, part, request in zip(names, parts, requests, strict=False):
+        before, _, context = part.rpartition("You: /new\n")[2].rpartition("You: /context\n")
+        headline = re.search(r"^Context: ~?([\d,]+) of [\d,]+ tokens \(", context)
+        assert headline, part
+        sizes = re.findall(r"^  (\S.*?)  +([\d,]+)  +\d+%", context, re.MULTILINE)
+        total = sum(
+            number(size) for what, size in sizes if what not in ("Kept for the reply", "Free")
+        )
+        shown = [number(headline[1]), total, *told(before)]
+        if not all(agree(size, request.usage.input) for size in shown):
+            found.append(f"{name}: shown {shown}, served {request.usage.input}")
+    return found
+
+
+def play(chats: Chats, cases: dict[str, list[Step]]) -> list[str]:
+    """Play the cases in one chat, each in a fresh session; return what is wrong."""
+    chats.replies["Tell me"] = TOLD * 14
+    lines: list[Step] = []
+    for case in cases.values():
+        lines += [*case, "/context", NEXT, "/new"]
+    return wrong(chats.play(*lines, "exit"), list(cases))
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_the_sizes_agree(tmp_path: Path, wire: Wire) -> None:
+    with Chats(tmp_path, wire, window=128_000) as chats:
+        chats.configure(memory={"max_tokens": 1_500})
+        (chats.project / "notes.txt").write_text(TOLD * 8)
+        (chats.home / "MEMORY.md").write_text(
+            "".join(f"- Boat {each} is red.\n" for each in range(40))
+        )
+        refusal = failing(400, "invalid_request_error", "No.")
+        found = play(
+            chats,
+            {
+                "nothing was said": [],
+                "two short turns": [*SHORT],
+                "long turns": [*TALK],
+                "compact": [*TALK, "compact"],
+                "compact and a turn": [*TALK, "compact", "Tell me more."],
+                "compact with a focus, twice": [*TALK, "/compact boats", *TALK, *TALK, "compact"],
+                "a small compact, forced": [*SHORT, "/compact --force"],
+                "uncompact": [*TALK, "compact", "/uncompact"],
+                "resume": ["/resume session-1"],
+                "resume with all words": ["/resume session-3 --full"],
+                "resume with the last words": ["/resume session-3 --last 3"],
+                "a text file": ["Tell me of this.", "Look at @notes.txt"],
+                "a text file, after uncompact": [
+                    *(*TALK[:4], "Look at @notes.txt", "compact", "/uncompact"),
+                ],
+                "a failed message": [
+                    *SHORT,
+                    lambda: chats.server.enqueue(refusal),
+                    "Tell me " + TOLD * 9,
+                ],
+                "undo": [*TALK, "/undo"],
+                "retry": [*TALK, "/retry"],
+                "edit": [*TALK, "/edit What of oak?"],
+                "fork": [*TALK, "/fork 5"],
+            },
+        )
+    assert found == []
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_the_sizes_agree_with_tools_and_after_automatic_compactions(
+    tmp_path: Path, wire: Wire
+) -> None:
+    with Chats(tmp_path, wire) as chats:
+        chats.configure(
+            agent={"tools": ["read_file", "write_file", "edit_file", "run_command"]},
+            auto_compact={"preserve_recent": 4},
+            context={"max_history_tokens": 6_000},
+        )
+        (chats.project / "notes.txt").write_text("The tide comes at 14:20. " * 12)
+        chats.replies["Look at the log"] = [call("read_file", path="notes.txt"), TOLD]
+        look = ["Look at the log.", "Look at the log again."]
+        found = play(
+            chats,
+            {
+                "tool calls": [*look, *SHORT],
+                "tool calls, after compact": [*look, *TALK[:3], "compact"],
+                "automatic compactions": [*TALK, *TALK, *SHORT],
+            },
+        )
+    assert found == []

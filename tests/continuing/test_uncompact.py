@@ -1,0 +1,101 @@
+"""`/uncompact`: the words before a compaction are back in the context."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.chats import WIRES, Chats, Wire, call
+
+LONG = "word " * 700
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_the_words_come_back_in_their_order(tmp_path: Path, wire: Wire) -> None:
+    with Chats(tmp_path, wire) as chats:
+        chats.configure(restoration={"acknowledge": False})
+        played = chats.play(
+            "Our port is 8443.", LONG, "compact", "/uncompact", "Which port?", "/context",
+            "compact", "Which host?", "/uncompact", "And now?", "exit",
+        )  # fmt: skip
+        transcripts = chats.transcripts()
+    first, second, back, block, all_back = played.requests
+    assert first.messages == second.messages[:1]
+    assert second.messages == back.messages[:3]
+    assert back.messages[3].startswith("assistant: You said: word")
+    assert back.messages[4:] == ("user: Which port?",)
+    assert back.roles == ("user", "assistant", "user", "assistant", "user")
+    assert len(block.messages) == 1
+    # a second time, the words that were said meanwhile stay
+    assert all_back.messages == (
+        *back.messages,
+        "assistant: You said: Which port?",
+        "user: Which host?",
+        "assistant: You said: Which host?",
+        "user: And now?",
+    )
+    shown = played.after("/uncompact")
+    assert shown.startswith("The context will hold ")
+    assert shown.endswith("🔄 Restoring context...")
+    assert played.acknowledgments == ()
+    # a child in which nothing was said leaves no file
+    assert list(transcripts) == ["session-1", "session-2", "session-3", "session-4"]
+    assert "summary=model" in transcripts["session-1"]
+    assert "**Resumed From:** [session-1](session-1.md)" in transcripts["session-2"]
+    assert "**You:** Our port" not in transcripts["session-2"]
+
+
+def test_what_was_not_compacted_has_nothing_to_bring_back(tmp_path: Path) -> None:
+    with Chats(tmp_path) as chats:
+        chats.configure(summary={"on_exit": "later"})
+        played = chats.play("/uncompact", "Hi", "/uncompact", "So?", "exit")
+        assert list(chats.transcripts()) == ["session-1"]
+    assert played.shown.count("✗ This session was not compacted.") == 2
+    assert played.requests[1].messages == ("user: Hi", "assistant: You said: Hi", "user: So?")
+
+
+@pytest.mark.xfail(strict=True, reason="Coming back: the next message compacts again")
+def test_an_automatic_compaction_is_undone_too(tmp_path: Path) -> None:
+    with Chats(tmp_path, window=8_000) as chats:
+        chats.configure(auto_compact={"use_ai_summary": False}, summary={"on_exit": "later"})
+        lines = [f"{number} " + "word " * 400 for number in range(1, 14)]
+        played = chats.play(*lines, "/uncompact", "And now?", "exit")
+        transcripts = chats.transcripts()
+    assert "📦 Compacted" not in played.after("And now?")
+    assert played.requests[-1].messages[-3:-1] == (
+        f"user: {lines[-1]}",
+        "assistant: You said: 13 word word word word word word word word word word word wo",
+    )
+    assert not any("queries=0 " in text for text in transcripts.values())
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.xfail(strict=True, reason="Whole exchanges: a carried exchange loses its tools")
+def test_calls_and_results_come_back_too(tmp_path: Path, wire: Wire) -> None:
+    with Chats(tmp_path, wire) as chats:
+        chats.configure(agent={"tools": ["read_file"]}, restoration={"acknowledge": False})
+        (chats.project / "notes.txt").write_text("The port is 5150.\n")
+        chats.replies["read the notes"] = [call("read_file", path="notes.txt"), "I read them."]
+        played = chats.play("read the notes", LONG, "compact", "/uncompact", "So?", "exit")
+    assert played.requests[-1].messages[:4] == (
+        "user: read the notes",
+        'call: read_file {"path": "notes.txt"}',
+        "result: The port is 5150.\n",
+        "assistant: I read them.",
+    )
+
+
+@pytest.mark.xfail(
+    strict=True, reason="Coming back: words that a block covers are summarized again"
+)
+def test_no_words_pass_through_a_model_twice(tmp_path: Path) -> None:
+    with Chats(tmp_path) as chats:
+        chats.configure(restoration={"acknowledge": False})
+        played = chats.play(
+            "Our port is 8443.", LONG, "compact", "/uncompact", "Which port?", "compact", "exit"
+        )
+    first, second = played.summaries[:2]
+    assert "User: Our port is 8443." in first.text
+    assert "User: Which port?" in second.text
+    assert "User: Our port is 8443." not in second.text
