@@ -7,14 +7,9 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from pydantic import BaseModel
-from pydantic_ai import Agent as PydanticAgent
-from pydantic_ai.messages import ModelMessage, ToolReturnPart, UserPromptPart
-from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
-from pydantic_ai.models.test import TestModel
 
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.agent_files import Definition, apply_definition
@@ -33,6 +28,11 @@ from chat_loop.events import (
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.values import Message, Request, ToolCall, Usage
 from tests.support.scripted_chat import SUMMARY, Clock, Model, words
+
+if TYPE_CHECKING:  # each test that runs one of its agents imports pydantic-ai, which takes a second
+    from pydantic_ai import Agent as PydanticAgent
+    from pydantic_ai.messages import ModelMessage
+    from pydantic_ai.models.function import AgentInfo
 
 
 def provider(agent: object, name: str = "Dice") -> ExternalProvider:
@@ -61,6 +61,9 @@ def reply(events: list[Event]) -> str:
 
 async def rolling(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
     """A model that calls `roll` before it answers, and quotes what it was given."""
+    from pydantic_ai.messages import ToolReturnPart, UserPromptPart
+    from pydantic_ai.models.function import DeltaToolCall
+
     last = messages[-1].parts[-1]
     if isinstance(last, ToolReturnPart):
         prompts = [
@@ -77,6 +80,9 @@ async def rolling(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterato
 
 
 def dice() -> PydanticAgent[None, str]:
+    from pydantic_ai import Agent as PydanticAgent
+    from pydantic_ai.models.function import FunctionModel
+
     agent = PydanticAgent(
         FunctionModel(stream_function=rolling), name="Dice", system_prompt="Be kind."
     )
@@ -127,6 +133,9 @@ def test_pydantic_ai_tells_its_text_its_tools_and_what_each_step_used() -> None:
 
 
 def test_pydantic_ai_keeps_its_system_prompt_when_the_history_is_ours() -> None:
+    from pydantic_ai import Agent as PydanticAgent
+    from pydantic_ai.models.function import FunctionModel
+
     seen: list[list[str]] = []
 
     async def model(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str]:
@@ -143,6 +152,10 @@ def test_pydantic_ai_keeps_its_system_prompt_when_the_history_is_ours() -> None:
 
 
 def test_pydantic_ai_with_an_answer_that_is_no_text() -> None:
+    from pydantic import BaseModel
+    from pydantic_ai import Agent as PydanticAgent
+    from pydantic_ai.models.test import TestModel
+
     class City(BaseModel):
         name: str
 
@@ -151,7 +164,9 @@ def test_pydantic_ai_with_an_answer_that_is_no_text() -> None:
 
 
 def test_pydantic_ai_whose_tool_wants_to_be_called_again() -> None:
+    from pydantic_ai import Agent as PydanticAgent
     from pydantic_ai import ModelRetry
+    from pydantic_ai.models.test import TestModel
 
     agent = PydanticAgent(TestModel(), retries=2)
 

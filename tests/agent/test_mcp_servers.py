@@ -13,7 +13,6 @@ import pytest
 import yaml
 
 from chat_loop.agent.ask import CallLimits
-from chat_loop.agent.mcp_connection import TOO_LARGE
 from chat_loop.agent.mcp_servers import McpServers, ServerState
 from chat_loop.agent.tools import Tool, Toolbox
 from chat_loop.config import McpServer, choose_servers, parse
@@ -289,6 +288,8 @@ def test_calls_that_run_when_it_dies_all_fail(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_line_of_eight_megabytes_is_one_clear_error() -> None:
+    from chat_loop.agent.mcp_connection import TOO_LARGE
+
     async def act(offered: Offered) -> None:
         assert len(await offered.call("test_large", megabytes=3)) == 3 << 20
         tracemalloc.start()

@@ -10,7 +10,7 @@ import json
 import subprocess
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -45,6 +45,10 @@ def packed(megabytes: int) -> bytes:
     return head + piece * (megabytes // 16)
 
 
+def gzipped(coding: str) -> dict[str, str]:
+    return {"content-encoding": coding}
+
+
 def counting(number: str) -> Reply:
     usage = f'{{"prompt_tokens": {number}, "completion_tokens": {number}}}'
     choice = '{"index": 0, "delta": {}, "finish_reason": "stop"}'
@@ -67,48 +71,45 @@ def ask(
 
 LINE = "sent more than 8 MB in one event."
 TWICE = "sent an answer packed as gzip, gzip, which was not requested."
-SERVERS = {
-    "a line of 64 MB": (Reply(body=b"data: " + b"x" * (64 << 20), headers=SSE), 1, LINE),
-    "a bomb": (Reply(body=packed(1024), headers={**SSE, "content-encoding": "gzip"}), 1, LINE),
+SERVERS: dict[str, tuple[Callable[[], Reply], int, str]] = {
+    "a line of 64 MB": (lambda: Reply(body=b"data: " + b"x" * (64 << 20), headers=SSE), 1, LINE),
+    "a bomb": (lambda: Reply(body=packed(1024), headers=SSE | gzipped("gzip")), 1, LINE),
     "a bomb in a bomb": (
-        Reply(body=gzip.compress(packed(4096)), headers={**SSE, "content-encoding": "gzip, gzip"}),
+        lambda: Reply(body=gzip.compress(packed(4096)), headers=SSE | gzipped("gzip, gzip")),
         1,
         TWICE,
     ),
     "a refusal in a bomb in a bomb": (
-        Reply(
-            status=400,
-            body=gzip.compress(packed(4096)),
-            headers={"content-encoding": "gzip, gzip"},
-        ),
+        lambda: Reply(status=400, body=gzip.compress(packed(4096)), headers=gzipped("gzip, gzip")),
         1,
         TWICE,
     ),
     "a refusal of 40 MB": (
-        Reply(status=400, body=b'{"error": {"message": "' + b"y" * (40 << 20) + b'"}}'),
+        lambda: Reply(status=400, body=b'{"error": {"message": "' + b"y" * (40 << 20) + b'"}}'),
         1,
         "rejected the request (400)",
     ),
     "an event that is nested without end": (
-        Reply(chunks=("Hi.",), raw=("[" * 5_000_000,)),
+        lambda: Reply(chunks=("Hi.",), raw=("[" * 5_000_000,)),
         1,
         "ended in the middle of the reply",
     ),
-    "a thousand calls": (calls(1000), 3, "The model called more than 32 tools at once."),
-    "counts of 4,000 digits": (counting("9" * 4000), 0, ""),
-    "negative counts": (counting("-7"), 0, ""),
-    "counts that are not numbers": (counting("NaN"), 0, ""),
-    "infinite counts": (counting("1e999"), 0, ""),
-    "counts that are true": (counting("true"), 0, ""),
+    "a thousand calls": (lambda: calls(1000), 3, "The model called more than 32 tools at once."),
+    "counts of 4,000 digits": (lambda: counting("9" * 4000), 0, ""),
+    "negative counts": (lambda: counting("-7"), 0, ""),
+    "counts that are not numbers": (lambda: counting("NaN"), 0, ""),
+    "infinite counts": (lambda: counting("1e999"), 0, ""),
+    "counts that are true": (lambda: counting("true"), 0, ""),
 }
+"""What a server sends, made only when it is sent; the exit code, and a part of the sentence."""
 ANTHROPIC = ("a line of 64 MB", "a bomb", "a bomb in a bomb", "a refusal in a bomb in a bomb")
 CASES = [("openai", name) for name in SERVERS] + [("anthropic", name) for name in ANTHROPIC]
 
 
 @pytest.mark.parametrize(("wire", "name"), CASES)
 def test_what_a_server_sends(tmp_path: Path, server: Loopback, wire: str, name: str) -> None:
-    reply, code, sentence = SERVERS[name]
-    server.enqueue(reply)
+    make, code, sentence = SERVERS[name]
+    server.enqueue(make())
 
     result = ask(tmp_path, *(option.format(server.url) for option in WIRES[wire]))
 

@@ -7,8 +7,6 @@ import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import anthropic
-import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -212,6 +210,9 @@ PAYLOADS = st.one_of(
 )
 def test_whatever_frames_come_there_is_data_or_one_error(frames: list[bytes], size: int) -> None:
     """The SDK's decoder trusts its input; the provider must turn its errors into ValueError."""
+    import anthropic
+    import httpx2
+
     body = b"".join(frames)
 
     async def pieces() -> AsyncIterator[bytes]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-import anthropic
 import pytest
 from msgspec.structs import replace
 
@@ -300,6 +299,8 @@ def test_errors(
 def test_errors_in_the_middle_of_a_reply(
     server: Loopback, service: Service, tmp_path: Path
 ) -> None:
+    import anthropic
+
     kind = "throttlingException" if service.wire == "bedrock" else "rate_limit_error"
     server.enqueue(Reply(chunks=("Hel", "lo"), error_after=1, error=Failure(kind, "slow down")))
 

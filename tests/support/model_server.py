@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from chat_loop.providers.models.store import EmbeddedModel, Part
 
-CONTENT = b"GGUF" + bytes(index * 31 % 251 for index in range(600_000))
+CONTENT = b"GGUF" + (bytes(index * 31 % 251 for index in range(251)) * 2391)[:600_000]
 PIECE = 250_000
 
 
