@@ -11,7 +11,7 @@ from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.errors import (
     AuthenticationFailed,
 )
-from chat_loop.events import Finished, TextDelta, ThinkingDelta
+from chat_loop.events import Finished, TextDelta
 from chat_loop.providers.anthropic import AnthropicProvider
 from chat_loop.values import Message, Request, Usage, Window
 from tests.support.catalogue import bearer_of
@@ -103,31 +103,6 @@ def test_the_key_of_the_argument_counts_before_the_environment(
     assert bearer_of(server.requests[0].headers) == "Bearer sk-test"
     assert "sk-env" not in str(server.requests[0].headers)
     assert "token-env" not in str(server.requests[0].headers)
-
-
-def test_events_of_a_reply_with_thinking(server: Loopback) -> None:
-    server.enqueue(
-        Reply(
-            thinking=("Hm", "m."),
-            chunks=("Hel", "lo", " wörld 🎉"),
-            usage=Usage(input=1000, output=50, cached=700, reasoning=20),
-            cache_written=250,
-        )
-    )
-
-    assert events_of(anthropic_at(server.url)) == [
-        ThinkingDelta("Hmm."),
-        TextDelta("Hello wörld 🎉"),
-        Finished(
-            stop="end", usage=Usage(input=1000, output=50, cached=700, written=250, reasoning=20)
-        ),
-    ]
-
-
-def test_a_server_that_tells_no_usage(server: Loopback) -> None:
-    server.enqueue(Reply(chunks=("Hi",), usage=None))
-
-    assert events_of(anthropic_at(server.url)) == [TextDelta("Hi"), Finished(stop="end")]
 
 
 @pytest.mark.parametrize(

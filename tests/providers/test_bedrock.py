@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from msgspec.structs import replace
 
 from benchmarks.support.loopback import Loopback, Reply
 from benchmarks.support.loopback_aws import framed
+from benchmarks.support.loopback_wires import unmarked
 from chat_loop.config import ProviderConfig
 from chat_loop.errors import (
     AuthenticationFailed,
@@ -21,13 +21,17 @@ from chat_loop.errors import (
     ProviderError,
     install_hint,
 )
+from chat_loop.events import Event, TextDelta, ThinkingDelta, ToolCalled
 from chat_loop.providers.bedrock import BedrockProvider
 from chat_loop.providers.catalogue import entry_of
-from chat_loop.values import Message, Request, Window
+from chat_loop.values import Image, Message, Request, ToolCall, ToolResult, ToolSpec, Window
 from tests.support.catalogue import BEDROCK, SECRET, Service
-from tests.support.providers import entry, events_of, failure_of, host
+from tests.support.images import base64, png
+from tests.support.providers import calling, closing, events_of, failure_of, host
 
 TALK = Request(system="Be brief.", messages=(Message("user", "Hello"),), max_tokens=100)
+TOOL = ToolSpec("look", "Look it up.", {"type": "object"})
+CALL = ToolCall("c1", "look", '{"what": "böats"}')
 
 
 pytestmark = pytest.mark.usefixtures("services")
@@ -149,6 +153,72 @@ def test_the_region_of_the_config_decides_where_requests_go(
     assert provider._service.host == "bedrock-runtime.us-west-2.amazonaws.com"
 
 
+@pytest.mark.parametrize("split", [1, 7])
+def test_a_reply_in_pieces_of_any_size(server: Loopback, tmp_path: Path, split: int) -> None:
+    text = "Hello wörld 🎉\u2028x"
+    server.enqueue(Reply(thinking=("Hm", "m."), chunks=(text,), calls=(CALL,), split=split))
+
+    events = events_of(BEDROCK.at(server.url, tmp_path), replace(TALK, tools=(TOOL,)))
+
+    assert events[:-1] == [ThinkingDelta("Hmm."), TextDelta(text), ToolCalled(CALL)]
+
+
+def test_words_are_shown_while_the_rest_is_waited_for(server: Loopback, tmp_path: Path) -> None:
+    server.enqueue(Reply(chunks=("Hel", "lo"), stall_after=1))
+
+    async def run() -> list[Event]:
+        provider = BEDROCK.at(server.url, tmp_path)
+        async with closing(provider, TALK) as stream:
+            events = [await anext(stream)]
+            await asyncio.to_thread(server.stalled)
+            server.release()
+            events += [event async for event in stream]
+        await provider.close()
+        return events
+
+    assert asyncio.run(run())[:2] == [TextDelta("Hel"), TextDelta("lo")]
+
+
+def test_the_whole_request_with_tools_and_an_image(server: Loopback, tmp_path: Path) -> None:
+    """The SDK moves the model into the path, and adds the version."""
+    image = Image("x", "image/png", 4, 3, "", base64(png()))
+    messages = (
+        Message("user", "Compare.", images=(image,)),
+        Message("assistant", "I look.", (CALL,)),
+        Message("user", "", results=(ToolResult(CALL.id, "Found.", failed=True),)),
+    )
+
+    events_of(BEDROCK.at(server.url, tmp_path), replace(TALK, messages=messages, tools=(TOOL,)))
+
+    body = server.requests[0].body
+    assert body.pop("anthropic_version")
+    source = {"type": "base64", "media_type": "image/png", "data": image.data}
+    result = {"type": "tool_result", "tool_use_id": "c1", "content": "Found.", "is_error": True}
+    assert unmarked(body.pop("messages")) == [
+        {
+            "role": "user",
+            "content": [{"type": "image", "source": source}, {"type": "text", "text": "Compare."}],
+        },
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "text", "text": "I look."},
+                {"type": "tool_use", "id": "c1", "name": "look", "input": {"what": "böats"}},
+            ],
+        },
+        {"role": "user", "content": [result]},
+    ]
+    mark = {"cache_control": {"type": "ephemeral"}}
+    assert body == {
+        "max_tokens": 100,
+        "system": [{"type": "text", "text": "Be brief.", **mark}],
+        "tools": [
+            {"name": "look", "description": "Look it up.", "input_schema": {"type": "object"}}
+        ],
+    }
+
+
+EVENTS = {"content-type": "application/vnd.amazon.eventstream"}
 FRAME = framed({":event-type": "chunk", ":message-type": "event"}, b'{"bytes": "e30="}')
 
 
@@ -174,7 +244,7 @@ FRAME = framed({":event-type": "chunk", ":message-type": "event"}, b'{"bytes": "
 def test_frames_that_make_no_sense_are_one_clear_line(
     server: Loopback, tmp_path: Path, body: bytes
 ) -> None:
-    server.enqueue(Reply(body=body, headers={"content-type": "application/vnd.amazon.eventstream"}))
+    server.enqueue(Reply(body=body, headers=EVENTS))
 
     error = failure_of(BEDROCK.at(server.url, tmp_path), TALK)
 
@@ -204,35 +274,18 @@ PAYLOADS = st.one_of(
 )
 
 
-@given(
-    st.lists(st.builds(framed, HEADERS, PAYLOADS) | st.binary(max_size=60), max_size=4),
-    st.integers(1, 50),
-)
-def test_whatever_frames_come_there_is_data_or_one_error(frames: list[bytes], size: int) -> None:
-    """The SDK's decoder trusts its input; the provider must turn its errors into ValueError."""
-    import anthropic
-    import httpx2
+def test_whatever_frames_come_there_are_events_or_one_error(
+    server: Loopback, tmp_path: Path
+) -> None:
+    """The SDK's decoder trusts its input."""
 
-    body = b"".join(frames)
+    @given(st.lists(st.builds(framed, HEADERS, PAYLOADS) | st.binary(max_size=60), max_size=4))
+    def check(frames: list[bytes]) -> None:
+        server.enqueue(Reply(body=b"".join(frames), headers=EVENTS))
+        events, error = call(TALK)
+        assert error is not None, "no reply was complete"
+        assert "\n" not in error.message
+        assert all(isinstance(event, TextDelta | ThinkingDelta) for event in events)
 
-    async def pieces() -> AsyncIterator[bytes]:
-        for start in range(0, len(body), size):
-            yield body[start : start + size]
-
-    async def read() -> list[object]:
-        provider = BedrockProvider("m", entry("bedrock"), window=Window(1))
-        client = anthropic.AsyncAnthropicBedrock(api_key="-", aws_region="us-east-1")
-        stream = anthropic.AsyncStream(
-            cast_to=object,
-            response=httpx2.Response(
-                200, content=pieces(), request=httpx2.Request("POST", "http://test.invalid")
-            ),
-            client=client,  # type: ignore[arg-type]  # as the SDK does it
-        )
-        provider._sdk_error = anthropic.AnthropicError
-        return [event async for event in provider._events(stream)]
-
-    try:
-        assert all(isinstance(event, dict) for event in asyncio.run(read()))
-    except ValueError:
-        return
+    with calling(BEDROCK.at(server.url, tmp_path)) as call:
+        check()

@@ -56,18 +56,6 @@ def test_the_whole_request_to_openai(server: Loopback) -> None:
     }
 
 
-def test_the_whole_request_to_a_compatible_server(server: Loopback) -> None:
-    events_of(compatible_at(server.url), FULL)
-
-    assert server.requests[0].body == {
-        "model": "qwen3",
-        "messages": FULL_MESSAGES,
-        "stream": True,
-        "stream_options": {"include_usage": True},
-        "max_tokens": 100,
-    }
-
-
 def test_key_and_address_from_the_environment(
     server: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_loop.events import TextDelta
-from chat_loop.providers.replies import MAX_BLANK, THINK_TAGS, ReasoningSplitter
+from benchmarks.support.loopback import Loopback, Reply
+from chat_loop.events import TextDelta, ThinkingDelta
+from tests.support.providers import REQUEST, Call, calling, closing, compatible_at
+
+THINK_TAGS = {"<think>": "</think>", "<thought>": "</thought>", "[THINK]": "[/THINK]"}
+MAX_BLANK = 256  # characters
 
 
-def told(pieces: list[str]) -> tuple[str, str]:
-    """The reasoning and the answer of a reply that arrives in `pieces`."""
-    think_tags = ReasoningSplitter()
-    deltas = [delta for piece in pieces for delta in think_tags.split(piece)] + list(
-        think_tags.rest()
-    )
-    assert all(delta.text for delta in deltas)
-    answer = "".join(delta.text for delta in deltas if isinstance(delta, TextDelta))
-    return "".join(delta.text for delta in deltas if not isinstance(delta, TextDelta)), answer
+def told(call: Call, server: Loopback, pieces: list[str]) -> tuple[str, str]:
+    """Return the reasoning and the answer of a reply that arrives in `pieces`."""
+    server.enqueue(Reply(chunks=tuple(pieces)))
+    events, error = call(REQUEST)
+    assert error is None
+    thoughts = "".join(event.text for event in events if isinstance(event, ThinkingDelta))
+    return thoughts, "".join(event.text for event in events if isinstance(event, TextDelta))
 
 
 def meant(text: str) -> tuple[str, str]:
-    """The reasoning and the answer that `told` must find in a reply."""
+    """Return the reasoning and the answer that `told` must find in a reply."""
     for begin, end in THINK_TAGS.items():
         if text.lstrip().startswith(begin):
             inside, _, after = text.lstrip()[len(begin) :].partition(end)
@@ -56,9 +59,12 @@ def meant(text: str) -> tuple[str, str]:
         ("</think> a", "", "</think> a"),
     ],
 )
-def test_what_is_reasoning_and_what_is_answer(text: str, reasoning: str, answer: str) -> None:
-    assert told([text]) == (reasoning, answer)
-    assert told(list(text)) == (reasoning, answer)
+def test_what_is_reasoning_and_what_is_answer(
+    server: Loopback, text: str, reasoning: str, answer: str
+) -> None:
+    with calling(compatible_at(server.url)) as call:
+        assert told(call, server, [text]) == (reasoning, answer)
+        assert told(call, server, list(text)) == (reasoning, answer)
 
 
 PARTS = st.sampled_from(
@@ -80,22 +86,30 @@ PARTS = st.sampled_from(
 )
 
 
-@given(st.lists(PARTS, max_size=12).map("".join), st.lists(st.integers(0, 80), max_size=12))
-def test_the_pieces_that_it_comes_in_do_not_matter(text: str, cuts: list[int]) -> None:
-    places = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
-    pieces = [text[first:last] for first, last in pairwise(places)]
-    assert told(pieces) == meant(text)
-    assert told(list(text)) == meant(text)
+def test_the_pieces_that_it_comes_in_do_not_matter(server: Loopback) -> None:
+    @given(st.lists(PARTS, max_size=12).map("".join), st.lists(st.integers(0, 80), max_size=12))
+    def check(text: str, cuts: list[int]) -> None:
+        places = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
+        pieces = [text[first:last] for first, last in pairwise(places)]
+        assert told(call, server, pieces) == meant(text)
+
+    with calling(compatible_at(server.url)) as call:
+        check()
 
 
-def test_what_is_known_does_not_wait() -> None:
-    think_tags = ReasoningSplitter()
-    assert list(think_tags.split("Hello, ")) == [TextDelta("Hello, ")]
-    assert list(think_tags.split("<think>")) == [TextDelta("<think>")]
+@pytest.mark.parametrize("begin", ["Hello, ", " " * MAX_BLANK + "\n"])
+def test_what_is_known_does_not_wait(server: Loopback, begin: str) -> None:
+    """Nor does white space, before which reasoning might begin, wait without end."""
+    server.enqueue(Reply(chunks=(begin, "<think>"), stall_after=1))
 
+    async def run() -> list[object]:
+        provider = compatible_at(server.url)
+        async with closing(provider) as stream:
+            events: list[object] = [await anext(stream)]
+            await asyncio.to_thread(server.stalled)
+            server.release()
+            events += [event async for event in stream]
+        await provider.close()
+        return events[:-1]
 
-def test_white_space_is_not_held_for_ever() -> None:
-    think_tags = ReasoningSplitter()
-    assert list(think_tags.split(" " * MAX_BLANK)) == []
-    assert list(think_tags.split("\n")) == [TextDelta(" " * MAX_BLANK + "\n")]
-    assert list(think_tags.split("<think>")) == [TextDelta("<think>")]
+    assert asyncio.run(run()) == [TextDelta(begin), TextDelta("<think>")]

@@ -1,67 +1,50 @@
-"""Streams are read in batches: items that have arrived come at once and in order."""
+"""How the bytes of a reply are read: events in any form, in pieces of any size."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from chat_loop.providers import stream
-from chat_loop.providers.stream import batches_of
+from benchmarks.support.loopback import Loopback, Reply
+from chat_loop.events import Finished, TextDelta
+from tests.support.providers import REQUEST, MakeProvider, anthropic_at, calling, openai_at
 
-
-@pytest.mark.parametrize("begun", [False, True])
-def test_what_has_arrived_is_one_batch_while_the_rest_is_waited_for(
-    begun: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(stream, "WAIT_SECONDS", 60.0)  # a busy machine may stop between two items
-
-    async def run() -> list[list[int]]:
-        rest = asyncio.Event()
-
-        async def items() -> AsyncGenerator[int]:
-            yield 1
-            yield 2
-            await rest.wait()
-            yield 3
-
-        async with aclosing(batches_of(items(), lambda: begun)) as batches:
-            found = [await anext(batches)]
-            rest.set()
-            return [*found, *[batch async for batch in batches]]
-
-    assert asyncio.run(run()) == [[1, 2], [3]]
+SSE = {"content-type": "text/event-stream"}
 
 
-def test_a_failure_comes_behind_what_arrived_before_it() -> None:
-    async def items() -> AsyncGenerator[int]:
-        yield 1
-        raise ValueError("cut")
+def test_the_data_of_an_event_may_stand_on_several_lines(server: Loopback) -> None:
+    """Between events there may be comments, ids and events of other kinds."""
 
-    async def run() -> None:
-        async with aclosing(batches_of(items(), lambda: True)) as batches:
-            assert await anext(batches) == [1]
-            with pytest.raises(ValueError, match="cut"):
-                await anext(batches)
+    @given(
+        st.lists(st.text(min_size=1, max_size=9), max_size=4),
+        st.sampled_from([None, 1, 4]),
+        st.sampled_from(["\n", "\r\n"]),
+    )
+    def check(texts: list[str], indent: int | None, end: str) -> None:
+        lines = ["event: chunk", ": a comment", "id: 3"]
+        for text in (*texts, "."):
+            chunk = {"choices": [{"delta": {"content": text}, "finish_reason": "stop"}]}
+            parts = json.dumps(chunk, indent=indent).split("\n")
+            lines += [f"data: {part}" for part in parts] + [""]
+        body = end.join([*lines, "data: [DONE]"]).encode()
+        server.enqueue(Reply(body=body, headers=SSE))
 
-    asyncio.run(run())
+        events, error = call(REQUEST)
+
+        assert error is None
+        assert events == [TextDelta("".join([*texts, "."])), Finished(stop="end")]
+
+    with calling(openai_at(server.url)) as call:
+        check()
 
 
-def test_a_stream_that_is_left_is_closed() -> None:
-    async def run() -> bool:
-        closed = asyncio.Event()
-
-        async def items() -> AsyncGenerator[int]:
-            try:
-                yield 1
-                await asyncio.Event().wait()
-            finally:
-                closed.set()
-
-        async with aclosing(batches_of(items(), lambda: False)) as batches:
-            assert await anext(batches) == [1]
-        return closed.is_set()
-
-    assert asyncio.run(run())
+@pytest.mark.parametrize("make", [anthropic_at, openai_at])
+def test_characters_may_be_split_between_writes(server: Loopback, make: MakeProvider) -> None:
+    text = "é🎉\u2028x日本"
+    with calling(make(server.url)) as call:
+        for size in (1, 2, 3, 7):
+            server.enqueue(Reply(chunks=(text,), usage=None, split=size))
+            assert call(REQUEST) == ([TextDelta(text), Finished(stop="end")], None)

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.errors import ProviderError
-from chat_loop.events import TextDelta, ThinkingDelta
-from chat_loop.providers.anthropic import AnthropicProvider
-from chat_loop.providers.openai import OpenAIProvider
-from chat_loop.providers.refusals import MAX_MESSAGE, Service
-from chat_loop.providers.replies import Reply
-from chat_loop.providers.wire import WireProvider
-from chat_loop.values import Usage, Window
-from tests.support.providers import entry
+from chat_loop.events import Finished, TextDelta, ThinkingDelta, ToolCalled
+from chat_loop.values import Message, Request, ToolSpec
+from tests.support.catalogue import ALL, ANTHROPIC, Service
+from tests.support.providers import REQUEST, calling, openai_at
 
-SERVICE = Service(host="api.test", key_hint="key", model_hint="model")
+BY_NAME = {service.name: service for service in ALL}
+ASK = Request(
+    system="",
+    messages=(Message("user", "Hi"),),
+    tools=(ToolSpec("f", "", {"type": "object"}),),
+)
 
 MEMBERS = """
     choices delta content reasoning reasoning_content thinking tool_calls function name
@@ -44,47 +47,57 @@ LEAVES = st.one_of(
     st.sampled_from(WORDS.split()),
 )
 VALUES = st.recursive(
-    LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=5)
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=5),
+    max_leaves=8,
 )
 EVENTS = st.dictionaries(KEYS, VALUES, max_size=6)
 CHUNKS = st.builds(lambda delta, more: {"choices": [{"delta": delta, **more}]}, EVENTS, EVENTS)
 
 
-def providers() -> list[WireProvider]:
-    window = Window(1000)
-    made = [
-        OpenAIProvider("m", entry(name, "http://x/v1"), window=window)
-        for name in ("deepseek", "ollama")
-    ]
-    return [*made, AnthropicProvider("m", entry("anthropic"), window=window)]
+@pytest.mark.parametrize("service", [ANTHROPIC, BY_NAME["deepseek"], BY_NAME["ollama"]], ids=str)
+def test_whatever_chunks_come(
+    server: Loopback, service: Service, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """They become words, thoughts and calls, or one error; the last event says why it ended."""
+    service.set_up(monkeypatch, tmp_path)
+
+    @given(st.lists(EVENTS | CHUNKS, max_size=5))
+    def check(data: list[dict[str, object]]) -> None:
+        server.enqueue(Reply(chunks=(), raw=tuple(map(json.dumps, data)), usage=None))
+
+        events, error = call(ASK)
+
+        for event in events:
+            assert isinstance(event, TextDelta | ThinkingDelta | ToolCalled | Finished)
+            assert not isinstance(event, TextDelta | ThinkingDelta) or event.text
+        ends = [event for event in events if isinstance(event, Finished)]
+        assert len(ends) == (error is None)
+        assert error is None or is_told(error)
+
+    with calling(service.at(server.url, tmp_path)) as call:
+        check()
 
 
-@pytest.mark.parametrize("provider", providers(), ids=lambda provider: f"{provider.name}")
-@given(data=st.lists(EVENTS | CHUNKS, max_size=5))
-def test_whatever_chunks_come(provider: WireProvider, data: list[dict[str, object]]) -> None:
-    reply = Reply()
-    provider._service = SERVICE
-    try:
-        for event in data:
-            provider._read(json.loads(json.dumps(event)), reply)
-        for told in reply.take_deltas():
-            assert isinstance(told, TextDelta | ThinkingDelta)
-            assert told.text
-    except (ProviderError, ValueError):
-        return
-    assert reply.usage is None or isinstance(reply.usage, Usage)
-    for told in reply.final_events(with_calls=True):
-        assert told
+def test_whatever_a_refusal_holds(server: Loopback) -> None:
+    @given(
+        st.sampled_from([400, 401, 403, 404, 413, 422, 429, 500, 503, 529]),
+        VALUES | st.lists(VALUES),
+    )
+    def check(status: int, body: object) -> None:
+        server.enqueue(Reply(status=status, body=json.dumps(body).encode()))
+
+        events, error = call(REQUEST)
+
+        assert events == []
+        assert error is not None
+        assert is_told(error)
+        assert error.hint
+
+    with calling(openai_at(server.url)) as call:
+        check()
 
 
-@given(
-    st.none() | st.sampled_from([400, 401, 403, 404, 413, 422, 429, 500, 503, 529]),
-    VALUES | st.lists(VALUES),
-)
-def test_whatever_a_refusal_holds(status: int | None, body: object) -> None:
-    error = SERVICE.refusal_error(status, body, {})
-
-    assert isinstance(error, ProviderError)
-    assert "\n" not in error.message
-    assert len(error.message) < MAX_MESSAGE + 200
-    assert error.hint
+def is_told(error: ProviderError) -> bool:
+    """Return True if the message of an error is one line that can be read."""
+    return "\n" not in error.message and 0 < len(error.message) < 500

@@ -16,7 +16,7 @@ from chat_loop.agent.agent import Agent
 from chat_loop.cli import main
 from chat_loop.providers import local
 from chat_loop.values import Message, Request
-from tests.support.catalogue import ALL, Service
+from tests.support.catalogue import ANTHROPIC, BEDROCK, OPENAI, Service
 from tests.support.headless import run
 from tests.support.scripted_chat import Model
 from tests.support.terminal_chat import answered, chat, compatible
@@ -69,23 +69,16 @@ def body(service: Service, limit: int | None) -> dict[str, Any]:
     return whole | ({} if service.wire == "bedrock" else {"model": service.model, "stream": True})
 
 
-@pytest.mark.parametrize("service", ALL, ids=str)
-def test_every_wire_is_told(
+@pytest.mark.parametrize("service", [ANTHROPIC, OPENAI, BEDROCK], ids=str)
+def test_the_command_line_overrides_the_config_which_overrides_the_wire(
     service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert asked(service, tmp_path, monkeypatch, "--max-tokens", str(LIMIT)) == body(service, LIMIT)
-
-
-@pytest.mark.parametrize("service", ALL, ids=str)
-def test_without_it_the_config_or_the_wire_says(
-    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    option = ("--max-tokens", str(LIMIT))
     usual = None if service.wire == "openai" else 32_000
     assert asked(service, tmp_path, monkeypatch) == body(service, usual)
     assert asked(service, tmp_path, monkeypatch, ceiling=55) == body(service, 55)
-    assert asked(service, tmp_path, monkeypatch, "--max-tokens", str(LIMIT), ceiling=55) == body(
-        service, LIMIT
-    )
+    assert asked(service, tmp_path, monkeypatch, *option) == body(service, LIMIT)
+    assert asked(service, tmp_path, monkeypatch, *option, ceiling=55) == body(service, LIMIT)
 
 
 @pytest.mark.parametrize(("own", "expected"), [(None, LIMIT), (5, 5)])

@@ -18,14 +18,7 @@ from chat_loop.errors import ConnectionFailed, Overloaded, ProviderError, Stream
 from chat_loop.events import Event, Finished, Retrying, TextDelta, ThinkingDelta, ToolCalled
 from chat_loop.providers.local import LocalProvider
 from chat_loop.providers.openai import OpenAIProvider
-from chat_loop.providers.replies import (
-    MAX_ARGUMENTS,
-    MAX_CALLS,
-    MAX_DEPTH,
-    Calls,
-    arguments_of,
-    tool_name,
-)
+from chat_loop.providers.replies import MAX_ARGUMENTS, MAX_CALLS
 from chat_loop.providers.scripted import EchoProvider
 from chat_loop.providers.wire import WireProvider
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage, Window
@@ -33,6 +26,7 @@ from tests.support.providers import (
     REQUEST,
     MakeProvider,
     anthropic_at,
+    calling,
     entry,
     events_of,
     failure_of,
@@ -62,7 +56,7 @@ def compatible_with_tools(url: str) -> OpenAIProvider:
     )
 
 
-@pytest.fixture(params=[anthropic_at, openai_at, compatible_with_tools])
+@pytest.fixture(params=[anthropic_at, openai_at])
 def provider_at(request: pytest.FixtureRequest) -> MakeProvider:
     make: MakeProvider = request.param
     return make
@@ -101,7 +95,7 @@ NO_TOOLS = (
 
 @pytest.mark.parametrize(
     ("make", "status"),
-    [(openai_at, 400), (compatible_with_tools, 400), (compatible_with_tools, 500)],
+    [(openai_at, 400), (compatible_with_tools, 500)],
 )
 def test_a_server_that_refuses_tools_is_not_offered_them_again(
     server: Loopback, make: MakeProvider, status: int
@@ -304,16 +298,11 @@ def called(identity: str, name: str, arguments: str) -> dict[str, object]:
     return {"id": identity, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-@pytest.mark.parametrize(
-    ("make", "model"), [(openai_at, "gpt-4o"), (compatible_with_tools, "qwen3")]
-)
-def test_the_whole_request_on_the_wire_of_openai(
-    server: Loopback, make: MakeProvider, model: str
-) -> None:
-    events_of(make(server.url), LONG)
+def test_the_whole_request_on_the_wire_of_openai(server: Loopback) -> None:
+    events_of(openai_at(server.url), LONG)
 
     assert server.requests[0].body == {
-        "model": model,
+        "model": "gpt-4o",
         "messages": [
             {"role": "system", "content": "Be brief."},
             {"role": "user", "content": "What did we say of boats?"},
@@ -383,7 +372,7 @@ def test_surrogates_are_sent_as_utf_8_can_carry_them(
     assert "a🎉b\ufffdc" in body
 
 
-@pytest.mark.parametrize("split", [0, 1, 7])
+@pytest.mark.parametrize("split", [0, 1])
 def test_calls_after_thinking_and_text(
     server: Loopback, provider_at: MakeProvider, split: int
 ) -> None:
@@ -613,8 +602,8 @@ def test_what_can_be_odd_on_the_wire_of_anthropic(
     assert events[-1] == Finished(stop="tool" if calls else "end")
 
 
-def test_ten_megabytes_of_arguments_are_cut(server: Loopback, provider_at: MakeProvider) -> None:
-    server.enqueue(Reply(calls=(ToolCall("x", "f", "{" + "x" * 10_000_000), TELL), usage=None))
+def test_two_megabytes_of_arguments_are_cut(server: Loopback, provider_at: MakeProvider) -> None:
+    server.enqueue(Reply(calls=(ToolCall("x", "f", "{" + "x" * (2 << 20)), TELL), usage=None))
 
     one, two = calls_of(events_of(provider_at(server.url), ASK))
 
@@ -651,7 +640,6 @@ def nested(depth: int) -> str:
         ('{"a": [1, 2.5, null, true, "é🎉"]}', {"a": [1, 2.5, None, True, "é🎉"]}),
         ('{"a": "\\ud83c\\udf89"}', {"a": "🎉"}),
         ('{"a": "\\ud83c"}', None),
-        ('{"a": "\ud83c"}', None),
         ('{"a": NaN}', None),
         ('{"a": 1e999}', None),
         ('{"a": ' + "9" * 5000 + "}", None),
@@ -660,48 +648,92 @@ def nested(depth: int) -> str:
         ("null", None),
         ("3", None),
         ("{}{}", None),
-        (nested(MAX_DEPTH), json.loads(nested(MAX_DEPTH))),
-        (nested(MAX_DEPTH + 1), None),
+        (nested(32), json.loads(nested(32))),
+        (nested(33), None),
         ("[" * 200_000, None),
         ('{"a":' * 200_000, None),
     ],
+    ids=lambda value: repr(value)[:40],
 )
-def test_what_arguments_are(text: str, value: dict[str, object] | None) -> None:
-    assert arguments_of(text) == value
+def test_arguments_that_are_no_object_are_sent_back_in_one(
+    server: Loopback, text: str, value: dict[str, object] | None
+) -> None:
+    call = ToolCall("c1", "f", text)
+    messages = (
+        Message("user", "Hello"),
+        Message("assistant", "", calls=(call,)),
+        Message("user", "", results=(ToolResult("c1", "Yes."),)),
+    )
+    request = Request(system="", messages=messages, tools=(SEARCH,))
+
+    events_of(anthropic_at(server.url), request)
+    events_of(openai_at(server.url), request)
+
+    anthropic, openai = (request.body["messages"][1] for request in server.requests)
+    [block] = anthropic["content"]
+    assert block["input"] == ({"INVALID_JSON": text} if value is None else value)
+    sent = openai["tool_calls"][0]["function"]["arguments"]
+    assert sent == json.dumps({"INVALID_JSON": text}) if value is None else sent.strip()
 
 
-@given(st.text())
-def test_every_wire_takes_the_name_of_a_tool(name: str) -> None:
-    assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", tool_name(name))
-    assert tool_name(tool_name(name)) == tool_name(name)
+def test_every_wire_takes_the_name_of_a_tool(server: Loopback, provider_at: MakeProvider) -> None:
+    @given(st.lists(st.text(), min_size=1))
+    def check(names: list[str]) -> None:
+        calls = tuple(ToolCall(f"c{number}", name, "{}") for number, name in enumerate(names))
+        results = tuple(ToolResult(made.id, "Yes.") for made in calls)
+        messages = (
+            Message("user", "Hello"),
+            Message("assistant", "", calls=calls),
+            Message("user", "", results=results),
+        )
+        call(Request(system="", messages=messages, tools=(SEARCH,)))
+        message = server.requests[-1].body["messages"][1]
+        made = message.get("tool_calls") or message["content"]
+        for sent in made:
+            assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", sent.get("function", sent)["name"])
+        assert len(made) == len(names)
+
+    with calling(provider_at(server.url)) as call:
+        check()
 
 
 TEXTS = st.sampled_from(("", "a", "{", "}", '{"a":1}', "é"))
 INDEXES = st.sampled_from((None, 0, 1, 2, -5, True, "0", [0], 10**30))
 
 
-@given(st.lists(st.tuples(INDEXES, TEXTS, TEXTS, TEXTS)))
-def test_no_order_of_pieces_loses_a_character(
-    given_pieces: list[tuple[object, str, str, str]],
-) -> None:
-    calls = Calls()
-    for index, identity, name, arguments in given_pieces:
-        calls.add(index, identity, name, arguments)
-    came = "".join(arguments for *_, arguments in given_pieces)
-    assert sorted("".join(call.arguments for call in calls.complete())) == sorted(came)
+def test_no_order_of_pieces_loses_a_character(server: Loopback) -> None:
+    @given(st.lists(st.tuples(INDEXES, TEXTS, TEXTS, TEXTS), max_size=20))
+    def check(given_pieces: list[tuple[object, str, str, str]]) -> None:
+        deltas = [
+            [piece(name, arguments, index=index, identity=identity)]
+            for index, identity, name, arguments in given_pieces
+        ]
+        server.enqueue(Reply(raw=pieces(*deltas), stop="stop", usage=None))
+        events, error = call(ASK)
+        assert error is None
+        came = "".join(arguments for *_, arguments in given_pieces)
+        assert sorted("".join(made.arguments for made in calls_of(events))) == sorted(came)
+
+    with calling(openai_at(server.url)) as call:
+        check()
 
 
-@given(st.lists(st.text(min_size=1), min_size=1, max_size=4), st.randoms(use_true_random=False))
-def test_mixed_calls_are_told_apart_by_their_index(texts: list[str], random: Any) -> None:
-    calls = Calls()
-    for index in range(len(texts)):
-        calls.add(index, f"x{index}", f"f{index}", "")
-    signs = [(index, place) for index, text in enumerate(texts) for place in range(len(text))]
-    order = sorted(range(len(texts)), key=lambda _: random.random())
-    left = {index: list(texts[index]) for index in order}
-    for _ in signs:
-        index = random.choice([index for index, rest in left.items() if rest])
-        calls.add(index, "", "", left[index].pop(0))
-    assert calls.complete() == tuple(
-        ToolCall(f"x{index}", f"f{index}", text) for index, text in enumerate(texts)
-    )
+def test_mixed_calls_are_told_apart_by_their_index(server: Loopback) -> None:
+    @given(st.lists(st.text(min_size=1), min_size=1, max_size=4), st.randoms(use_true_random=False))
+    def check(texts: list[str], random: Any) -> None:
+        deltas = [
+            [piece(f"f{index}", "", index=index, identity=f"x{index}")]
+            for index in range(len(texts))
+        ]
+        left = {index: list(text) for index, text in enumerate(texts)}
+        for _ in "".join(texts):
+            index = random.choice([index for index, rest in left.items() if rest])
+            deltas.append([piece(None, left[index].pop(0), index=index)])
+        server.enqueue(Reply(raw=pieces(*deltas), stop="stop", usage=None))
+        events, _ = call(ASK)
+        assert calls_of(events) == [
+            ToolCall(f"x{index}", f"f{index}", text) for index, text in enumerate(texts)
+        ]
+
+    with calling(openai_at(server.url)) as call:
+        check()

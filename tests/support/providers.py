@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
+from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import cast
 
@@ -115,8 +115,28 @@ def outcome_of(
     provider: Provider, request: Request = REQUEST
 ) -> tuple[list[Event], ProviderError | None]:
     """Return the events of one call and the error that ended it. `joined` merges the deltas."""
-    events, error = asyncio.run(_outcome(provider, request))
-    return joined(events), error
+    with calling(provider) as call:
+        return call(request)
+
+
+Call = Callable[[Request], tuple[list[Event], ProviderError | None]]
+
+
+@contextmanager
+def calling(provider: Provider) -> Iterator[Call]:
+    """Yield a function that makes a call and returns what `outcome_of` does. The calls share the
+    provider's client, which is closed at the end of the block.
+    """
+    with asyncio.Runner() as runner:
+
+        def call(request: Request) -> tuple[list[Event], ProviderError | None]:
+            events, error = runner.run(_outcome(provider, request))
+            return joined(events), error
+
+        try:
+            yield call
+        finally:
+            runner.run(provider.close())
 
 
 def joined(events: Iterable[Event]) -> list[Event]:
@@ -143,8 +163,6 @@ async def _outcome(
                 events.append(event)
     except ProviderError as error:
         return events, error
-    finally:
-        await provider.close()
     return events, None
 
 
