@@ -29,43 +29,6 @@ KEPT = {"cache_control": {"type": "ephemeral"}}
 """The mark at the end of the part of a request that the service is to cache."""
 
 
-def test_the_whole_request(server: Loopback) -> None:
-    request = Request(
-        system="Be brief.",
-        messages=(
-            Message("user", "Grüße 🎉\n"),
-            Message("assistant", "Hi."),
-            Message("user", "Bye"),
-        ),
-        max_tokens=100,
-    )
-    server.enqueue(Reply(chunks=("x",)), Reply(chunks=("x",)))
-
-    events_of(anthropic_at(server.url, model="claude-3-haiku"), request)
-    events_of(anthropic_at(server.url), REQUEST)
-
-    full, least = server.requests
-    assert full.path == least.path == "/v1/messages"
-    assert full.body == {
-        "model": "claude-3-haiku",
-        "max_tokens": 100,
-        "system": [{"type": "text", "text": "Be brief.", **KEPT}],
-        "messages": [
-            {"role": "user", "content": [{"type": "text", "text": "Grüße 🎉\n", **KEPT}]},
-            {"role": "assistant", "content": "Hi."},
-            {"role": "user", "content": [{"type": "text", "text": "Bye", **KEPT}]},
-        ],
-        "stream": True,
-    }
-    assert least.body == {
-        "model": "claude-test",
-        "max_tokens": 32_000,
-        "system": [{"type": "text", "text": "Be brief.", **KEPT}],
-        "messages": [{"role": "user", "content": [{"type": "text", "text": "Hello", **KEPT}]}],
-        "stream": True,
-    }
-
-
 def test_a_summary_is_asked_for_once_and_not_kept(server: Loopback) -> None:
     events_of(anthropic_at(server.url), replace(REQUEST, grammar="root ::= [a-z]"))
 

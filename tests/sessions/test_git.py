@@ -14,7 +14,8 @@ from chat_loop.library.library import Library
 from chat_loop.sessions.git import git_head
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Query
-from tests.support.headless import ECHO, run
+from tests.support import fork_server
+from tests.support.headless import ECHO
 from tests.support.library_folder import write
 from tests.support.scripted_chat import Clock
 
@@ -119,10 +120,11 @@ def test_each_session_records_what_is_checked_out_when_it_begins(tmp_path: Path)
 
 def test_they_are_shown_in_the_chat_and_by_the_commands(tmp_path: Path) -> None:
     home, project = tmp_path / "home", tmp_path / "project"
+    environment = {"CHAT_LOOP_HOME": str(home), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
     repository(project)
 
     def printed(*arguments: str, stdin: bytes = b"") -> str:
-        result = run(home, *arguments, stdin=stdin, prefix=("env", "-C", str(project)))
+        result = fork_server.run(arguments, environment, stdin, project)
         assert result.returncode == 0, result.stderr.decode()
         return result.stdout.decode()
 

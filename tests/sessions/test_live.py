@@ -27,6 +27,7 @@ from chat_loop.errors import SessionError
 from chat_loop.events import SessionSealed, Warned
 from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.records import Query, Reply, Session
+from tests.support import headless
 from tests.support.disturbances import OLD, WAYS, Way, replaced
 from tests.support.scripted_chat import SUMMARY, Says, Talk
 
@@ -34,12 +35,17 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes and links
 
 PATIENCE = 60
 PROMPT, NEVER = r"You: \Z", r"(?!)"
-by_name = pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
-IN_A_PROCESS = {"old copy by rename", "cut to half", "CRLF", "deleted", "a pipe"}
-some_by_name = pytest.mark.parametrize(
-    "way", [way for way in WAYS if way.name in IN_A_PROCESS], ids=lambda way: way.name
+OUTCOMES = {"old copy by rename", "cut to half", "CRLF", "deleted", "a pipe"}
+"""One way for each outcome; the others run the same code."""
+by_name = pytest.mark.parametrize(
+    "way",
+    [pytest.param(way, marks=[pytest.mark.slow] * (way.name not in OUTCOMES)) for way in WAYS],
+    ids=lambda way: way.name,
 )
-"""One way for each outcome, because a process takes a second and the others run the same code."""
+some_by_name = pytest.mark.parametrize(
+    "way", [way for way in WAYS if way.name in OUTCOMES], ids=lambda way: way.name
+)
+"""For a process, which takes a second."""
 
 
 def texts(session: Session) -> list[str]:
@@ -414,14 +420,7 @@ def test_what_an_editor_adds_is_no_damage_to_any_command(way: Way, tmp_path: Pat
     way.act(path, path)
 
     def told(*arguments: str) -> str:
-        ran = subprocess.run(
-            [sys.executable, "-m", "chat_loop", *arguments],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            env={"CHAT_LOOP_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
-            timeout=PATIENCE,
-            check=False,
-        )
+        ran = headless.run(tmp_path, *arguments)
         assert (ran.returncode, ran.stderr) == (0, b"")
         return ran.stdout.decode()
 

@@ -131,12 +131,15 @@ def test_a_taken_id_gets_a_number(tmp_path: Path) -> None:
     late.close()
 
 
-def test_disk_full_at_every_byte_loses_nothing_once_there_is_room(tmp_path: Path) -> None:
+@pytest.mark.parametrize("step", [37, pytest.param(3, marks=pytest.mark.slow)])
+def test_disk_full_at_every_byte_loses_nothing_once_there_is_room(
+    tmp_path: Path, step: int
+) -> None:
     """The disk takes `room` bytes, then refuses, and recovers before the last query. The transcript
     contains every entry.
     """
     size = len(render(talk(manager(tmp_path / "size").begin(agent="A"))))
-    for room in range(0, size + 40, 3):
+    for room in (*range(0, size, step), size - 1, size):
         files = FailingFiles()
         files.room = room
         live = manager(tmp_path / f"room{room}", files).begin(agent="A")
