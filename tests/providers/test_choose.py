@@ -243,6 +243,11 @@ def test_a_server_that_answers_anything_else_is_no_server(tmp_path: Path, answer
         assert found is None or found.models == ()
 
 
+@pytest.mark.parametrize("address", ["http://127.0.0.1:99999/v1", "http://[::1/v1", "box:1"])
+def test_what_is_no_address_is_no_server(address: str) -> None:
+    assert server_at(address) is None
+
+
 def models_at(server: Loopback) -> tuple[str, ...]:
     found = server_at(f"{server.url}/v1")
     assert found is not None

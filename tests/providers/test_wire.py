@@ -401,6 +401,18 @@ def test_a_bomb_is_given_up(
     assert error.message == f"{host(server)} sent more than 1 MB in one reply."
 
 
+@pytest.mark.parametrize("coding", ["br", "gzip, gzip"])
+def test_a_coding_that_was_not_requested_is_not_unpacked(
+    server: Loopback, provider_at: MakeProvider, coding: str
+) -> None:
+    server.enqueue(Reply(body=b"\x00" * 9, headers={"content-encoding": coding}))
+
+    error = failure_of(provider_at(server.url))
+
+    told = f"{host(server)} sent an answer packed as {coding}, which was not requested."
+    assert (type(error), error.message) == (RequestRejected, told)
+
+
 def test_after_the_first_words_they_are_kept(server: Loopback, provider_at: MakeProvider) -> None:
     server.enqueue(Reply(chunks=("Hello.",), raw=("x" * (9 << 20),), split=1 << 16))
 
