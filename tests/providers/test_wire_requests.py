@@ -1,7 +1,7 @@
 """The requests of whole conversations: what a server gets in each situation, on both wires.
 
 `tests/golden/requests/` has the bodies. A field is written when it differs from that of the request
-before, and a message when it is new. `python -m tests.providers.test_requests` rewrites the files.
+before, and a message when it is new. `python -m tests.providers.test_wire_requests` rewrites the files.
 """
 
 from __future__ import annotations
