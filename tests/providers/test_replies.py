@@ -100,7 +100,7 @@ def test_the_pieces_that_it_comes_in_do_not_matter(server: Loopback) -> None:
 @pytest.mark.parametrize("begin", ["Hello, ", " " * MAX_BLANK + "\n"])
 def test_what_is_known_does_not_wait(server: Loopback, begin: str) -> None:
     """Nor does white space, before which reasoning might begin, wait without end."""
-    server.enqueue(Reply(chunks=(begin, "<think>"), stall_after=1))
+    server.enqueue(Reply(chunks=(begin, "<think>"), stall_after=1, stall_seconds=60))
 
     async def run() -> list[object]:
         provider = compatible_at(server.url)
