@@ -361,7 +361,9 @@ def test_whatever_a_usage_says_the_counts_are_small_and_not_negative(
         check()
 
 
-@pytest.mark.parametrize("header", ["1e999", "-1e999", "nan", "9" * 400, "-5", "0x10", "१", " "])
+@pytest.mark.parametrize(
+    "header", ["1e300", "1e999", "-1e999", "nan", "9" * 400, "-5", "0x10", "१", " "]
+)
 def test_whatever_retry_after_says_the_wait_is_bounded(server: Loopback, header: str) -> None:
     server.enqueue(failing(429, retry_after=header.encode().decode("latin-1")))
 
