@@ -256,8 +256,12 @@ def test_show_as_json(home: Path) -> None:
         "git_branch": "",
         "git_commit": "",
         "settings": "",
+        "endpoint": "",
+        "tools": "",
+        "effort": "",
+        "sampling": "",
         "mode": "",
-        "minor": 1,
+        "minor": 2,
         "path": str(home / "sessions" / f"{OLD.header.id}.md"),
         "damage": [],
         "totals": {"queries": 1, "session": usage, "restoration": nothing},
@@ -288,6 +292,8 @@ def test_show_as_json(home: Path) -> None:
             "seconds": None,
             "covers": None,
             "compaction": None,
+            "digest": "",
+            "edited": False,
         },
     }
 
