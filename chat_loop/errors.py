@@ -80,11 +80,13 @@ class ToolDenied(ChatLoopError):
 
 class ProviderError(ChatLoopError):
     """A model call that failed. If `retryable`, it may succeed after `retry_after` seconds. If
-    `adapted`, the next attempt leaves out the part that was refused.
+    `adapted`, the next attempt leaves out the part that was refused. `kind` is what a service's
+    refusal means, or empty.
     """
 
     retryable = False
     adapted = False
+    kind = ""
 
     def __init__(self, message: str, hint: str = "", *, retry_after: float | None = None) -> None:
         super().__init__(message, hint)

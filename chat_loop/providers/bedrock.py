@@ -13,9 +13,9 @@ from typing import Any
 from chat_loop.errors import AuthenticationFailed, NoProvider, install_hint
 from chat_loop.providers.anthropic import AnthropicProvider, client_settings
 from chat_loop.providers.catalogue import Entry
-from chat_loop.providers.refusals import short
 from chat_loop.providers.replies import Reply
 from chat_loop.providers.stream import batches_of
+from chat_loop.providers.upstream import short
 from chat_loop.providers.wire import headers_named_in
 
 BEARER = "AWS_BEARER_TOKEN_BEDROCK"

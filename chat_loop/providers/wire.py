@@ -26,10 +26,11 @@ from chat_loop.providers import capabilities
 from chat_loop.providers.capabilities import Capabilities
 from chat_loop.providers.catalogue import Entry
 from chat_loop.providers.prices import listed_window
-from chat_loop.providers.refusals import Service, short
+from chat_loop.providers.refusals import Service
 from chat_loop.providers.replies import Reply, find_refused_tool
 from chat_loop.providers.servers import capabilities_at, is_local_address
 from chat_loop.providers.stream import EventStream, OversizedBody, batches_of, read_body
+from chat_loop.providers.upstream import short
 from chat_loop.tasks import report_bug
 from chat_loop.values import Request, Window
 

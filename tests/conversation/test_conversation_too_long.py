@@ -14,7 +14,6 @@ import pytest
 from chat_loop.conversation.options import Options
 from chat_loop.conversation.reading import QueryFile
 from chat_loop.errors import ContextTooLong
-from chat_loop.providers.refusals import window_from_error
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Attachment
@@ -103,4 +102,4 @@ def test_the_query_stays_if_the_seal_cannot_be_saved(tmp_path: Path) -> None:
     ],
 )
 def test_the_window_in_a_refusal(message: str, window: int | None) -> None:
-    assert window_from_error(message) == window
+    assert window_of(Said(message=message)) == window

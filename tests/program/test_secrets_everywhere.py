@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks.support.loopback import Loopback, failing, talk
 from chat_loop.input.history import PrivateHistory
-from chat_loop.providers.refusals import MAX_MESSAGE
+from chat_loop.providers.upstream import MAX_MESSAGE
 from chat_loop.redact import keys_from
 from chat_loop.sessions.parser import parse
 from tests.support import fork_server

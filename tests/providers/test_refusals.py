@@ -20,7 +20,9 @@ from chat_loop.errors import (
     StreamBroken,
     TimedOut,
 )
-from chat_loop.providers.refusals import MAX_MESSAGE, Service, retry_after, short
+from chat_loop.providers.refusal_numbers import MAX_WAIT, wait_of
+from chat_loop.providers.refusals import Service
+from chat_loop.providers.upstream import MAX_MESSAGE, Said, short
 
 SERVICE = Service(host="api.test", key_hint="key", model_hint="model")
 NETWORK = "Check the network, or the server at api.test."
@@ -177,6 +179,19 @@ REJECTED = (RequestRejected, "api.test rejected the request", CHECK)
 TOO_LONG = (ContextTooLong, "The conversation is too long for the model", COMPACT)
 KEY = (AuthenticationFailed, "api.test refused the key", "key")
 UNPAID = (RequestRejected, "api.test requires payment", PAY)
+FORBIDDEN = (
+    RequestRejected,
+    "api.test does not serve this account or place",
+    (
+        "A rule about the country, the organization or the data forbids it: check the account's "
+        "settings, or choose another model."
+    ),
+)
+TOO_LARGE = (
+    RequestRejected,
+    "The request is too large for api.test",
+    "Attach less. /undo takes the last message and its files out of the conversation.",
+)
 UNKNOWN = (ModelNotFound, "api.test does not know the model or the path", "model")
 LIMITED = (RateLimited, "api.test limits requests or tokens", LATER)
 FILTERED = (RequestRejected, "A content filter of api.test refused the conversation", OTHERWISE)
@@ -199,7 +214,7 @@ def error_object(kind: str, said: str, code: str | int | None = None) -> object:
         (400, "BadRequestError", 400, VLLM_LONG, TOO_LONG),
         (400, "exceed_context_size_error", 400, LLAMA_LONG, TOO_LONG),
         (401, "invalid_request_error", "invalid_api_key", "Incorrect API key provided.", KEY),
-        (403, "invalid_request_error", None, "Country not supported", KEY),
+        (403, "invalid_request_error", None, "Country not supported", FORBIDDEN),
         (404, "invalid_request_error", "model_not_found", "`x` does not exist", UNKNOWN),
         (429, "requests", "rate_limit_exceeded", "Rate limit reached", LIMITED),
         (429, "insufficient_quota", "insufficient_quota", "You exceeded your quota", UNPAID),
@@ -211,7 +226,7 @@ def error_object(kind: str, said: str, code: str | int | None = None) -> object:
         # Anthropic and Bedrock
         (400, "invalid_request_error", None, "prompt is too long: 210000 tokens", TOO_LONG),
         (400, "invalid_request_error", None, BOTH_TOO_LONG, TOO_LONG),
-        (413, "request_too_large", None, "Request exceeds the maximum size", TOO_LONG),
+        (413, "request_too_large", None, "Request exceeds the maximum size", TOO_LARGE),
         (401, "authentication_error", None, "invalid x-api-key", KEY),
         (403, "permission_error", None, "not for you", KEY),
         (402, "billing_error", None, "no credit", UNPAID),
@@ -272,7 +287,7 @@ MISTRAL = {"object": "error", "message": "Invalid model: x", "type": "invalid_mo
         (
             422,
             {"detail": [{"loc": ["n"], "msg": "less"}]},
-            '[{"loc": ["n"], "msg": "less"}].',
+            "n: less.",
             REJECTED,
         ),
         (422, {"detail": "nope"}, "nope.", REJECTED),
@@ -335,12 +350,14 @@ def test_a_page_in_front_of_the_service_says_nothing_of_the_key(status: int) -> 
         ("soon", None),
         ("nan", None),
         ("inf", None),
-        ("Sun, 01 Mar 2026 12:00:30 GMT", None),
+        ("Thu, 01 Jan 1970 00:16:43 GMT", 3.0),
         ("1e999", None),
+        ("1e99", MAX_WAIT),
     ],
 )
 def test_retry_after(header: str | None, seconds: float | None) -> None:
-    assert retry_after(header) == seconds
+    headers = {} if header is None else {"retry-after": header}
+    assert wait_of(Said(), headers, now=1_000.0) == seconds
 
 
 def test_short() -> None:
