@@ -105,6 +105,7 @@ _POSSIBLE: Mapping[int, frozenset[Kind]] = {
     402: frozenset(),
     403: frozenset(("policy", "billing", "model", "filter", "rate")),
     413: frozenset(("too_long", "too_large", "too_large_for_rate")),
+    451: frozenset(),
     429: frozenset(("billing", "too_large_for_rate", "rate", "overload")),
 }
 """What the words can mean with a status that says much. Anything else is what the status means."""
@@ -170,5 +171,5 @@ def _kinds_in(text: str, *, states_wait: bool) -> Iterator[Kind]:
 
 
 def _number_after(word: str, text: str) -> int:
-    found = re.search(rf"\b{word}:? (\d[\d,]*)", text)
+    found = re.search(rf"\b{word}:? ~?(\d[\d,]*)", text)
     return int(found[1].replace(",", "")) if found else 0

@@ -16,8 +16,8 @@ from chat_loop.providers.upstream import Said
 MAX_WAIT = 366 * 86_400.0  # seconds; the most that a service can ask for
 
 _LIMIT = (
-    r"max(?:imum)?\b|limit\w*|window|context (?:length|size)|allow\w*|only|at most|up to|cannot "
-    r"exceed|exceeds?(?! by)|(?:longer|greater|larger|less|fewer|more) than|[<>]=?|\[1,|model_len"
+    r"max(?:imum)?\b|limit\w*|window|context (?:length|size)|allow\w*|only|at most|up to|"
+    r"cannot exceed|exceeds?(?! by)|(?:longer|greater|larger|less|fewer|more) than|[<>]=?|\[1,|model_len|n_ctx"
 )
 _ASKED = (
     r"request\w*|result(?:ed|s)?\b(?! in a max)|contain\w*|passed|given|received|current|has\b|"
@@ -25,7 +25,7 @@ _ASKED = (
 )
 _NUMBER = re.compile(r"(?<![\w.,-])(\d[\d,_]{2,12})(?![\w.]*\w|\s*[>+])")
 _CUE = re.compile(f"(?P<limit>{_LIMIT})|(?P<asked>{_ASKED})", re.IGNORECASE)
-_UNIT_BEFORE = re.compile(r"token|length|size", re.IGNORECASE)
+_UNIT_BEFORE = re.compile(r"token|length|size|ctx", re.IGNORECASE)
 _IS_LIMIT = re.compile(r"\s*(?:tokens?)?\s*(?:max(?:imum)?\b|limit|context|allowed)", re.IGNORECASE)
 
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -66,14 +66,14 @@ def _last_cue(text: str) -> str:
 
 def wait_of(said: Said, headers: Mapping[str, str], now: float | None = None) -> float | None:
     """Return the seconds after which a service wants to be asked again, or None if it does not say:
-    in a header, else in a field or in words, else in a field with a date. `now` is the time since
-    the epoch.
+    in Retry-After, else in a field or in words, else in a date or in another header. `now` is the
+    time since the epoch.
     """
     now = time.time() if now is None else now
-    in_headers = (
+    in_headers = [
         _seconds(headers.get("retry-after-ms", ""), 0.001, now),
         _seconds(headers.get("retry-after", ""), 1.0, now),
-    )
+    ]
     in_body: list[float | None] = []
     dates: list[float | None] = []
     for name, value in said.fields.items():
@@ -84,11 +84,31 @@ def wait_of(said: Said, headers: Mapping[str, str], now: float | None = None) ->
             dates.append(_seconds(str(value), 1.0, now))
     if words := _WAIT.search(said.message):
         in_body.append(_duration(words[1]))
-    for waits in (in_headers, in_body, dates):
+    for waits in (in_headers, in_body, dates, _resets(headers, now)):
         known = [wait for wait in waits if wait is not None]
         if known:
             return min(max(known), MAX_WAIT)
     return None
+
+
+def _resets(headers: Mapping[str, str], now: float) -> list[float | None]:
+    """Return the seconds until each limit that is used up is filled again, by the headers that
+    services send with all answers. If none says that it is used up, return the shortest wait.
+    """
+    with suppress(ValueError, TypeError):
+        now = parsedate_to_datetime(headers.get("date", "")).timestamp()  # by the server's clock
+    waits: list[float] = []
+    used_up: list[float | None] = []
+    for name, value in headers.items():
+        wait = _seconds(value, 1.0, now) if "-reset" in name else None
+        if wait is None:
+            continue
+        waits.append(wait)
+        left = headers.get(name.replace("reset", "remaining"))
+        used = headers.get(f"{name.partition('-reset')[0]}-used-percent")
+        if left == "0" or used == "100":
+            used_up.append(wait)
+    return used_up or [min(waits, default=None)]
 
 
 def duration_text(seconds: float) -> str:

@@ -29,7 +29,7 @@ _CODES = frozenset(
 _MARKS = str.maketrans("", "", "_-")
 _CLASS = re.compile(r"\b(?:\w+\.)?\w+(?:Error|Exception)\b:?")
 _STATUS = re.compile(r"\berror code:? (\d{3})\b", re.IGNORECASE)
-_TITLE = re.compile(r"<title>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+_TITLE = re.compile(r"<title>([^<]*)", re.IGNORECASE)
 
 
 class Said(Struct):
