@@ -17,7 +17,8 @@ MAX_WAIT = 366 * 86_400.0  # seconds; the most that a service can ask for
 
 _LIMIT = (
     r"max(?:imum)?\b|limit\w*|window|context (?:length|size)|allow\w*|only|at most|up to|"
-    r"cannot exceed|exceeds?(?! by)|(?:longer|greater|larger|less|fewer|more) than|[<>]=?|\[1,|model_len|n_ctx"
+    r"cannot exceed|exceeds?(?! by)|(?:longer|greater|larger|less|fewer|more) than|[<>]=?|\[1,|"
+    r"model_len|n_ctx"
 )
 _ASKED = (
     r"request\w*|result(?:ed|s)?\b(?! in a max)|contain\w*|passed|given|received|current|has\b|"
