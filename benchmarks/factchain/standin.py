@@ -66,6 +66,9 @@ class StandIn:
     def warm(self) -> None:
         """There is nothing to load."""
 
+    def begin_session(self) -> None:
+        """There is nothing to try again."""
+
     async def stream(self, request: Request) -> AsyncIterator[Event]:
         started = time.perf_counter()
         if is_summary(request):

@@ -78,6 +78,7 @@ class Conversation:
         """Begin a fresh session, or a child with the block and the words of its plan."""
         name, path, model = self.agent.name, self.agent.path, self.agent.model
         self.live = child or self.sessions.begin(agent=name, agent_path=path, model=model)
+        self.agent.provider.begin_session()
         self._carried = plan.carried if plan is not None else ()
         self.configure(self._configured)
         self._late_block: records.Summary | None = None  # the parent's, made after this one began

@@ -16,11 +16,15 @@ class Provider(Protocol):
     model: str
     window: Window
     first_event_seconds: float = 120.0  # the timeout for the first content
-    calls_tools: bool = False  # false after a server has refused tools
+    calls_tools: bool = False  # false for a while after a server has refused tools
     takes_images: bool = False
 
     def warm(self) -> None:
         """Load what the first request needs, in a thread. Raises `ProviderError`."""
+        return
+
+    def begin_session(self) -> None:
+        """Try again what was left out of requests because the server refused it."""
         return
 
     def stream(self, request: Request) -> AsyncIterator[Event]:

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from chat_loop.errors import ContextTooLong, ProviderError
 from chat_loop.providers import replies, wire
@@ -24,11 +25,10 @@ from chat_loop.values import Message, Request, StopReason, ToolCall, Usage
 
 STOP_REASONS: Mapping[str, StopReason] = {"length": "length", "content_filter": "refusal"}
 REASONING = ("reasoning_content", "reasoning", "thinking")  # its names in a delta
-UNKNOWN_PHRASES = (  # what a server says about a parameter that it does not know
-    *("unsupported", "not supported", "unrecognized", "unknown", "unexpected"),
-    *("extra inputs", "not permitted"),
-)
 MIN_ID = 9  # characters of a call's id, as Mistral's models require
+SYSTEM_ROLE = "system role"
+NULL_CONTENT = "null content"
+_NULL = re.compile(r"\bcontent\b.*(?:\bnull\b|\bnone\b|\bstring\b)", re.IGNORECASE)
 LIMITS = ("max_completion_tokens", "max_tokens")  # the two names for a reply's maximum tokens
 
 
@@ -40,7 +40,6 @@ class OpenAIProvider(wire.WireProvider):
     def __init__(self, model: str, entry: Entry, **settings: Any) -> None:
         """Accept the arguments of `WireProvider`."""
         super().__init__(model, entry, **settings)
-        self._unknown_parameters = set[str]()  # to the server
         self._is_openai = self.name == "openai"
         self._replayed: dict[tuple[str, str], tuple[str, str]] = {}
         """Name and arguments of a call -> signature (Gemini wants it) and reasoning (DeepSeek)."""
@@ -89,9 +88,12 @@ class OpenAIProvider(wire.WireProvider):
 
     def _body(self, request: Request) -> dict[str, object]:
         messages: list[Mapping[str, object]] = []
-        if request.system:
+        turns = request.messages
+        if request.system and SYSTEM_ROLE in self._left_out:
+            turns = _with_instructions(turns, request.system)
+        elif request.system:
             messages.append({"role": "system", "content": wire.replace_surrogates(request.system)})
-        for message in request.messages:
+        for message in turns:
             messages += self._messages_of(message)
         summary = request.grammar is not None
         if self.model.startswith(self.entry.cache_marks) and not summary:
@@ -103,14 +105,12 @@ class OpenAIProvider(wire.WireProvider):
                 {"type": "function", "function": asdict(tool)} for tool in request.tools
             ]
         body["stream_options"] = {"include_usage": True}
-        limit = next(
-            (name for name in (self.entry.limit, *LIMITS) if name not in self._unknown_parameters),
-            "",
-        )
+        limits = (name for name in (self.entry.limit, *LIMITS) if name not in self._left_out)
+        limit = next(limits, "")
         tokens = request.max_tokens or self.entry.max_tokens
         if limit and tokens:
             body[limit] = tokens
-        return {name: value for name, value in body.items() if name not in self._unknown_parameters}
+        return {name: value for name, value in body.items() if name not in self._left_out}
 
     def _messages_of(self, message: Message) -> Iterator[dict[str, object]]:
         """Yield a message in the form of the wire, where each result is a separate message."""
@@ -121,7 +121,7 @@ class OpenAIProvider(wire.WireProvider):
         if message.role == "assistant":
             answer: dict[str, object] = {"role": "assistant", "content": text}
             if message.calls:
-                answer["content"] = text or None
+                answer["content"] = text or ("" if NULL_CONTENT in self._left_out else None)
                 answer["tool_calls"] = [*map(self._call_of, message.calls)]
                 if self.entry.wants_reasoning:
                     _, reasoning = self._replayed.get(_key(message.calls[0]), ("", ""))
@@ -148,22 +148,23 @@ class OpenAIProvider(wire.WireProvider):
             wire_call["extra_content"] = {"google": google}
         return wire_call
 
-    def _adapt(self, status: int, error: ProviderError, request: Request) -> str | None:
-        """From now on, leave out what the server does not know: tools, or a parameter."""
-        message = error.message.lower()
+    def _refused_part(self, error: ProviderError, request: Request) -> tuple[str, str]:
+        message = error.message
         names = [tool.name for tool in request.tools] if self.calls_tools else []
-        if names and "tool" in message and status in (400, 404, 422, 500, 501):
-            # one faulty tool must not cost the others
-            if not replies.find_refused_tool(error.message, names) and "schema" not in message:
-                self.calls_tools = False
-                return f" {self.model} is offered no tools from now on."
-        elif status in (400, 422) and any(word in message for word in UNKNOWN_PHRASES):
-            sent = self._body(request)
+        # one faulty tool must not cost the others
+        if error.kind == "tool" and names and not replies.find_refused_tool(message, names):
+            return "tools", f" {self.model} is offered no tools for ten minutes."
+        sent = self._body(request)
+        if error.kind == "parameter":
             for name in ("stream_options", *LIMITS):
-                if name in sent and name in message:
-                    self._unknown_parameters.add(name)
-                    return ""
-        return super()._adapt(status, error, request)
+                if name in sent and re.search(rf"\b{name}\b", message):
+                    return name, f" {name} is left out for ten minutes."
+        if error.kind == "role" and request.system and SYSTEM_ROLE not in self._left_out:
+            return SYSTEM_ROLE, " The instructions go into the first message for ten minutes."
+        calls = any(message.calls and not message.text for message in request.messages)
+        if calls and NULL_CONTENT not in self._left_out and _NULL.search(message):
+            return NULL_CONTENT, " An empty text is sent instead for ten minutes."
+        return super()._refused_part(error, request)
 
     def _read(self, event: Mapping[str, object], reply: Reply) -> None:
         read_chunk(event, reply)
@@ -175,6 +176,14 @@ class OpenAIProvider(wire.WireProvider):
             if reasoning or streamed.signature:
                 self._replayed[_key(call)] = streamed.signature, reasoning
             reasoning = ""
+
+
+def _with_instructions(messages: tuple[Message, ...], system: str) -> tuple[Message, ...]:
+    """Return the messages with the system prompt in the first one, which is the user's."""
+    if not messages or messages[0].role != "user" or messages[0].results:
+        return Message("user", system), *messages
+    first = replace(messages[0], text=f"{system}\n\n{messages[0].text}")
+    return first, *messages[1:]
 
 
 def read_chunk(event: object, reply: Reply) -> None:

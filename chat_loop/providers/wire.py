@@ -8,8 +8,10 @@ import asyncio
 import json
 import logging
 import os
+import re
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
+import time
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import aclosing, suppress
 from functools import cache, reduce
 from importlib import import_module
@@ -23,6 +25,7 @@ from chat_loop import errors
 from chat_loop.errors import NoProvider, ProviderError
 from chat_loop.events import Event
 from chat_loop.providers import capabilities
+from chat_loop.providers.adaptations import Adaptations
 from chat_loop.providers.capabilities import Capabilities
 from chat_loop.providers.catalogue import Entry
 from chat_loop.providers.prices import listed_window
@@ -32,7 +35,7 @@ from chat_loop.providers.servers import capabilities_at, is_local_address
 from chat_loop.providers.stream import EventStream, OversizedBody, batches_of, read_body
 from chat_loop.providers.upstream import short
 from chat_loop.tasks import report_bug
-from chat_loop.values import Request, Window
+from chat_loop.values import Request, Window, size_text
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -70,9 +73,11 @@ class WireProvider:
         window: Window,
         api_key: str | None = None,
         images: bool | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Treat `images` as unknown if None, and leave the key to the SDK if `api_key` is None."""
         self.model, self.entry, self.name = model, entry, entry.name
+        self._left_out = Adaptations(clock)
         self.calls_tools = entry.tools and not model.startswith(entry.no_tools)
         # a server on this machine may have to load its model first
         self.first_event_seconds = 600.0 if is_local_address(entry.base_url) else 120.0
@@ -80,7 +85,6 @@ class WireProvider:
         self._client: Any = None  # the SDK's
         self._client_lock = threading.Lock()
         self._sdk_headers: Mapping[str, object] = {}  # replace those that the SDK would send
-        self._refused_tools: set[str] = set()
         self._lookup_task: asyncio.Future[None] | None = None
         self._sources = {
             # set by the user, or learned from the server's refusals
@@ -90,6 +94,19 @@ class WireProvider:
             "guess": capabilities.guess_capabilities(model),
         }
         self.learn(Capabilities())
+
+    @property
+    def calls_tools(self) -> bool:
+        """False for a model without tools, and for ten minutes after its server refused them."""
+        return self._has_tools and "tools" not in self._left_out
+
+    @calls_tools.setter
+    def calls_tools(self, value: bool) -> None:
+        self._has_tools = value
+
+    def begin_session(self) -> None:
+        """Send everything again that the server refused."""
+        self._left_out.begin_session()
 
     def key_error(self, error: BaseException | None = None) -> ProviderError:
         """Return the error for a missing key, or for credentials that the SDK cannot read."""
@@ -208,12 +225,13 @@ class WireProvider:
                 raise error.__cause__ from None
             raise
 
-    async def stream(self, request: Request) -> AsyncIterator[Event]:
+    async def stream(self, request: Request) -> AsyncGenerator[Event]:
         """Yield deltas, calls, one Finished. Raises `ProviderError`."""
         if self._client is None:
             await asyncio.to_thread(self._ensure_client)
-        tools = tuple(tool for tool in request.tools if tool.name not in self._refused_tools)
-        request = replace(request, tools=tools)
+        whole = request
+        tools = tuple(tool for tool in whole.tools if f"tool {tool.name}" not in self._left_out)
+        request = replace(whole, tools=tools)
         reply = Reply(think_tags=self.entry.think_tags)
         try:
             await self._prepare(request)
@@ -223,7 +241,13 @@ class WireProvider:
         except self._failures as cause:
             for delta in reply.take_deltas():
                 yield delta
-            if error := self._failure(cause, request, reply):
+            error = self._failure(cause, reply)
+            if error is not None and self._leave_out(error, request) and not reply.started:
+                async with aclosing(self.stream(whole)) as again:
+                    async for event in again:
+                        yield event
+                return
+            if error is not None:
                 raise error from (None if error is cause else cause)
         is_settled = self.entry.lists_names_only or self._window_is_known
         if not is_settled and self._lookup_task is None:
@@ -255,42 +279,59 @@ class WireProvider:
         finally:
             await stream.response.aclose()
 
-    def _failure(self, cause: Exception, request: Request, reply: Reply) -> ProviderError | None:
+    def _failure(self, cause: Exception, reply: Reply) -> ProviderError | None:
         """Learn from a broken call and return its error, or None if the reply was complete."""
-        status = 0
         if isinstance(cause, Refusal):
-            status = cause.status
-            error = self._service.refusal_error(status, cause.body, cause.headers)
+            error = self._service.refusal_error(cause.status, cause.body, cause.headers)
         elif isinstance(cause, ProviderError):
             error = cause
         elif reply.stop is None:
             return self._service.failure_error(cause, started=reply.started)
         else:
             return None
-        if not isinstance(error, errors.ContextTooLong):
-            left_out = self._adapt(status, error, request)
-            if left_out is not None:
-                error.message += left_out
-                error.retryable, error.adapted, error.retry_after = True, True, 0.0
-        elif 0 < (error.window or 0) < self.window.tokens:
-            self.learn(Capabilities(window=error.window or 0), "set")
+        window = error.window or 0 if isinstance(error, errors.ContextTooLong) else 0
+        if 0 < window < self.window.tokens:
+            self.learn(Capabilities(window=window), "set")
         return error
 
-    def _adapt(self, status: int, error: ProviderError, request: Request) -> str | None:
-        """Return a sentence or "" if the next attempt leaves something out, or None if not."""
+    def _leave_out(self, error: ProviderError, request: Request) -> bool:
+        """Leave out what was refused from now on, and say so in the error. Return True if the user
+        knows it already.
+        """
+        part, sentence = self._refused_part(error, request)
+        if not part:
+            self._explain(error, request)
+            return False
+        error.message += sentence
+        error.retryable = True
+        error.adapted = True
+        error.retry_after = 0.0
+        return not self._left_out.add(part)
+
+    def _refused_part(self, error: ProviderError, request: Request) -> tuple[str, str]:
+        """Return the part of the request that was refused, and a sentence on what is done instead,
+        both empty if there is nothing that can be left out.
+        """
         name = find_refused_tool(error.message, [tool.name for tool in request.tools])
-        if name and isinstance(error, errors.RequestRejected | errors.Overloaded):
-            self._refused_tools.add(name)
-            return f" The tool {name} is left out from now on."
+        is_about_a_call = re.search(r"\bcalls?\b", error.message)  # of the model, which may do better
+        kinds = ("other", "tool", "parameter", "failure")
+        if name and error.kind in kinds and not is_about_a_call:
+            return f"tool {name}", f" The tool {name} is left out for ten minutes."
+        return "", ""
+
+    def _explain(self, error: ProviderError, request: Request) -> None:
+        """Add what is known of the request to an error that is about its size or its images."""
+        if error.kind == "too_large":
+            size = size_text(len(msgspec.json.encode(self._body(request))))
+            error.message += f" It has {size}."
+        if not any(message.images for message in request.messages):
+            return
         words = ("image", "vision", "multimodal", "mmproj")
-        if (
-            status in (400, 404, 415, 422, 500, 501)
-            and any(message.images for message in request.messages)
-            and any(word in error.message.lower() for word in words)
-        ):
+        is_named = any(word in error.message.lower() for word in words)
+        is_about_images = error.kind in ("content", "parameter", "model", "other", "failure")
+        if error.kind == "too_large" or (is_about_images and is_named):
             error.retryable = False
             error.hint = "/undo takes the message with the image out of the conversation."
-        return None
 
     async def _batches(
         self, stream: Any, reply: Reply

@@ -273,6 +273,9 @@ class Broken:
     def warm(self) -> None:
         """Load nothing."""
 
+    def begin_session(self) -> None:
+        """Try nothing again."""
+
     async def close(self) -> None:
         """Close nothing."""
 

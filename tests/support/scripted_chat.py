@@ -102,6 +102,9 @@ class Model:
         """There is nothing to load."""
         self.warmed += 1
 
+    def begin_session(self) -> None:
+        """There is nothing to try again."""
+
     async def close(self) -> None:
         """There is nothing to release."""
         self.closed += 1

@@ -1,0 +1,158 @@
+"""What a server refuses is left out for a while: narrowly, told once, and tried again."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from benchmarks.support.loopback import Loopback, Reply, failing
+from chat_loop.agent.ask import CallLimits, ask
+from chat_loop.events import Event, Finished, Retrying, TextDelta
+from chat_loop.providers.openai import OpenAIProvider
+from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Window
+from tests.support.providers import entry, events_of, failure_of
+from tests.support.scripted_chat import Talk
+
+TOOL = ToolSpec("search", "Search.", {"type": "object"})
+ASK = Request(system="Be brief.", messages=(Message("user", "Hello"),), tools=(TOOL,))
+AFTER_A_CALL = Request(
+    system="Be brief.",
+    messages=(
+        Message("user", "Hello"),
+        Message("assistant", "", calls=(ToolCall("c1", "search", "{}"),)),
+        Message("user", "", results=(ToolResult("c1", "Nothing."),)),
+    ),
+    tools=(TOOL,),
+)
+NO_TOOLS = failing(400, "invalid_request_error", "qwen3 does not support tools")
+NO_SYSTEM = failing(400, "BadRequestError", "System role not supported")
+NO_NULL = failing(400, "x", "Invalid value for 'content': expected a string, got null.")
+HI = Reply(chunks=("Hi",), usage=None)
+ANSWER = [TextDelta("Hi"), Finished(stop="end")]
+
+
+class Clock:
+    seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+def provider_at(url: str, clock: Clock) -> OpenAIProvider:
+    at = entry("compatible", f"{url}/v1", tools=True)
+    return OpenAIProvider("qwen3", at, window=Window(8_192), clock=clock)
+
+
+def ask_through(provider: OpenAIProvider, request: Request) -> list[Event]:
+    async def collect() -> list[Event]:
+        events = [event async for event in ask(provider, request, CallLimits(attempts=2))]
+        await provider.close()
+        return events
+
+    return asyncio.run(collect())
+
+
+def bodies(server: Loopback) -> list[Any]:
+    return [request.body for request in server.requests]
+
+
+def test_tools_come_back_after_ten_minutes_and_the_user_is_told_once(server: Loopback) -> None:
+    server.enqueue(NO_TOOLS, HI, HI, NO_TOOLS, HI)
+    clock = Clock()
+    provider = provider_at(server.url, clock)
+
+    told, *answer = ask_through(provider, ASK)
+    assert isinstance(told, Retrying)
+    assert "no tools for ten minutes" in told.reason
+    assert answer == ANSWER
+    clock.seconds = 599.0
+    assert not provider.calls_tools
+    assert ask_through(provider, ASK) == ANSWER
+    clock.seconds = 601.0
+    assert provider.calls_tools
+    assert ask_through(provider, ASK) == ANSWER, "nothing is told again"
+    assert ["tools" in body for body in bodies(server)] == [True, False, False, True, False]
+
+
+def test_the_next_session_offers_tools_again(tmp_path: Path, server: Loopback) -> None:
+    server.enqueue(NO_TOOLS)
+    provider = provider_at(server.url, Clock())
+    failure_of(provider, ASK)
+    assert not provider.calls_tools
+
+    talk = Talk(tmp_path)
+    asyncio.run(talk.conversation.switch(provider))
+    assert not provider.calls_tools, "the session goes on"
+    asyncio.run(talk.conversation.leave("clear"))
+    assert provider.calls_tools
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Unexpected role 'user' after role 'tool'",
+        "messages with role 'tool' must be a response to a preceding message with 'tool_calls'.",
+        "Tool call validation failed: parameters for tool search did not match schema",
+        "Invalid 'tools': array too long. Expected an array with maximum length 128.",
+    ],
+)
+def test_a_refusal_about_something_else_costs_no_tools(server: Loopback, said: str) -> None:
+    server.enqueue(failing(400, "invalid_request_error", said), HI)
+    provider = provider_at(server.url, Clock())
+
+    error = failure_of(provider, ASK)
+
+    assert said in error.message
+    assert not error.retryable
+    assert provider.calls_tools
+    assert events_of(provider, ASK) == ANSWER
+    assert [len(body["tools"]) for body in bodies(server)] == [1, 1]
+
+
+def test_instructions_go_into_the_first_message_of_a_server_without_a_system_role(
+    server: Loopback,
+) -> None:
+    server.enqueue(NO_SYSTEM, HI)
+
+    told, *answer = ask_through(provider_at(server.url, Clock()), ASK)
+
+    assert isinstance(told, Retrying)
+    assert answer == ANSWER
+    first, second = (body["messages"] for body in bodies(server))
+    assert [message["role"] for message in first] == ["system", "user"]
+    assert second == [{"role": "user", "content": "Be brief.\n\nHello"}]
+
+
+def test_a_server_that_refuses_every_role_is_not_asked_for_ever(server: Loopback) -> None:
+    server.enqueue(NO_SYSTEM, NO_SYSTEM)
+    provider = provider_at(server.url, Clock())
+
+    assert failure_of(provider, ASK).retryable
+    assert not failure_of(provider, ASK).retryable
+
+
+def test_an_empty_text_stands_beside_calls_where_null_is_refused(server: Loopback) -> None:
+    server.enqueue(NO_NULL, HI)
+
+    told, *answer = ask_through(provider_at(server.url, Clock()), AFTER_A_CALL)
+
+    assert isinstance(told, Retrying)
+    assert answer == ANSWER
+    contents = [body["messages"][2]["content"] for body in bodies(server)]
+    assert contents == [None, ""]
+
+
+def test_a_server_without_a_system_role_gets_no_message_twice(server: Loopback) -> None:
+    server.enqueue(NO_SYSTEM, HI)
+    begins_with_a_reply = replace(
+        ASK, messages=(Message("assistant", "Welcome."), Message("user", "Hello"))
+    )
+
+    ask_through(provider_at(server.url, Clock()), begins_with_a_reply)
+
+    contents = [message["content"] for message in bodies(server)[1]["messages"]]
+    assert contents == ["Be brief.", "Welcome.", "Hello"]
