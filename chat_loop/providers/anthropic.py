@@ -19,14 +19,15 @@ STOP_REASONS: Mapping[str, StopReason] = {  # all others are `end`
     "model_context_window_exceeded": "length",
     "refusal": "refusal",
 }
+TOKEN = "ANTHROPIC_AUTH_TOKEN"
 MIN_REPLY = 8192  # tokens that the context leaves for a reply; a fifth of small windows
 
 
-def client_settings(sdk: Any, client: Any) -> dict[str, Any]:
+def client_settings(sdk: Any, client: Any, address: str) -> dict[str, Any]:
     """Return the arguments of every client: no retries, and no reports to OpenTelemetry."""
     silent = {"open_telemetry": False}
     silent = silent if "open_telemetry" in inspect.signature(client).parameters else {}
-    return {"max_retries": 0, "http_client": wire.http_client(sdk), **silent}
+    return {"max_retries": 0, "http_client": wire.http_client(sdk, address), **silent}
 
 
 class AnthropicProvider(wire.WireProvider):
@@ -38,11 +39,16 @@ class AnthropicProvider(wire.WireProvider):
     def _connect(self) -> Any:
         import anthropic
 
+        key, token = self._api_key, None
+        if key is None:  # otherwise the SDK would take them as they are
+            key, token = (wire.key_in(name) for name in ("ANTHROPIC_API_KEY", TOKEN))
+        base_url = self._address("ANTHROPIC_BASE_URL")
         try:
             client = anthropic.AsyncAnthropic(
-                api_key=self._api_key,
-                base_url=self.entry.base_url or None,
-                **client_settings(anthropic, anthropic.AsyncAnthropic),
+                api_key=key,
+                auth_token=token,
+                base_url=base_url or None,
+                **client_settings(anthropic, anthropic.AsyncAnthropic, base_url),
             )
         except anthropic.AnthropicError as error:
             raise self.key_error(error) from error

@@ -16,7 +16,7 @@ from chat_loop.providers.catalogue import Entry
 from chat_loop.providers.replies import Reply
 from chat_loop.providers.stream import batches_of
 from chat_loop.providers.upstream import short
-from chat_loop.providers.wire import headers_named_in
+from chat_loop.providers.wire import headers_named_in, key_in
 
 BEARER = "AWS_BEARER_TOKEN_BEDROCK"
 
@@ -29,13 +29,13 @@ class BedrockProvider(AnthropicProvider):
         import anthropic
         from botocore.exceptions import BotoCoreError
 
-        bearer = os.environ.get(BEARER, "")
+        bearer = key_in(BEARER)
         client = anthropic.AsyncAnthropicBedrock(
             api_key=bearer or None,
             aws_profile=None if bearer else self.entry.profile or None,
             aws_region=region,
             base_url=self.entry.base_url or None,
-            **client_settings(anthropic, anthropic.AsyncAnthropicBedrock),
+            **client_settings(anthropic, anthropic.AsyncAnthropicBedrock, self._address()),
         )
         self._sdk_headers = dict.fromkeys(
             headers_named_in("ANTHROPIC_CUSTOM_HEADERS"), anthropic.omit

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from chat_loop.config import REFERENCE, Config, ProviderConfig, expand_variables
 from chat_loop.errors import AuthenticationFailed, ConfigError, NoProvider, ProviderError
+from chat_loop.providers.pasted import clean_key, normal_address, trimmed
 from chat_loop.providers.servers import is_local_address
 
 Kind = Literal["anthropic", "bedrock", "openai", "local", "scripted"]
@@ -30,6 +31,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     model: str = ""  # the default; if empty, a local server is asked
     base_url: str = ""  # empty: the SDK's own address, or that of a variable
     kind: Kind = "openai"
+    key_prefix: str = ""  # with which only its keys begin
     needs_key: bool = False
     headers: Mapping[str, str] = {}  # `${NAME}` in a value stands for the variable
     tools: bool = True
@@ -54,16 +56,24 @@ class Entry(Struct, frozen=True, kw_only=True):
         return self.key_hint or f"Set {hint}"
 
     def key(self, environment: Mapping[str, str]) -> str:
-        """Return the key that is set, or ""."""
-        return next(filter(None, (environment.get(name, "") for name in self.keys)), "")
+        """Return the key that is set, or "". Raises AuthenticationFailed if it cannot be one."""
+        values = (clean_key(environment.get(name, ""), name) for name in self.keys)
+        return next(filter(None, values), "")
+
+    def at(self, address: str) -> Entry:
+        """Return this provider at another address, as a user writes it."""
+        version = {"openai": self.name != "azure" or None, "anthropic": False}.get(self.kind)
+        return replace(self, base_url=normal_address(address, version=version))
 
     def address(self, environment: Mapping[str, str]) -> str:
         """Return the server's address, "" for the SDK's own. Raises NoProvider without one."""
         address = self.base_url
         hint = f"Set providers.{self.name}.base_url, or give --base-url URL."
         if self.name == "azure":
-            address = (address or environment.get(AZURE_ENDPOINT, "")).rstrip("/")
-            address += "/openai/v1" if address and not address.endswith("/v1") else ""
+            address = address or self.at(environment.get(AZURE_ENDPOINT, "")).base_url
+            if not address.endswith("/v1") or "/openai/deployments" in address:
+                address = address.partition("/openai")[0]
+                address += "/openai/v1" if address else ""
             hint = f"Set {AZURE_ENDPOINT}, as https://NAME.openai.azure.com."
         if self.kind == "openai" and self.name != "openai" and not address:
             raise NoProvider(f"The address of {self.title} is not set.", hint)
@@ -84,6 +94,14 @@ LOCAL_SERVERS = [name for name, entry in CATALOGUE.items() if is_local_address(e
 """The servers to look for on this machine."""
 
 
+def owner_of_key(key: str) -> str:
+    """Return the title of the service whose keys begin like this one, or "" if that is unknown."""
+    for entry in CATALOGUE.values():
+        if entry.key_prefix and key.startswith(entry.key_prefix):
+            return entry.title
+    return ""
+
+
 def entries(settings: Mapping[str, ProviderConfig]) -> dict[str, Entry]:
     """Return all providers by name with the user's settings. The user's own providers come last."""
     return {name: entry_of(name, settings) for name in dict.fromkeys((*CATALOGUE, *settings))}
@@ -95,6 +113,8 @@ def entry_of(name: str, settings: Mapping[str, ProviderConfig]) -> Entry:
     if setting is None:
         return CATALOGUE[name]
     entry = CATALOGUE.get(name) or Entry(name=name, title=name, tools=False)
+    if setting.base_url:
+        entry = entry.at(setting.base_url)
     return replace(
         entry,
         keys=(setting.api_key_env,) if setting.api_key_env else entry.keys,
@@ -103,14 +123,18 @@ def entry_of(name: str, settings: Mapping[str, ProviderConfig]) -> Entry:
         tools=entry.tools if setting.tools is None else setting.tools,
         **{
             field: getattr(setting, field) or getattr(entry, field)
-            for field in ("base_url", "model", "max_tokens", "region", "profile")
+            for field in ("model", "max_tokens", "region", "profile")
         },
     )
 
 
 def missing_requirement(entry: Entry, environment: Mapping[str, str]) -> ProviderError | None:
     """Return an error about the first thing that a provider still lacks, without asking it."""
-    if entry.needs_key and not entry.key(environment):
+    try:
+        key = entry.key(environment)
+    except AuthenticationFailed as error:
+        return error
+    if entry.needs_key and not key:
         names = " or ".join(entry.keys) or "A key"
         hint = f"export {entry.keys[0]}=..." if entry.keys else ""
         return AuthenticationFailed(f"{names} is not set.", hint)
@@ -141,4 +165,4 @@ def keys_in(config: Config, environment: Mapping[str, str]) -> Iterator[str]:
         names += REFERENCE.findall(value)
         if not REFERENCE.search(value):
             yield value.rpartition(" ")[2]  # after "Bearer"
-    yield from (environment.get(name, "") for name in names)
+    yield from (trimmed(environment.get(name, "")) for name in names)

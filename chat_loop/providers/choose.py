@@ -88,6 +88,8 @@ def choose(
         return create(reference, config, machine, base_url=base_url)
     reference, note = next(_candidates(config, machine), ("", ""))
     if not reference:
+        for entry in entries(config.providers).values():
+            entry.key(machine.environment)  # a key that is wrong explains it better
         raise NoProvider("No model is available.", SETUP_HINT)
     provider = create(reference, config, machine)
     if provider.name in machine.servers:
@@ -172,7 +174,7 @@ def create(reference: str, config: Config, machine: Machine, *, base_url: str = 
         if entry.kind not in ("openai", "anthropic"):
             what = "--base-url needs a model of a server."
             raise UsageError(what, "For example: --model compatible:MODEL.")
-        entry = replace(entry, base_url=base_url)
+        entry = entry.at(base_url)
     model = model or usual_model(entry, machine)
     if not model and entry.kind == "local":
         raise ModelError("No embedded model is installed.", "Fetch one: chat-loop models install")

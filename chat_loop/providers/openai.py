@@ -17,7 +17,7 @@ from chat_loop.errors import ContextTooLong, ProviderError
 from chat_loop.providers import replies, wire
 from chat_loop.providers.anthropic import with_breakpoints
 from chat_loop.providers.capabilities import Capabilities, count_at, list_at, text_at, value_at
-from chat_loop.providers.catalogue import Entry
+from chat_loop.providers.catalogue import CATALOGUE, Entry
 from chat_loop.providers.replies import Reply
 from chat_loop.providers.servers import capabilities_at, root_of
 from chat_loop.tokens import estimate
@@ -26,6 +26,7 @@ from chat_loop.values import Message, Request, StopReason, ToolCall, Usage
 STOP_REASONS: Mapping[str, StopReason] = {"length": "length", "content_filter": "refusal"}
 REASONING = ("reasoning_content", "reasoning", "thinking")  # its names in a delta
 MIN_ID = 9  # characters of a call's id, as Mistral's models require
+OFFICIAL = "https://api.openai.com/v1"
 SYSTEM_ROLE = "system role"
 NULL_CONTENT = "null content"
 _NULL = re.compile(r"\bcontent\b.*(?:\bnull\b|\bnone\b|\bstring\b)", re.IGNORECASE)
@@ -47,14 +48,20 @@ class OpenAIProvider(wire.WireProvider):
     def _connect(self) -> Any:
         import openai
 
-        key, base_url = self._api_key, self.entry.base_url or None
-        if not self._is_openai:  # None would mean OpenAI's own
+        key = self._api_key
+        base_url = self._address("OPENAI_BASE_URL" if self._is_openai else "")
+        if not self._is_openai:
             key = key or ("" if self.entry.needs_key else "none")  # the SDK insists on one
-            base_url = base_url or ""
-        client, http = None, wire.http_client(openai)
+        elif key is None:
+            key = wire.key_in("OPENAI_API_KEY")
+        client, http = None, wire.http_client(openai, base_url)
         with suppress(openai.OpenAIError):
             client = openai.AsyncOpenAI(
-                api_key=key, base_url=base_url, max_retries=0, http_client=http
+                api_key=key,
+                # for other servers, None would mean OpenAI's own
+                base_url=base_url or (None if self._is_openai else ""),
+                max_retries=0,
+                http_client=http,
             )
         if client is None or not client.api_key:
             raise self.key_error()
@@ -154,6 +161,9 @@ class OpenAIProvider(wire.WireProvider):
         # one faulty tool must not cost the others
         if error.kind == "tool" and names and not replies.find_refused_tool(message, names):
             return "tools", f" {self.model} is offered no tools for ten minutes."
+        if error.kind == "path" and (other := self._other_path()):
+            self.path = other
+            return "path", f" {self._url} is asked from now on."
         sent = self._body(request)
         if error.kind == "parameter":
             for name in ("stream_options", *LIMITS):
@@ -165,6 +175,17 @@ class OpenAIProvider(wire.WireProvider):
         if calls and NULL_CONTENT not in self._left_out and _NULL.search(message):
             return NULL_CONTENT, " An empty text is sent instead for ten minutes."
         return super()._refused_part(error, request)
+
+    def _other_path(self) -> str:
+        """Return the endpoint with /v1 if it was asked without it, or the reverse; "" if both were
+        asked, or if the address is not the user's.
+        """
+        base = str(self._client.base_url).rstrip("/")
+        known = CATALOGUE[self.name].base_url if self.name in CATALOGUE else ""
+        if self.path != OpenAIProvider.path or base in (known, OFFICIAL):
+            return ""
+        other = base.removesuffix("/v1") if base.endswith("/v1") else f"{base}/v1"
+        return f"{other}{self.path}"
 
     def _read(self, event: Mapping[str, object], reply: Reply) -> None:
         read_chunk(event, reply)

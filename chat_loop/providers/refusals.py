@@ -23,6 +23,13 @@ from chat_loop.providers.upstream import short
 NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST")
 """TLS errors that occur if the server's address should begin with http."""
 
+_NO_PATH = re.compile(
+    r"\A\W*\Z|(?:file|page|path|url)? ?not found\W*\Z|cannot (?:post|get)|invalid url|"
+    r"unrecognized request url|method not allowed|no (?:such )?route",
+    re.IGNORECASE,
+)
+"""What a server says of an address that it does not have, which is nothing about a model."""
+
 
 class ErrorRow(msgspec.Struct, frozen=True):
     """The error for a refusal or a network failure, with its message and hint."""
@@ -68,6 +75,8 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
             kind = "redirect"
         elif said.is_page and status in (401, 403):  # from a proxy, which saw no key
             kind = "page"
+        elif status in (404, 405) and _NO_PATH.search(said.message):
+            kind = "path"
         location = short(headers.get("location", "")) or "nowhere"
         ending = f" ({status or said.name or 'error'}){said.ending}"
         error = TABLE.refusals[kind].make(ending, location=location, **asdict(self))
@@ -98,7 +107,9 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
         """Return the error for a body that ended without saying why the model stopped."""
         kind = content_type.partition(";")[0].strip().lower()
         name = "incomplete" if started or "event" in kind else "untyped"  # a stream of events
-        return self._network_error(name, started=started, text=short(kind) or "an untyped body")
+        error = self._network_error(name, started=started, text=short(kind) or "an untyped body")
+        error.kind = "page" if name == "untyped" else ""
+        return error
 
     def _network_error(self, name: str, *, started: bool, **words: str) -> ProviderError:
         """Return the error of a row, or a broken stream if part of the reply was shown."""

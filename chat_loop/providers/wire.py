@@ -27,11 +27,17 @@ from chat_loop.events import Event
 from chat_loop.providers import capabilities
 from chat_loop.providers.adaptations import Adaptations
 from chat_loop.providers.capabilities import Capabilities
-from chat_loop.providers.catalogue import Entry
+from chat_loop.providers.catalogue import Entry, owner_of_key
+from chat_loop.providers.pasted import check_address, check_header, clean_key
 from chat_loop.providers.prices import listed_window
 from chat_loop.providers.refusals import Service
 from chat_loop.providers.replies import Reply, find_refused_tool
-from chat_loop.providers.servers import capabilities_at, is_local_address
+from chat_loop.providers.servers import (
+    capabilities_at,
+    host_and_port,
+    is_local_address,
+    without_credentials,
+)
 from chat_loop.providers.stream import EventStream, OversizedBody, batches_of, read_body
 from chat_loop.providers.upstream import short
 from chat_loop.tasks import report_bug
@@ -138,6 +144,16 @@ class WireProvider:
         if not self._window_is_known:
             self.learn(Capabilities(window=listed_window(self.model, self.name)), "genai-prices")
 
+    def _address(self, variable: str = "") -> str:
+        """Return the server's address from the settings or `variable`. Raises NoProvider."""
+        name = f"providers.{self.name}.base_url"
+        address = self.entry.base_url
+        if not address and variable:
+            name = variable
+            address = self.entry.at(os.environ.get(variable, "")).base_url
+        check_address(address, name)
+        return address
+
     def _connect(self) -> tuple[Any, Any, type[Exception]]:
         """Return the SDK, a client, and its error. Raises `ProviderError`."""
         raise NotImplementedError
@@ -178,7 +194,12 @@ class WireProvider:
 
     def _new_client(self) -> Any:
         """Import the SDK, and return a client that is ready for requests. Raises anything."""
+        clean_key(self._api_key or "", "The key")
         sdk, client, self._sdk_error = self._connect()
+        for name, value in client.default_headers.items():
+            check_header(name, value)
+        for name, value in self.entry.request_headers(os.environ).items():
+            check_header(name, value)
         address = client.base_url
         if address.scheme not in ("http", "https") or not address.host:
             what = f"{short(str(address))} is not the address of a server."
@@ -209,7 +230,7 @@ class WireProvider:
         async with http.AsyncClient(verify=False, trust_env=False, timeout=1.0) as other:
             unreachable = client.with_options(base_url="http://127.0.0.1:0", http_client=other)
             with suppress(self._sdk_error):
-                await self._open(unreachable, self.path, {"model": "-", "stream": True})
+                await self._open(unreachable, type(self).path, {"model": "-", "stream": True})
 
     async def _open(self, client: Any, path: str, body: object) -> Any:
         """Post a body, or get the path. Return the answer's stream. Raises Refusal, SDK errors."""
@@ -313,17 +334,32 @@ class WireProvider:
         both empty if there is nothing that can be left out.
         """
         name = find_refused_tool(error.message, [tool.name for tool in request.tools])
-        is_about_a_call = re.search(r"\bcalls?\b", error.message)  # of the model, which may do better
+        is_about_a_call = re.search(
+            r"\bcalls?\b", error.message
+        )  # of the model, which may do better
         kinds = ("other", "tool", "parameter", "failure")
         if name and error.kind in kinds and not is_about_a_call:
             return f"tool {name}", f" The tool {name} is left out for ten minutes."
         return "", ""
+
+    @property
+    def _url(self) -> str:
+        """The whole address of a request, without a password."""
+        base = "" if "://" in self.path else str(self._client.base_url).rstrip("/")
+        return short(without_credentials(f"{base}{self.path}"))
 
     def _explain(self, error: ProviderError, request: Request) -> None:
         """Add what is known of the request to an error that is about its size or its images."""
         if error.kind == "too_large":
             size = size_text(len(msgspec.json.encode(self._body(request))))
             error.message += f" It has {size}."
+        if error.kind == "key":
+            key = str(self._client.api_key or "")
+            owner = owner_of_key(key)
+            if owner not in ("", self.entry.title):
+                error.hint = f"It looks like a key for {owner}. {error.hint}"
+        if error.kind in ("path", "page"):
+            error.message += f" The address was {self._url}."
         if not any(message.images for message in request.messages):
             return
         words = ("image", "vision", "multimodal", "mmproj")
@@ -380,9 +416,22 @@ def http_library(sdk: Any) -> Any:
     return import_module(bases["AsyncClient"].partition(".")[0])
 
 
-def http_client(sdk: Any) -> Any:
-    """Make an SDK's HTTP client, without redirects, and without a proxy for this machine."""
+def key_in(variable: str) -> str | None:
+    """Return the key in a variable, or None if it is not set. Raises AuthenticationFailed."""
+    value = os.environ.get(variable)
+    return value if value is None else clean_key(value, variable)
+
+
+def http_client(sdk: Any, address: str) -> Any:
+    """Make an SDK's HTTP client for a server, without redirects, and without a proxy if it runs on
+    this machine. Raises NoProvider.
+    """
     http = http_library(sdk)
+    try:
+        http.URL(address)
+    except http.InvalidURL as error:
+        what = f"{short(address)} is not the address of a server: {short(str(error))}"
+        raise NoProvider(what, "Write it as http://HOST:PORT/v1.") from error
     try:
         return sdk.DefaultAsyncHttpxClient(
             follow_redirects=False,
@@ -391,9 +440,13 @@ def http_client(sdk: Any) -> Any:
             timeout=http.Timeout(600.0, connect=5.0, write=30.0),
             event_hooks={"response": [_refuse]},
             verify=_tls_context(http, *map(os.environ.get, CERTIFICATES)),
-            mounts={f"all://{host}": None for host in ("127.0.0.1", "localhost", "[::1]")},
+            **_way_to(address),
         )
-    except (ValueError, ImportError, OSError, http.InvalidURL) as error:
+    except ImportError as error:
+        what = "A proxy of the SOCKS kind needs the package socksio, which is not installed."
+        hint = "Install it next to chat-loop, or set HTTPS_PROXY to a proxy that begins with http."
+        raise NoProvider(what, hint) from error
+    except (ValueError, OSError, http.InvalidURL) as error:
         raise NoProvider(
             "The proxy or certificate settings of the environment cannot be used: "
             f"{short(str(error))}",
@@ -408,6 +461,25 @@ def _tls_context(http: Any, *certificates: str | None) -> SSLContext:
     """
     context: SSLContext = http.create_ssl_context()
     return context
+
+
+def _way_to(address: str) -> dict[str, Any]:
+    """Return the arguments of a client that concern the proxy. A proxy for all protocols is often
+    written as socks://, as GNOME does, which means version 5.
+    """
+    from urllib.request import getproxies, proxy_bypass  # takes 20 ms; the SDK has loaded it
+
+    is_local = is_local_address(address)
+    proxies = getproxies()
+    if not is_local and not any(value.startswith("socks://") for value in proxies.values()):
+        return {}
+    arguments: dict[str, Any] = {"trust_env": False}
+    host, port = host_and_port(address)
+    proxy = proxies.get(address.partition(":")[0]) or proxies.get("all")
+    if is_local or not proxy or proxy_bypass(f"{host}:{port}"):
+        return arguments
+    proxy = re.sub("^socks://", "socks5://", proxy if "://" in proxy else f"http://{proxy}")
+    return {**arguments, "proxy": proxy}
 
 
 async def _refuse(response: Response) -> None:

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from chat_loop import __version__, errors
 from chat_loop.config import Config, Paths, expand_home, find_paths, load_config
@@ -235,6 +234,11 @@ def check_keys(config: Config, machine: choose.Machine) -> Iterator[Finding]:
     names = sorted(found)
     hint = "" if names else "chat-loop providers lists what there is."
     yield passed("Keys", f"set: {', '.join(names)}" if names else "none is set", hint)
+    for entry in entries:
+        try:
+            entry.key(machine.environment)
+        except errors.AuthenticationFailed as error:
+            yield problem("Keys", error.message, error.hint)
 
 
 def check_model(
@@ -245,7 +249,7 @@ def check_model(
     provider = choose.choose(reference, config, machine, base_url=options.base_url)
     name = f"{provider.name}:{provider.model}"
     if entry := catalogue.entries(config.providers).get(provider.name):
-        entry = replace(entry, base_url=options.base_url or entry.base_url)
+        entry = entry.at(options.base_url) if options.base_url else entry
         _, missing, hint = providers.state_of(entry, machine)
         if missing:
             yield problem("Model", f"{name} cannot answer: {missing}", hint)

@@ -14,6 +14,8 @@ import pytest
 from chat_loop.conversation.options import Options
 from chat_loop.conversation.reading import QueryFile
 from chat_loop.errors import ContextTooLong
+from chat_loop.providers.refusal_numbers import window_of
+from chat_loop.providers.upstream import Said
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Attachment

@@ -13,6 +13,7 @@ from benchmarks.support.loopback import Loopback, Reply, failing
 from chat_loop.agent.ask import CallLimits, ask
 from chat_loop.events import Event, Finished, Retrying, TextDelta
 from chat_loop.providers.openai import OpenAIProvider
+from chat_loop.providers.wire import WireProvider
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Window
 from tests.support.providers import entry, events_of, failure_of
 from tests.support.scripted_chat import Talk
@@ -47,7 +48,7 @@ def provider_at(url: str, clock: Clock) -> OpenAIProvider:
     return OpenAIProvider("qwen3", at, window=Window(8_192), clock=clock)
 
 
-def ask_through(provider: OpenAIProvider, request: Request) -> list[Event]:
+def ask_through(provider: WireProvider, request: Request) -> list[Event]:
     async def collect() -> list[Event]:
         events = [event async for event in ask(provider, request, CallLimits(attempts=2))]
         await provider.close()

@@ -17,7 +17,7 @@ def error_of(refusal: Refusal) -> ProviderError:
 
 
 def kind_of(error: ProviderError) -> str:
-    return "failure" if error.kind in ("timeout", "page") else error.kind
+    return {"timeout": "failure", "path": "model"}.get(error.kind, error.kind)
 
 
 @pytest.mark.parametrize("half", HALVES)
