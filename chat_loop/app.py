@@ -76,9 +76,7 @@ class App:
         except OSError:  # the directory was removed
             self.directory = ""
         self.plugins = Plugins(self.config.plugins, load=options.plugins)
-        self.machine = choose.this_machine(
-            paths.models, discover=self.config.discover_servers, other=self.plugins.provider
-        )
+        self.machine = self.plugins.machine(self.config, paths)
         folder = paths.sessions(self.config, options.sessions_dir)
         # only the user's own setting: an agent's file must not send sessions anywhere
         self.store = config.sessions.store if options.save else ""
@@ -176,7 +174,7 @@ class App:
         from chat_loop.agent.builtin import SPECS, builtin_tools  # most agents have none
 
         if "all" in names:
-            names = tuple(SPECS)
+            names = (*SPECS, *(name for name in names if name not in SPECS and name != "all"))
         protected = [self.paths.config.parent, self.paths.data, self.sessions.directory]
         if self.options.config:
             protected.append(Path(self.options.config).expanduser())

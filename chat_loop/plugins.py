@@ -18,11 +18,13 @@ from msgspec import Struct, field
 
 from chat_loop.agent.isolation import CapturedError, describe
 from chat_loop.agent.tools import Tool
+from chat_loop.config import Config, Paths
 from chat_loop.errors import ChatLoopError, ProviderError
 from chat_loop.events import Event
 from chat_loop.providers import Provider
+from chat_loop.providers.choose import Machine, this_machine
 from chat_loop.sessions.records import Session
-from chat_loop.values import Request
+from chat_loop.values import Request, Window
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -138,6 +140,15 @@ class Plugins:
                     return _GuardedProvider(make(model), plugin.name)
         return None
 
+    def machine(self, config: Config, paths: Paths) -> Machine:
+        """Return the machine that models are chosen for, with the providers of plugins."""
+        return this_machine(
+            paths.models,
+            discover=config.discover_servers,
+            other=self.provider,
+            others=lambda: {name: one.name for one in self.all() for name in one.providers},
+        )
+
     def tools(self, names: Collection[str]) -> dict[str, Tool]:
         """Return the tools of plugins that have one of `names`. Raises ConfigError."""
         from chat_loop.agent.functions import tool_of  # loads pydantic
@@ -164,22 +175,46 @@ def _guard(name: str) -> Iterator[None]:
     raise PluginFailed(f"The plugin {name} failed: {describe(error)}.", hint) from error
 
 
-class _GuardedProvider(Provider):
-    """A plugin's provider, whose faults are raised as ProviderError."""
+class _GuardedProvider:
+    """A plugin's provider, whose faults are raised as ProviderError. It says of itself what the
+    plugin's provider says, at any time, or else what `Provider` says.
+    """
+
+    name: str
+    model: str
+    window: Window
+    first_event_seconds: float
+    calls_tools: bool
+    takes_images: bool
 
     def __init__(self, provider: Provider, plugin: str) -> None:
         self._provider, self._plugin = provider, plugin
-        self.name, self.model, self.window = provider.name, provider.model, provider.window
-        self.calls_tools = getattr(provider, "calls_tools", False)
-        self.takes_images = getattr(provider, "takes_images", False)
 
-    async def stream(self, request: Request) -> AsyncIterator[Event]:
+    def __getattr__(self, name: str) -> Any:
+        if hasattr(self._provider, name):
+            return getattr(self._provider, name)
+        return getattr(Provider, name)
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
         try:
             with _guard(self._plugin):
-                async for event in self._provider.stream(request):
-                    yield event
+                yield
         except PluginFailed as error:
             raise ProviderError(error.message, error.hint) from error
+
+    def warm(self) -> None:
+        with self._failures():
+            getattr(self._provider, "warm", lambda: None)()
+
+    def begin_session(self) -> None:
+        with CapturedError():
+            getattr(self._provider, "begin_session", lambda: None)()
+
+    async def stream(self, request: Request) -> AsyncIterator[Event]:
+        with self._failures():
+            async for event in self._provider.stream(request):
+                yield event
 
     async def close(self) -> None:
         with CapturedError():

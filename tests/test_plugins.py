@@ -11,11 +11,15 @@ import re
 import subprocess
 import sys
 import zipfile
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
 import pytest
 
+from chat_loop.events import Event, Finished
+from chat_loop.plugins import Plugin, Plugins
+from chat_loop.values import Request, Window
+from tests.support.providers import events_of
 from tests.support.whole_runs import environment
 
 pytestmark = pytest.mark.slow
@@ -135,8 +139,82 @@ def test_a_tool_of_a_plugin_is_the_models_when_it_is_named(tmp_path: Path, site:
     typed = "/tools\nexit\n"
     out, _ = run(tmp_path, site, "--model", "scripted", "--tools", "count_words", typed=typed)
     assert "count_words" in out
+    out, _ = run(tmp_path, site, "--model", "scripted", "--tools", "all,count_words", typed=typed)
+    assert "count_words" in out
+    assert "read_file" in out
+    _, err = run(tmp_path, site, "--model", "scripted", "--tools", "all,zz", "-p", "x", code=2)
+    assert "No tool named zz." in err
     _, err = run(tmp_path, site, "--model", "scripted", "--tools", "count_wards", "-p", "x", code=2)
     assert "No tool named count_wards." in err
+
+
+SLOW = """
+def register(plugin):
+    plugin.add_provider("slow", Slow)
+
+class Slow:
+    name, first_event_seconds = "slow", 600.0
+
+    def __init__(self, model):
+        from chat_loop.values import Window
+        self.model, self.window = model, Window(4321)
+        self.warmed = ""
+
+    def warm(self):
+        from chat_loop.values import Window
+        self.warmed, self.window = "Warm.", Window(8765)
+
+    async def stream(self, request):
+        from chat_loop.events import Finished, TextDelta
+        yield TextDelta(self.warmed or "Cold.")
+        yield Finished(stop="end")
+
+    async def close(self):
+        pass
+"""
+
+
+def test_a_provider_of_a_plugin_is_known_everywhere_and_keeps_what_it_says(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    install(site, "slow", {"slow": SLOW})
+    listed, _ = run(tmp_path, site, "providers")
+    assert "✓ slow          of the plugin slow; name a model" in listed
+    names = [row["name"] for row in json.loads(run(tmp_path, site, "providers", "--json")[0])]
+    assert "slow" in names
+    config = tmp_path / "config.yaml"
+    config.write_text("model: slow:x\n")
+    out, _ = run(tmp_path, site, "--config", str(config), "doctor")
+    assert "✓ Model           slow:x would answer now, window 4.3K" in out
+    typed = "hello\n/status\nexit\n"
+    out, _ = run(tmp_path, site, "--config", str(config), typed=typed)
+    assert "Warm." in out
+    assert "8.8K" in out or "8,765" in out
+
+
+def test_a_plugin_provider_says_of_itself_what_it_says_later() -> None:
+    class Changing:
+        name, model, window = "changing", "x", Window(1_000)
+
+        def __init__(self, model: str) -> None:
+            self.takes_images = False
+
+        async def stream(self, request: Request) -> AsyncIterator[Event]:
+            self.window = Window(2_000)
+            self.takes_images = True
+            yield Finished(stop="end")
+
+        async def close(self) -> None:
+            """Nothing is open."""
+
+    plugins = Plugins({}, load=False)
+    plugins.all().append(Plugin("p", "p 1.0", providers={"changing": Changing}))  # type: ignore[dict-item]
+    provider = plugins.provider("changing", "x")
+    assert provider is not None
+    assert (provider.first_event_seconds, provider.calls_tools) == (120.0, False)
+
+    events_of(provider)
+
+    assert (provider.window, provider.takes_images) == (Window(2_000), True)
 
 
 FAILING = """

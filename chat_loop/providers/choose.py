@@ -50,6 +50,8 @@ class Machine(Struct, frozen=True, kw_only=True):
     servers: Sequence[str]  # those to look for
     other: Callable[[str, str], Provider | None] = lambda name, model: None
     """Return a model of a provider that is not in the catalogue."""
+    others: Callable[[], Mapping[str, str]] = dict
+    """Return the providers that are not in the catalogue, and where each comes from."""
 
 
 def this_machine(
@@ -57,10 +59,13 @@ def this_machine(
     *,
     discover: bool = True,
     other: Callable[[str, str], Provider | None] = lambda name, model: None,
+    others: Callable[[], Mapping[str, str]] = dict,
 ) -> Machine:
     """Return the process's environment and, if `discover`, the servers to look for."""
     servers = catalogue.LOCAL_SERVERS if discover else ()
-    return Machine(environment=os.environ, models=models, servers=servers, other=other)
+    return Machine(
+        environment=os.environ, models=models, servers=servers, other=other, others=others
+    )
 
 
 class Models(Struct, frozen=True, kw_only=True):
@@ -167,7 +172,7 @@ def create(reference: str, config: Config, machine: Machine, *, base_url: str = 
     if name not in providers and (other := machine.other(name, model)) is not None:
         return other
     if name not in providers:
-        hint = f"Use PROVIDER:MODEL; providers: {', '.join(providers)}."
+        hint = f"Use PROVIDER:MODEL; providers: {', '.join((*providers, *machine.others()))}."
         raise UsageError(f"Unknown model “{reference[:80]}”.", hint)
     entry = providers[name]
     if base_url:

@@ -8,7 +8,6 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
-from email.utils import parsedate_to_datetime
 
 from chat_loop.providers.capabilities import tokens_in
 from chat_loop.providers.upstream import Said
@@ -96,8 +95,7 @@ def _resets(headers: Mapping[str, str], now: float) -> list[float | None]:
     """Return the seconds until each limit that is used up is filled again, by the headers that
     services send with all answers. If none says that it is used up, return the shortest wait.
     """
-    with suppress(ValueError, TypeError):
-        now = parsedate_to_datetime(headers.get("date", "")).timestamp()  # by the server's clock
+    now = _time_of(headers.get("date", "")) or now  # by the server's clock
     waits: list[float] = []
     used_up: list[float | None] = []
     for name, value in headers.items():
@@ -126,7 +124,10 @@ def _seconds(text: str, unit: float, now: float) -> float | None:
     try:
         number = float(text) * unit
     except ValueError:
-        return _duration(text) if _PART.match(text) else _until(text, now)
+        if _PART.match(text):
+            return _duration(text)
+        moment = _time_of(text)
+        return None if moment is None else max(0.0, moment - now)
     if not math.isfinite(number):
         return None
     if number > 1e11:  # milliseconds since the epoch
@@ -145,9 +146,11 @@ def _duration(text: str) -> float:
     return total
 
 
-def _until(text: str, now: float) -> float | None:
-    """Return the seconds until a date of HTTP or ISO 8601, or None if it is neither."""
+def _time_of(text: str) -> float | None:
+    """Return the time of a date of HTTP or ISO 8601 since the epoch, or None if it is neither."""
+    from email.utils import parsedate_to_datetime  # takes 10 ms
+
     for parse in (parsedate_to_datetime, datetime.fromisoformat):
         with suppress(ValueError, OverflowError):
-            return max(0.0, parse(text).timestamp() - now)
+            return parse(text).timestamp()
     return None

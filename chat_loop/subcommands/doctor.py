@@ -114,14 +114,15 @@ def findings(options: argparse.Namespace) -> Iterator[Finding]:
         folder = paths.sessions(config, options.sessions_dir)
     except errors.ChatLoopError as error:
         yield problem("Config", error.message, error.hint or "Fix this before starting chat-loop.")
-    machine = choose.this_machine(paths.models, discover=config.discover_servers)
+    plugins = Plugins(config.plugins, load=options.plugins)
+    machine = plugins.machine(config, paths)
     checks = {
         "Folders": check_folders(paths, folder),
         "Sessions": check_sessions(folder),
         "Library": check_library(config, folder),
         "Keys": check_keys(config, machine),
         "Model": check_model(options, config, machine),
-        "Plugins": check_plugins(config),
+        "Plugins": check_plugins(plugins),
     }
     log = user_log(saves=True)
     for name, check in checks.items():
@@ -141,9 +142,9 @@ def _without_failures(name: str, check: Iterator[Finding]) -> Iterator[Finding]:
         yield problem(name, f"Could not be checked: {error}.")
 
 
-def check_plugins(config: Config) -> Iterator[Finding]:
+def check_plugins(plugins: Plugins) -> Iterator[Finding]:
     """Check that the installed plugins load."""
-    for plugin in Plugins(config.plugins).all():
+    for plugin in plugins.all():
         if plugin.has_failed:
             yield warning("Plugin", f"{plugin.name} ({plugin.package}): {plugin.problem}")
         else:

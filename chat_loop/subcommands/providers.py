@@ -8,15 +8,16 @@ from importlib.util import find_spec
 from chat_loop.config import Config, Paths
 from chat_loop.display.plain import out, out_json
 from chat_loop.errors import install_hint
+from chat_loop.plugins import Plugins
 from chat_loop.providers.catalogue import Entry, entries, missing_requirement
-from chat_loop.providers.choose import Machine, this_machine, usual_model
+from chat_loop.providers.choose import Machine, usual_model
 from chat_loop.providers.models import store
 from chat_loop.providers.servers import accepts_connections, server_at, without_credentials
 
 
 def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
     """Print whether each provider can be used now, and what it needs."""
-    machine = this_machine(paths.models, discover=config.discover_servers)
+    machine = Plugins(config.plugins, load=options.plugins).machine(config, paths)
     return providers(config, machine, as_json=options.as_json)
 
 
@@ -34,6 +35,11 @@ def providers(config: Config, machine: Machine, *, as_json: bool) -> int:
         else:
             is_said = hint.startswith(("export ", "Start "))  # in the sentence before it
             lines.append(f"· {entry.name:<13} {missing} {'' if is_said else hint}".rstrip() + "\n")
+    for name, plugin in machine.others().items():
+        row = {"name": name, "title": f"plugin {plugin}", "usable": True, "missing": ""}
+        rows.append({**row, "hint": "", "model": "", "address": "", "keys": ()})
+        lines.append(f"✓ {name:<13} of the plugin {plugin}; name a model\n")
+        usable = usable or f"{name}:MODEL"
     if as_json:
         out_json(rows)
         return 0

@@ -14,8 +14,6 @@ import pytest
 from chat_loop.conversation.options import Options
 from chat_loop.conversation.reading import QueryFile
 from chat_loop.errors import ContextTooLong
-from chat_loop.providers.refusal_numbers import window_of
-from chat_loop.providers.upstream import Said
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Attachment
@@ -54,54 +52,3 @@ def test_the_query_stays_if_the_seal_cannot_be_saved(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert [file.text for file in saved.exchanges[-1].attached] == ["words"]
     assert saved.exchanges[-1].failed, "/retry sends it again"
-
-
-@pytest.mark.parametrize(
-    ("message", "window"),
-    [
-        ("prompt is too long: 208310 tokens > 200000 maximum", 200_000),
-        (
-            "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000, decrease",
-            200_000,
-        ),
-        (
-            (
-                "This model's maximum context length is 8192 tokens. However, you requested 9000 "
-                "tokens (8000 in ..."
-            ),
-            8192,
-        ),
-        (
-            (
-                "request (9021 tokens) exceeds the available context size (8192 tokens), try "
-                "increasing it"
-            ),
-            8192,
-        ),
-        ("the request exceeds the available context size. try increasing the context size", None),
-        (
-            (
-                "Trying to keep the first 5000 tokens when context the model has a context length "
-                "of only 4096 tokens"
-            ),
-            4096,
-        ),
-        (
-            "This model's maximum prompt length is 131072 but the request contains 140000 tokens.",
-            131_072,
-        ),
-        (
-            (
-                "The input token count (1200000) exceeds the maximum number of tokens allowed "
-                "(1048576)."
-            ),
-            1_048_576,
-        ),
-        ("maximum context length is 1,048,576 tokens", 1_048_576),
-        ("maximum context length is 12 tokens", None),
-        ("maximum context length is 999999999999 tokens", None),
-        ("", None),
-    ],
-)
-def test_the_window_in_a_refusal(message: str, window: int | None) -> None:
-    assert window_of(Said(message=message)) == window
