@@ -16,6 +16,7 @@ from chat_loop.providers import capabilities
 from chat_loop.providers.capabilities import Capabilities, list_at, text_at, value_at
 
 CONNECT_SECONDS = 1.0  # for a connection, and for each part of an answer
+LARGEST_ANSWER = 32 << 20  # bytes: a list of 100,000 models has about 10 million
 ANSWER_SECONDS = 2.0  # for one answer, from the first byte to the last
 
 
@@ -117,7 +118,7 @@ def _answer(address: str, path: str, key: str, body: object = None) -> tuple[int
         method = "GET" if data is None else "POST"
         connection.request(method, f"{parts.path.rstrip('/')}{path}", data, headers)
         response = connection.getresponse()
-        return response.status, json.loads(response.read(4 << 20))
+        return response.status, json.loads(response.read(LARGEST_ANSWER))
     except (OSError, HTTPException, ValueError, RecursionError):
         return 0, None
     finally:

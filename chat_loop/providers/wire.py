@@ -33,6 +33,7 @@ from chat_loop.providers.prices import listed_window
 from chat_loop.providers.refusals import Service
 from chat_loop.providers.replies import Reply, find_refused_tool
 from chat_loop.providers.servers import (
+    LARGEST_ANSWER,
     capabilities_at,
     host_and_port,
     is_local_address,
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
 
     from httpx2 import Response
 
-LARGEST_ANSWER = 4 << 20  # bytes of a list of models and the like
 CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")  # variables that say which certificates to trust
 
 
