@@ -10,12 +10,10 @@ import pytest
 from msgspec.structs import replace
 
 from benchmarks.support.loopback import Loopback, Reply, failing
-from chat_loop.agent.ask import CallLimits, ask
-from chat_loop.events import Event, Finished, Retrying, TextDelta
+from chat_loop.events import Finished, Retrying, TextDelta
 from chat_loop.providers.openai import OpenAIProvider
-from chat_loop.providers.wire import WireProvider
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Window
-from tests.support.providers import entry, events_of, failure_of
+from tests.support.providers import ask_through, entry, events_of, failure_of
 from tests.support.scripted_chat import Talk
 
 TOOL = ToolSpec("search", "Search.", {"type": "object"})
@@ -46,15 +44,6 @@ class Clock:
 def provider_at(url: str, clock: Clock) -> OpenAIProvider:
     at = entry("compatible", f"{url}/v1", tools=True)
     return OpenAIProvider("qwen3", at, window=Window(8_192), clock=clock)
-
-
-def ask_through(provider: WireProvider, request: Request) -> list[Event]:
-    async def collect() -> list[Event]:
-        events = [event async for event in ask(provider, request, CallLimits(attempts=2))]
-        await provider.close()
-        return events
-
-    return asyncio.run(collect())
 
 
 def bodies(server: Loopback) -> list[Any]:

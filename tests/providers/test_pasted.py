@@ -14,9 +14,9 @@ from chat_loop.errors import AuthenticationFailed, NoProvider, ProviderError
 from chat_loop.events import Event, Retrying, TextDelta
 from chat_loop.providers.choose import Machine, choose, create
 from chat_loop.providers.wire import WireProvider
-from tests.providers.test_adaptations import ask_through
 from tests.support.providers import (
     REQUEST,
+    ask_through,
     clear_environment,
     events_of,
     failure_of,

@@ -12,6 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from benchmarks.support.loopback import Loopback
+from chat_loop.agent.ask import CallLimits, ask
 from chat_loop.config import ProviderConfig
 from chat_loop.errors import ProviderError
 from chat_loop.events import Event, TextDelta, ThinkingDelta
@@ -137,6 +138,17 @@ def calling(provider: Provider) -> Iterator[Call]:
             yield call
         finally:
             runner.run(provider.close())
+
+
+def ask_through(provider: WireProvider, request: Request) -> list[Event]:
+    """Return the events of a call that is tried again once, with a Retrying before it."""
+
+    async def collect() -> list[Event]:
+        events = [event async for event in ask(provider, request, CallLimits(attempts=2))]
+        await provider.close()
+        return events
+
+    return asyncio.run(collect())
 
 
 def joined(events: Iterable[Event]) -> list[Event]:
