@@ -50,3 +50,13 @@ def test_the_wait_is_read_wherever_it_is_said(half: Half) -> None:
     ]
     assert len(wrong) <= (1 - RECOGNIZED) * len(waits), wrong
     assert any(error.retry_after for _, error in waits)
+
+
+@pytest.mark.parametrize(
+    ("requested", "kind"), [(900, "rate"), (10_000, "rate"), (10_001, "too_large_for_rate")]
+)
+def test_a_request_larger_than_the_limit_does_not_wait(requested: int, kind: str) -> None:
+    words = f"Rate limit reached on tokens per min: Limit 10,000, Used 9500, Requested {requested}"
+    error = SERVICE.refusal_error(429, {"error": {"message": words}})
+    assert error.kind == kind
+    assert error.retryable == (kind == "rate")
