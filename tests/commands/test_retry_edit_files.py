@@ -78,6 +78,7 @@ def test_undo_puts_files_back_after_a_yes(tmp_path: Path, server: Loopback) -> N
         assert not (project / "new" / "b.txt").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["/retry", "/edit Write it better"])
 def test_a_message_that_is_sent_again_finds_the_files_as_they_were(
     tmp_path: Path, server: Loopback, command: str
@@ -95,6 +96,7 @@ def test_a_message_that_is_sent_again_finds_the_files_as_they_were(
         assert file.read_text() == "old\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", ["", "n", "yess", "\x03"])
 def test_without_a_yes_nothing_is_restored(tmp_path: Path, server: Loopback, answer: str) -> None:
     (tmp_path / "project").mkdir()
@@ -109,6 +111,7 @@ def test_without_a_yes_nothing_is_restored(tmp_path: Path, server: Loopback, ans
         assert chat.exit_code(PATIENCE) == 0
 
 
+@pytest.mark.slow
 def test_a_file_that_changed_since_stays(tmp_path: Path, server: Loopback) -> None:
     project = tmp_path / "project"
     project.mkdir()
@@ -132,6 +135,7 @@ def test_a_file_that_changed_since_stays(tmp_path: Path, server: Loopback) -> No
     assert not (project / "d.txt").exists()
 
 
+@pytest.mark.slow
 def test_rewind_goes_back_through_all_later_changes(tmp_path: Path, server: Loopback) -> None:
     project = tmp_path / "project"
     project.mkdir()
@@ -164,6 +168,7 @@ def test_somebody_elses_words_between_two_changes_are_kept(
         assert file.read_text() == "2\nmine\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "damage",
     [lambda copy: copy.unlink(), lambda copy: copy.write_text("evil"), lambda copy: copy.chmod(0)],
@@ -191,6 +196,7 @@ def test_a_copy_that_is_not_what_was_replaced_is_not_used(
         assert file.read_text() == "new\n"
 
 
+@pytest.mark.slow
 def test_what_a_command_did_is_not_undone_and_that_is_said(
     tmp_path: Path, server: Loopback
 ) -> None:

@@ -126,6 +126,7 @@ def test_a_source_supports_its_own_words(said: list[str], more: str) -> None:
     assert verify(narrative, "\n".join(bullets)) == (narrative, ())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ["1 ", "12:", "5 kg. ", "[2.14] ", "x", "3 May "])
 def test_a_hostile_source_is_read_in_one_pass(piece: str) -> None:
     narrative = Summary(topics=("It is 6 kg at 12:31 on 3 May 2026",))

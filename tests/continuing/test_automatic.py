@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Reply, failing
-from tests.support.chats import SUMMARY, WIRES, Asked, Chats, Step, Wire, call
+from tests.support.chats import ONE_WIRE_QUICK, SUMMARY, WIRES, Asked, Chats, Step, Wire, call
 
 LONG = "word " * 400
 """In a window of 8,000 tokens, the 9th such query starts the summary and the 13th the compaction."""
@@ -31,7 +31,7 @@ def sent(request: Asked) -> list[int]:
     return [int(number) for number in re.findall(r"^(\d+) word", words, re.MULTILINE)]
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
 def test_message_38_of_50_triggers_at_a_threshold_of_075(tmp_path: Path, wire: Wire) -> None:
     with Chats(tmp_path, wire, window=64_000) as chats:
         chats.configure(
@@ -122,7 +122,7 @@ def test_three_failures_in_a_row_end_the_attempts_until_compact(tmp_path: Path) 
     assert "refused the key" in played.after("/compact --force")
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
 def test_a_long_conversation_stays_in_its_window(tmp_path: Path, wire: Wire) -> None:
     """The server counts a third more tokens than the program expects."""
     with Chats(tmp_path, wire, window=8_000) as chats:

@@ -92,6 +92,7 @@ def test_a_fork_of_a_compacted_session_has_its_block_and_the_words_behind_it(
     assert twelve.messages == (*echoed(*SHELVES, "Nine.", "Eleven."), "user: Twelve.")
 
 
+@pytest.mark.slow
 def test_a_fork_is_compacted_resumed_and_searched_without_the_words_after_it(
     tmp_path: Path,
 ) -> None:

@@ -102,6 +102,7 @@ def test_what_is_not_merged(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_merge_is_merged_and_compacted(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         branched(chats)
@@ -163,6 +164,7 @@ def test_a_fork_is_merged_with_what_its_parent_said_afterwards(
     assert "The lamp has 40 watts. [1 user]" in facts(forks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("swap", [False, True])
 def test_a_fork_does_not_bring_back_what_the_other_branch_corrected(
     tmp_path: Path, *, swap: bool

@@ -289,6 +289,7 @@ def test_a_session_torn_by_a_crash_goes_on_from_what_is_left(tmp_path: Path) -> 
     assert "- The test was talked about [1.1]\n" in fenced
 
 
+@pytest.mark.slow
 def test_files_that_this_program_did_not_write_are_resumed_and_never_changed(
     tmp_path: Path,
 ) -> None:
@@ -353,6 +354,7 @@ def test_a_session_that_is_open_elsewhere_is_resumed_as_far_as_it_is_saved(tmp_p
     assert field(files["session-2"], "Resumed From") == "session-1"
 
 
+@pytest.mark.slow
 def test_whatever_becomes_of_the_acknowledgment_the_context_is_restored(tmp_path: Path) -> None:
     steps: dict[str, tuple[Answer, str, str]] = {
         "One?": (failing(400), "", "Time: TIME | Failed\n"),
@@ -406,6 +408,7 @@ def test_ctrl_c_in_the_acknowledgment_leaves_a_restored_session(tmp_path: Path) 
     assert "<!-- chat:end stop=interrupted" in child
 
 
+@pytest.mark.slow
 def test_each_resume_reads_only_the_parent(tmp_path: Path) -> None:
     with small(tmp_path) as chats:
         chats.replies["Our"] = SEA
@@ -540,6 +543,7 @@ CHAINS = {
 }
 
 
+@pytest.mark.slow
 def test_chains_and_dates_that_somebody_edited(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         folder = chats.home / "sessions"

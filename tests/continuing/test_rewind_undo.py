@@ -59,6 +59,7 @@ def test_the_model_no_longer_sees_what_was_undone(tmp_path: Path) -> None:
     assert "Elm." in kept.shown
 
 
+@pytest.mark.slow
 def test_what_was_undone_is_nowhere_after_a_compaction_and_a_resume(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         chats.replies["Search"] = [call("archive_search", query="opens with"), "Seen."]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import failing
-from tests.support.chats import WIRES, Chats, Played, Step, Wire, call
+from tests.support.chats import ONE_WIRE_QUICK, Chats, Played, Step, Wire, call
 
 TALK = [f"Tell me of boat {number}, and of port {8000 + number}." for number in range(1, 7)]
 SHORT = ["We take oak for the hull.", "And which paint?"]
@@ -67,7 +67,7 @@ def play(chats: Chats, cases: dict[str, list[Step]]) -> list[str]:
     return wrong(chats.play(*lines, "exit"), list(cases))
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
 def test_the_sizes_agree(tmp_path: Path, wire: Wire) -> None:
     with Chats(tmp_path, wire, window=128_000) as chats:
         chats.configure(memory={"max_tokens": 1_500})
@@ -108,7 +108,7 @@ def test_the_sizes_agree(tmp_path: Path, wire: Wire) -> None:
     assert found == []
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
 def test_the_sizes_agree_with_tools_and_after_automatic_compactions(
     tmp_path: Path, wire: Wire
 ) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from benchmarks.support.loopback import Loopback
 from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.records import IMAGE_FOLDER
@@ -13,6 +15,7 @@ from tests.support.images import png
 from tests.support.terminal_chat import compatible
 
 
+@pytest.mark.slow
 def test_an_image_that_cannot_be_saved_now_is_sent(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()

@@ -66,6 +66,7 @@ def locked() -> bytes:
     return pdf("secret", trailer=entry + b"/ID [<41> <41>]")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [
@@ -83,6 +84,7 @@ def test_a_hostile_pdf_is_one_sentence(here: Path, make: Callable[[], bytes]) ->
     assert refusal(here, make()) == NO_TEXT
 
 
+@pytest.mark.slow
 def test_a_pdf_that_takes_forever_is_given_up(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "PDF_SECONDS", 0.01)
     assert refusal(here, pdf("text")) == NO_TEXT

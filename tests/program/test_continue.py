@@ -34,6 +34,7 @@ def test_leaving_after_compact_names_the_session_that_was_saved(tmp_path: Path) 
         assert "- Our port is 8443." in chat(tmp_path, server, "exit", options=("-c",))
 
 
+@pytest.mark.slow
 def test_uncompact_leaves_no_empty_children(tmp_path: Path) -> None:
     with Loopback() as server:
         chat(
@@ -52,6 +53,7 @@ def test_uncompact_leaves_no_empty_children(tmp_path: Path) -> None:
         assert empty[0].totals.restoration.total > 0
 
 
+@pytest.mark.slow
 def test_what_is_changed_by_hand_begins_the_child(tmp_path: Path) -> None:
     with Loopback() as server:
         parent = begun(tmp_path, server)
@@ -113,6 +115,7 @@ def test_a_resume_takes_keys_at_once_and_gets_its_summary_behind(tmp_path: Path,
     assert restoration.block in sent
 
 
+@pytest.mark.slow
 def test_the_block_is_shown_as_it_reads(tmp_path: Path) -> None:
     with Loopback() as server:
         begun(tmp_path, server)
@@ -136,6 +139,7 @@ def test_the_block_is_shown_as_it_reads(tmp_path: Path) -> None:
         assert server.requests == []
 
 
+@pytest.mark.slow
 def test_the_tree_of_a_child_that_has_not_begun_is_its_parents(tmp_path: Path) -> None:
     with Loopback() as server:
         begun(tmp_path, server)

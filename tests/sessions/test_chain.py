@@ -123,6 +123,7 @@ def test_another_programs_file_can_be_an_ancestor(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_thousand_merges_in_a_row_are_read(tmp_path: Path) -> None:
     """Each merge combines the one before with another session."""
     count = 1_200

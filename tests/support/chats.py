@@ -26,6 +26,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
+import pytest
 from msgspec.structs import replace
 
 from benchmarks.support.loopback import Loopback, Received, Reply, failing
@@ -35,6 +36,8 @@ from tests.support.pty_chat import PtyChat
 
 Wire = Literal["openai", "anthropic"]
 WIRES: tuple[Wire, ...] = ("openai", "anthropic")
+ONE_WIRE_QUICK = ("openai", pytest.param("anthropic", marks=pytest.mark.slow))
+"""The wires, for a long conversation in which they hardly differ."""
 
 Answer = str | Reply
 Step = str | Callable[[], object]
