@@ -119,16 +119,7 @@ def run(
 @cache
 def _context() -> multiprocessing.context.ForkServerContext:
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(
-        [
-            "openai",
-            "anthropic",
-            "mcp",
-            "chat_loop.interactive",
-            "chat_loop.headless",
-            "tests.support.fork_server",
-        ]
-    )
+    context.set_forkserver_preload(["tests.support.preloaded"])
     return context
 
 
