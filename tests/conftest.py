@@ -25,10 +25,10 @@ settings.register_profile(
     max_examples=20,
     derandomize=True,
 )
+settings.register_profile("gate", settings.get_profile("quick"), max_examples=100)
 settings.register_profile(
-    "gate", settings.get_profile("quick"), max_examples=100, derandomize=False
+    "nightly", settings.get_profile("quick"), max_examples=500, derandomize=False
 )
-settings.register_profile("nightly", settings.get_profile("gate"), max_examples=500)
 settings.load_profile("quick")
 
 
