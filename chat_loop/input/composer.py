@@ -450,7 +450,9 @@ class Composer(Reader):
         """Print above the composer, which is rendered again only if it has changed."""
         self._is_paint_due = False
         drawn = self._app.renderer.last_rendered_screen
-        if drawn is None or self._app.invalidated or not self._output.can_repeat():
+        # what is printed while the chat is idle, such as a warning, may change the status
+        changes = self._app.invalidated or not self._busy
+        if drawn is None or changes or not self._output.can_repeat():
             self._app.invalidate()
             return
         live = self._live_rows(self._output.get_size(), drawn.height)
