@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from chat_loop.values import Usage
 
 
 def os_reason(error: OSError) -> str:
@@ -97,6 +101,17 @@ class RetryableError(ProviderError):
     """A model call that may succeed later."""
 
     retryable = True
+
+
+class EmptyReply(ProviderError):
+    """A reply without a word and without a call, which took the tokens of `usage`, if known."""
+
+    def __init__(self, usage: Usage | None = None, *, only_thoughts: bool = False) -> None:
+        what = "only reasoning, and no answer" if only_thoughts else "an empty reply"
+        super().__init__(
+            f"The model returned {what}.", "Send the query again, or take another model."
+        )
+        self.usage = usage
 
 
 class SpendingLimit(ProviderError):

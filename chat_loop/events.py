@@ -25,6 +25,15 @@ class ThinkingDelta(Event, frozen=True):
     text: str
 
 
+class Arriving(Event, frozen=True, kw_only=True):
+    """A sign of life: something arrived that is not shown yet. If it is a part of a call of the
+    tool `name`, `characters` counts those of all calls of the reply up to now.
+    """
+
+    name: str = ""
+    characters: int = 0
+
+
 FIRST_RETRY = 2  # the attempt after the first error
 
 

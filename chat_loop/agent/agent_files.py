@@ -248,9 +248,8 @@ def agent_config(config: Config, definition: Definition | None) -> Config:
 def apply_definition(agent: RunningAgent, definition: Definition) -> RunningAgent:
     """Return an agent with the path, description and functions of its file."""
     agent = replace(agent, path=definition.path, description=definition.description)
-    if definition.foreign is not None:  # its tools run unseen, so it may be silent for long
-        limits = replace(agent.limits, idle=600.0)
-        return replace(agent, own_tools=True, tools=(), limits=limits)
+    if definition.foreign is not None:
+        return replace(agent, own_tools=True, tools=())
     if not definition.functions:
         return agent
     from chat_loop.agent.functions import tool_of  # loads pydantic

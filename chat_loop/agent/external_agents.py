@@ -21,8 +21,7 @@ from chat_loop.errors import RequestRejected
 from chat_loop.events import Event, Finished, TextDelta, ToolCalled, ToolReturned
 from chat_loop.providers import Provider
 from chat_loop.providers.capabilities import window_of
-from chat_loop.providers.replies import MAX_ARGUMENTS
-from chat_loop.providers.wire import replace_surrogates
+from chat_loop.providers.replies import MAX_ARGUMENTS, replace_surrogates
 from chat_loop.values import Request, StopReason, ToolCall, Usage, Window
 
 PREVIOUS_SECONDS = 10.0  # how long an agent may take to finish a canceled run

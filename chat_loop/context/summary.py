@@ -18,7 +18,14 @@ from chat_loop.context.budget import Count, Outcome, SummaryOptions
 from chat_loop.context.exact import ExactValue, figures, find, normalize
 from chat_loop.context.ledger import REFERENCE
 from chat_loop.context.messages import attached_text, clip, prompt
-from chat_loop.errors import ChatLoopError, ContextTooLong, ProviderError, RetryableError, TimedOut
+from chat_loop.errors import (
+    ChatLoopError,
+    ContextTooLong,
+    EmptyReply,
+    ProviderError,
+    RetryableError,
+    TimedOut,
+)
 from chat_loop.events import Event, Finished, Retrying, SummaryProgress, SummaryStarted, TextDelta
 from chat_loop.providers import Provider
 from chat_loop.redact import Redactor, redact_text
@@ -32,6 +39,7 @@ GRAMMAR = prompt("summary_grammar.gbnf") + "\n"
 SMALL_WINDOW = 16_384  # tokens; with less, models would copy the parent's block if they got it
 MAX_PAUSE = 5.0  # seconds; a server that asks for a longer pause is not asked again
 FIRST = "Initial session."
+NOTHING = "The model returned nothing."
 NAMES = ("topics", "decisions", "pending")
 _HEADINGS = {
     "background context": "background",
@@ -170,25 +178,10 @@ class _Writer(Struct):
 
     async def _ask(self, provider: Provider, texts: Sequence[str], part: tuple[int, int]) -> None:
         """Add one part's narrative to `parts`. Raises ProviderError."""
-        (ceiling, before, _), (number, of) = self._limits(provider), part
+        ceiling, before, _ = self._limits(provider)
         span = "\n\n".join(texts)
-        sent = request(span, before if number == 1 else "", self.orders, ceiling)
-        text, stop = "", "error"
-        events = ask(provider, sent, replace(self.options.limits, attempts=1))
-        try:
-            async with asyncio.timeout(self.options.limit), aclosing(events) as stream:
-                async for event in stream:
-                    if isinstance(event, TextDelta):
-                        text += event.text
-                        self.show(SummaryProgress(part=number, parts=of, characters=len(text)))
-                    elif isinstance(event, Finished):
-                        stop = event.stop
-                        if event.usage is not None:
-                            self.usage = (self.usage or Usage()) + event.usage
-        except TimeoutError as error:
-            raise TimedOut(f"It took more than {self.options.limit:.0f} seconds.") from error
-        if stop in _INCOMPLETE:
-            raise InvalidSummary(_INCOMPLETE[stop])
+        sent = request(span, before if part[0] == 1 else "", self.orders, ceiling)
+        text = await self._answer(provider, sent, part)
         made, invented = await asyncio.to_thread(verify, narrative(text), f"{span}\n{before}")
         lines = [line for name in NAMES for line in getattr(made, name)]
         if len(invented) > len(lines):
@@ -199,6 +192,33 @@ class _Writer(Struct):
             raise InvalidSummary("The summary is larger than what it summarizes.")
         self.model = f"{provider.name}:{provider.model}"
         self.parts.append(made)
+
+    async def _answer(self, provider: Provider, sent: Request, part: tuple[int, int]) -> str:
+        """Return the whole text of an answer, and count its tokens. Raises ProviderError."""
+        number, of = part
+        text, stop = "", "error"
+        events = ask(provider, sent, replace(self.options.limits, attempts=1))
+        try:
+            async with asyncio.timeout(self.options.limit), aclosing(events) as stream:
+                async for event in stream:
+                    if isinstance(event, TextDelta):
+                        text += event.text
+                        self.show(SummaryProgress(part=number, parts=of, characters=len(text)))
+                    elif isinstance(event, Finished):
+                        stop = event.stop
+                        self._add(event.usage)
+        except TimeoutError as error:
+            raise TimedOut(f"It took more than {self.options.limit:.0f} seconds.") from error
+        except EmptyReply as error:
+            self._add(error.usage)
+            raise InvalidSummary(NOTHING) from error
+        if stop in _INCOMPLETE:
+            raise InvalidSummary(_INCOMPLETE[stop])
+        return text
+
+    def _add(self, usage: Usage | None) -> None:
+        if usage is not None:
+            self.usage = (self.usage or Usage()) + usage
 
 
 def transcribe(exchange: Exchange, redactor: Redactor | None = None) -> str:
@@ -248,7 +268,7 @@ def request(
 def narrative(text: str) -> Summary:
     """Parse a model's summary, whatever markup its headings have. Raises InvalidSummary."""
     if not text.strip():
-        raise InvalidSummary("The model returned nothing.")
+        raise InvalidSummary(NOTHING)
     sections: dict[str, list[str]] = {}
     current: list[str] | None = None
     for line in text.split("\n"):

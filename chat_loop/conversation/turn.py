@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 
 from chat_loop.agent.agent import Agent
 from chat_loop.context.messages import INTERRUPTED
-from chat_loop.errors import RequestRejected
+from chat_loop.errors import EmptyReply, RequestRejected
 from chat_loop.events import Event, Finished, ReplyEnded, TextDelta, ToolCalled, ToolReturned
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.records import Call, Change, Query, Reply, Result, Session
@@ -54,6 +54,7 @@ class Turn:
         """Ask, save each step as it arrives, and return the joined reply. Raises as `Agent.run`."""
         stop: StopReason = "error"
         rejected = False
+        usage: Usage | None = None
         try:
             called = sum(isinstance(entry, Call) for entry in self._live.session.entries)
             run = self._agent.run(
@@ -69,8 +70,11 @@ class Turn:
         except RequestRejected:
             rejected = True
             raise
+        except EmptyReply as error:
+            usage = error.usage
+            raise
         finally:
-            reply = self._close(stop, rejected=rejected)
+            reply = self._close(stop, usage, rejected=rejected)
             number, usage, seconds = self._number, reply.usage, reply.seconds or 0.0
             show(ReplyEnded(number=number, stop=reply.stop, usage=usage, seconds=seconds))
         return reply
@@ -93,13 +97,15 @@ class Turn:
                 for change in event.changes:
                     self._live.add(Change(number=self._number, at=self._now(), **asdict(change)))
 
-    def _close(self, stop: StopReason, *, rejected: bool) -> Reply:
-        """Close open records, with `stop` unless the reply is complete. Return the joined reply."""
+    def _close(self, stop: StopReason, usage: Usage | None, *, rejected: bool) -> Reply:
+        """Close open records, with `stop` and `usage` unless the reply is complete. Return the
+        joined reply.
+        """
         if not self._complete:
             for identity in tuple(self._running):
                 self._end_call(identity, INTERRUPTED, failed=True)
             failed = stop == "error" and (rejected or not self._answered)
-            self._end_step(stop, None, failed=failed)
+            self._end_step(stop, usage, failed=failed)
             for identity in tuple(self._running):  # the calls of that step
                 self._end_call(identity, INTERRUPTED, failed=True)
         query = Query(number=self._number, at=self._at, text="")

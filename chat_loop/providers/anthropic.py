@@ -9,16 +9,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chat_loop.providers import wire
-from chat_loop.providers.capabilities import count_at, text_at, value_at
-from chat_loop.providers.replies import INVALID_KEY, Reply, arguments_of, arguments_text, tool_name
+from chat_loop.providers.capabilities import count_at, list_at, text_at, value_at
+from chat_loop.providers.replies import (
+    INVALID_KEY,
+    Reply,
+    arguments_of,
+    arguments_text,
+    replace_surrogates,
+    tool_name,
+)
 from chat_loop.tokens import estimate
-from chat_loop.values import Message, Request, StopReason, Usage
+from chat_loop.values import Message, Request, Usage
 
-STOP_REASONS: Mapping[str, StopReason] = {  # all others are `end`
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "refusal": "refusal",
-}
 TOKEN = "ANTHROPIC_AUTH_TOKEN"
 MIN_REPLY = 8192  # tokens that the context leaves for a reply; a fifth of small windows
 
@@ -34,6 +36,7 @@ class AnthropicProvider(wire.WireProvider):
     """Claude models."""
 
     path = "/v1/messages"
+    protocol = "Anthropic's Messages"
     models_path = "/v1/models/{}"
 
     def _connect(self) -> Any:
@@ -66,7 +69,7 @@ class AnthropicProvider(wire.WireProvider):
             {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
             for tool in request.tools
         ]
-        system: object = wire.replace_surrogates(request.system)
+        system: object = replace_surrogates(request.system)
         if request.grammar is None:  # a summary is requested only once
             messages = with_breakpoints(messages)
             if request.system.strip():
@@ -91,37 +94,50 @@ class AnthropicProvider(wire.WireProvider):
 
     def _read(self, event: Mapping[str, object], reply: Reply) -> None:
         match event.get("type"):
+            case "message_start" if reply.has_begun:
+                reply.begin_again()
             case "message_start":
                 reply.usage = usage_of(value_at(event, "message", "usage"), None)
             case "content_block_start":
-                block = event.get("content_block")
-                if text_at(block, "type") == "tool_use":
-                    # {} unless a server does not stream it
-                    arguments = arguments_text(value_at(block, "input"))
-                    identity, name = text_at(block, "id"), text_at(block, "name")
-                    reply.calls.add(event.get("index"), identity, name, arguments)
-                reply.add_text(text_at(block, "text"))
-                reply.add_thinking(text_at(block, "thinking"))
+                _read_block(event.get("content_block"), event.get("index"), reply)
             case "content_block_delta":
                 delta = event.get("delta")
                 reply.calls.add(event.get("index"), "", "", text_at(delta, "partial_json"))
                 reply.add_text(text_at(delta, "text"))
                 reply.add_thinking(text_at(delta, "thinking"))
             case "message_delta":
-                if reason := text_at(event, "delta", "stop_reason"):
-                    reply.stop = STOP_REASONS.get(reason, "end")
-                reply.usage = usage_of(event.get("usage"), reply.usage)
+                _read_end(value_at(event, "delta"), event.get("usage"), reply)
             case "message_stop":
                 reply.done = True
+            case "message":  # from a server that does not stream
+                for index, block in enumerate(list_at(event, "content")):
+                    _read_block(block, index, reply)
+                _read_end(event, event.get("usage"), reply)
+                reply.done = True
+
+
+def _read_block(block: object, index: object, reply: Reply) -> None:
+    """Add a block, which is empty unless a server does not stream it."""
+    if text_at(block, "type") == "tool_use":
+        arguments = arguments_text(value_at(block, "input"))
+        reply.calls.add(index, text_at(block, "id"), text_at(block, "name"), arguments)
+    reply.add_text(text_at(block, "text"))
+    reply.add_thinking(text_at(block, "thinking"))
+
+
+def _read_end(message: object, usage: object, reply: Reply) -> None:
+    """Read why a message ended, if it has, and its counts."""
+    reply.end(value_at(message, "stop_reason"))
+    reply.usage = usage_of(usage, reply.usage)
 
 
 def content_of(message: Message) -> str | list[dict[str, object]]:
     """Return a message's content: results, images, text, calls, in the order of the wire."""
     if not (message.calls or message.results or message.images):
-        return wire.replace_surrogates(message.text)
+        return replace_surrogates(message.text)
     blocks: list[dict[str, object]] = []
     for result in message.results:
-        text = wire.replace_surrogates(result.text)
+        text = replace_surrogates(result.text)
         block: dict[str, object] = {"tool_use_id": result.id, "content": text}
         block |= {"is_error": True} if result.failed else {}
         blocks.append({"type": "tool_result", **block})
@@ -130,11 +146,11 @@ def content_of(message: Message) -> str | list[dict[str, object]]:
             source = {"type": "base64", "media_type": image.media, "data": image.data}
             blocks.append({"type": "image", "source": source})
     if message.text.strip():
-        blocks.append({"type": "text", "text": wire.replace_surrogates(message.text)})
+        blocks.append({"type": "text", "text": replace_surrogates(message.text)})
     for call in message.calls:
         arguments = arguments_of(call.arguments)
         if arguments is None:
-            arguments = {INVALID_KEY: wire.replace_surrogates(call.arguments)}
+            arguments = {INVALID_KEY: replace_surrogates(call.arguments)}
         name = tool_name(call.name)
         blocks.append({"type": "tool_use", "id": call.id, "name": name, "input": arguments})
     return blocks

@@ -18,6 +18,7 @@ from chat_loop.providers.stream import batches_of
 from chat_loop.providers.upstream import short
 from chat_loop.providers.wire import headers_named_in, key_in
 
+EVENT_SIZE = 256  # bytes, about
 BEARER = "AWS_BEARER_TOKEN_BEDROCK"
 
 
@@ -48,8 +49,8 @@ class BedrockProvider(AnthropicProvider):
         """Return the body unencoded, because the SDK moves parts of it elsewhere and signs it."""
         return {"body": body}
 
-    def _batches(self, stream: Any, reply: Reply) -> AsyncGenerator[Iterable[Mapping[str, object]]]:
-        return batches_of(self._events(stream), lambda: reply.started)
+    def _reads(self, stream: Any, reply: Reply) -> AsyncGenerator[Iterable[Mapping[str, object]]]:
+        return batches_of(self._events(stream), lambda: reply.started, lambda _: EVENT_SIZE)
 
     async def _events(self, stream: Any) -> AsyncGenerator[Mapping[str, object]]:
         from botocore.eventstream import ParserError

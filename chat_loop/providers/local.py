@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing, suppress
 from pathlib import Path
@@ -22,8 +23,7 @@ from chat_loop.providers import Provider
 from chat_loop.providers.capabilities import value_at
 from chat_loop.providers.openai import read_chunk
 from chat_loop.providers.refusals import Service
-from chat_loop.providers.replies import Reply
-from chat_loop.providers.wire import replace_surrogates
+from chat_loop.providers.replies import Reply, replace_surrogates
 from chat_loop.values import Request, Window
 
 REPLY_TOKENS = 2048  # otherwise, a small model that repeats itself would fill the window
@@ -65,6 +65,10 @@ class LocalProvider(Provider):
                 read_chunk(chunk, reply)
                 for delta in reply.take_deltas():
                     yield delta
+                if (sign := reply.sign_of_life(time.monotonic())) is not None:
+                    yield sign  # it reads the prompt
+        if (failure := reply.failure(SERVICE.host)) is not None:
+            raise failure
         if reply.stop is None:
             raise errors.StreamBroken("The embedded model stopped in the middle of its reply.")
         for event in reply.final_events(with_calls=False):

@@ -21,9 +21,8 @@ from chat_loop.providers.catalogue import CATALOGUE, Entry
 from chat_loop.providers.replies import Reply
 from chat_loop.providers.servers import capabilities_at, root_of
 from chat_loop.tokens import estimate
-from chat_loop.values import Message, Request, StopReason, ToolCall, Usage
+from chat_loop.values import Message, Request, ToolCall, Usage
 
-STOP_REASONS: Mapping[str, StopReason] = {"length": "length", "content_filter": "refusal"}
 REASONING = ("reasoning_content", "reasoning", "thinking")  # its names in a delta
 MIN_ID = 9  # characters of a call's id, as Mistral's models require
 OFFICIAL = "https://api.openai.com/v1"
@@ -37,6 +36,7 @@ class OpenAIProvider(wire.WireProvider):
     """Models behind Chat Completions. Other servers get nothing from OpenAI's variables."""
 
     path = "/chat/completions"
+    protocol = "Chat Completions"
 
     def __init__(self, model: str, entry: Entry, **settings: Any) -> None:
         """Accept the arguments of `WireProvider`."""
@@ -96,10 +96,11 @@ class OpenAIProvider(wire.WireProvider):
     def _body(self, request: Request) -> dict[str, object]:
         messages: list[Mapping[str, object]] = []
         turns = request.messages
-        if request.system and SYSTEM_ROLE in self._left_out:
+        system = replies.replace_surrogates(request.system)
+        if system and SYSTEM_ROLE in self._left_out:
             turns = _with_instructions(turns, request.system)
-        elif request.system:
-            messages.append({"role": "system", "content": wire.replace_surrogates(request.system)})
+        elif system:
+            messages.append({"role": "system", "content": system})
         for message in turns:
             messages += self._messages_of(message)
         summary = request.grammar is not None
@@ -122,9 +123,9 @@ class OpenAIProvider(wire.WireProvider):
     def _messages_of(self, message: Message) -> Iterator[dict[str, object]]:
         """Yield a message in the form of the wire, where each result is a separate message."""
         for result in message.results:
-            content = wire.replace_surrogates(result.text)
+            content = replies.replace_surrogates(result.text)
             yield {"role": "tool", "tool_call_id": result.id.rjust(MIN_ID, "0"), "content": content}
-        text = wire.replace_surrogates(message.text)
+        text = replies.replace_surrogates(message.text)
         if message.role == "assistant":
             answer: dict[str, object] = {"role": "assistant", "content": text}
             if message.calls:
@@ -132,7 +133,7 @@ class OpenAIProvider(wire.WireProvider):
                 answer["tool_calls"] = [*map(self._call_of, message.calls)]
                 if self.entry.wants_reasoning:
                     _, reasoning = self._replayed.get(_key(message.calls[0]), ("", ""))
-                    answer["reasoning_content"] = wire.replace_surrogates(reasoning)
+                    answer["reasoning_content"] = replies.replace_surrogates(reasoning)
             yield answer
         elif images := [image for image in message.images if image.data]:
             urls = ({"url": f"data:{image.media};base64,{image.data}"} for image in images)
@@ -151,7 +152,7 @@ class OpenAIProvider(wire.WireProvider):
         wire_call["function"] = function
         signature, _ = self._replayed.get(_key(call), ("", ""))
         if signature:
-            google = {"thought_signature": wire.replace_surrogates(signature)}
+            google = {"thought_signature": replies.replace_surrogates(signature)}
             wire_call["extra_content"] = {"google": google}
         return wire_call
 
@@ -211,30 +212,43 @@ def read_chunk(event: object, reply: Reply) -> None:
     """Add a chunk of a stream to `reply`."""
     if isinstance(counts := value_at(event, "usage"), dict):
         reply.usage = usage_of(counts)
-    for choice in list_at(event, "choices"):
-        delta = value_at(choice, "delta")
-        if delta is None:  # from a server that does not stream
-            delta = value_at(choice, "message")
-        thoughts = (text_at(delta, name) for name in REASONING)
-        reply.add_thinking(next(filter(None, thoughts), ""))
-        reply.add_text(text_at(delta, "content"))
-        for part in list_at(delta, "content"):  # Mistral's reasoning models
-            for piece in list_at(part, "thinking"):
-                reply.add_thinking(text_at(piece, "text"))
-            reply.add_text(text_at(part, "text"))
-        for piece in list_at(delta, "tool_calls"):
-            reply.calls.add(
-                value_at(piece, "index"),
-                text_at(piece, "id"),
-                text_at(piece, "function", "name"),
-                replies.arguments_text(value_at(piece, "function", "arguments")),
-                text_at(piece, "extra_content", "google", "thought_signature"),
-            )
-        if refusal := text_at(delta, "refusal"):
-            reply.stop = "refusal"
-            reply.add_text(refusal)
-        if (reason := text_at(choice, "finish_reason")) and reply.stop != "refusal":
-            reply.stop = STOP_REASONS.get(reason.partition(":")[0], "end")
+    choices = list_at(event, "choices")
+    identity = text_at(event, "id")
+    if identity != reply.identity or not reply.is_stable:
+        begins = any(value_at(choice, "delta", "role") for choice in choices)
+        if reply.is_another(identity, begins=begins):
+            return
+    for choice in choices:
+        number = value_at(choice, "index")
+        if reply.choice is None:
+            reply.choice = number
+        if number in (None, reply.choice):  # nobody asked for a second answer
+            _read_choice(choice, reply)
+
+
+def _read_choice(choice: object, reply: Reply) -> None:
+    delta = value_at(choice, "delta")
+    if delta is None:  # from a server that does not stream
+        delta = value_at(choice, "message")
+    thoughts = (text_at(delta, name) for name in REASONING)
+    reply.add_thinking(next(filter(None, thoughts), ""))
+    reply.add_text(text_at(delta, "content"))
+    for part in list_at(delta, "content"):  # Mistral's reasoning models
+        for piece in list_at(part, "thinking"):
+            reply.add_thinking(text_at(piece, "text"))
+        reply.add_text(text_at(part, "text"))
+    for piece in list_at(delta, "tool_calls"):
+        reply.calls.add(
+            value_at(piece, "index"),
+            text_at(piece, "id"),
+            text_at(piece, "function", "name"),
+            replies.arguments_text(value_at(piece, "function", "arguments")),
+            text_at(piece, "extra_content", "google", "thought_signature"),
+        )
+    if refusal := text_at(delta, "refusal"):
+        reply.stop = "refusal"
+        reply.add_text(refusal)
+    reply.end(value_at(choice, "finish_reason"))
 
 
 def _key(call: ToolCall) -> tuple[str, str]:

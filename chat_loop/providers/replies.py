@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,9 +11,13 @@ from itertools import groupby
 import msgspec
 from msgspec import Struct
 
-from chat_loop.events import Event, Finished, TextDelta, ThinkingDelta, ToolCalled
-from chat_loop.values import StopReason, ToolCall, Usage
+from chat_loop.errors import ProviderError
+from chat_loop.events import Arriving, Event, Finished, TextDelta, ThinkingDelta, ToolCalled
+from chat_loop.providers.endings import MEANINGS, STOPS, Ending, ending_error
+from chat_loop.providers.stream import PIECE
+from chat_loop.values import StopReason, ToolCall, Usage, one_line
 
+SIGN_SECONDS = 1.0  # between two signs of life of a reply that shows nothing
 MAX_CALLS = 32  # per reply; one more is passed on but not run, and the others are dropped
 MAX_ARGUMENTS = 1 << 20  # characters; longer arguments are cut, and then are not JSON
 MAX_DEPTH = 32  # the deepest nesting of a call's arguments
@@ -32,8 +37,22 @@ class Reply:
         self.thoughts: list[str] = []  # its reasoning, which a service may want back with the calls
         self.done = False  # the wire's own end mark has arrived
         self.started = False  # some text or reasoning has been passed on
+        self.identity = ""  # the server's id of this reply
+        self.is_stable = False  # that id has come more than once
+        self.choice: object = None  # the number of the choice that is read, if there are several
+        self._ending: tuple[Ending, str] | None = None  # an ending that is no answer, its reason
         self._splitter = ReasoningSplitter() if think_tags else None
         self._added: list[TextDelta | ThinkingDelta] = []
+        self._joiners: dict[type[Event], Joiner] = {TextDelta: Joiner(), ThinkingDelta: Joiner()}
+        self._characters = 0  # passed on
+        self._has_shown = False  # a delta was passed on since the last sign of life
+        self._reported = 0  # the size of the calls that the last sign of life told
+        self._signed_at = 0.0
+
+    @property
+    def size(self) -> int:
+        """The characters of text, reasoning and calls up to now."""
+        return self._characters + self.calls.size
 
     def add_text(self, text: str) -> None:
         """Add a piece of the text."""
@@ -46,20 +65,89 @@ class Reply:
             self.thoughts.append(text)
             self._added.append(ThinkingDelta(text))
 
-    def take_deltas(self) -> Iterator[Event]:
-        """Yield what was added since the last time. Neighbors of one kind become one delta."""
+    def end(self, reason: object) -> None:
+        """Store why the reply ended, in the words of the server, which are empty in the middle of a
+        reply. After a refusal or a failure, no other reason counts.
+        """
+        if not reason or self.stop in ("refusal", "error"):
+            return
+        reason = one_line(reason if isinstance(reason, str) else repr(reason), 60)
+        meaning = MEANINGS.get(reason.partition(":")[0].strip().lower())
+        if meaning == "unfinished":
+            return
+        if meaning in ("failure", "pause"):
+            self.fail(meaning, reason)
+        elif meaning is None:
+            self.fail("unknown", reason)
+        else:
+            self.stop = STOPS[meaning]
+
+    def fail(self, ending: Ending, reason: str = "") -> None:
+        """Store an ending that is no answer."""
+        self.stop, self._ending = "error", (ending, reason)
+
+    def is_another(self, identity: str, *, begins: bool) -> bool:
+        """Return True if an event with a new id, which `begins` a reply, is not of this one. Some
+        servers give each event an id of its own, and some say in each that a reply begins.
+        """
+        if not identity or identity == self.identity:
+            self.is_stable = self.is_stable or bool(identity)
+            return False
+        if begins and self.is_stable and self.has_begun:
+            self.begin_again()
+            return True
+        self.identity = identity
+        return False
+
+    @property
+    def has_begun(self) -> bool:
+        return bool(self.started or self._added or self.calls)
+
+    def begin_again(self) -> None:
+        """End this reply, because another one begins. In the middle of this one, it has failed."""
+        self.done = True
+        if self.stop is None:
+            self.fail("restart")
+
+    def take_deltas(self) -> Iterator[TextDelta | ThinkingDelta]:
+        """Yield what was added since the last time. Neighbors of one kind become one delta, of at
+        most `PIECE` characters.
+        """
         added, self._added = self._added, []
         for kind, neighbors in groupby(added, key=type):
             text = "".join(delta.text for delta in neighbors)
-            deltas: Iterable[Event] = [kind(text)]
-            if self._splitter is not None and kind is TextDelta:
-                deltas = self._splitter.split(text)
-            for delta in deltas:
-                self.started = True
-                yield delta
+            self._characters += len(text)
+            for start in range(0, len(text), PIECE):
+                yield from self._deltas(kind, self._joiners[kind].feed(text[start : start + PIECE]))
+
+    def _deltas(
+        self, kind: type[TextDelta | ThinkingDelta], text: str
+    ) -> Iterator[TextDelta | ThinkingDelta]:
+        if not text:
+            return
+        deltas: Iterable[TextDelta | ThinkingDelta] = [kind(text)]
+        if self._splitter is not None and kind is TextDelta:
+            deltas = self._splitter.split(text)
+        for delta in deltas:
+            self.started = self._has_shown = True
+            yield delta
+
+    def sign_of_life(self, now: float) -> Arriving | None:
+        """Return what is known of the call that is arriving. If nothing arrives that is shown or a
+        call, return an empty sign, at most one in `SIGN_SECONDS`. `now` is in seconds.
+        """
+        size, name = self.calls.size, ""
+        if size > self._reported and self.calls:
+            self._reported, name = size, tool_name(self.calls[-1].name)
+        elif self._has_shown or now - self._signed_at < SIGN_SECONDS:
+            self._has_shown = False
+            return None
+        self._signed_at = now
+        return Arriving(name=name, characters=size)
 
     def final_events(self, *, with_calls: bool) -> Iterator[Event]:
         """Yield the rest of a complete reply. Some servers say `stop` instead of `tool_calls`."""
+        yield from self._deltas(TextDelta, self._joiners[TextDelta].feed("", last=True))
         if self._splitter is not None:
             yield from self._splitter.rest()
         stop = self.stop or "end"
@@ -68,6 +156,47 @@ class Reply:
             yield from map(ToolCalled, calls)
             stop = "tool" if calls else stop
         yield Finished(stop=stop, usage=self.usage)
+
+    def failure(self, host: str) -> ProviderError | None:
+        """Return the error for an ending that is no answer, or None."""
+        if self._ending is None:
+            return None
+        return ending_error(*self._ending, host)
+
+
+class Joiner:
+    """Puts characters together that a server has cut: halves of surrogate pairs, and bytes of UTF-8
+    that were decoded with `surrogateescape`. What has no other half becomes U+FFFD.
+    """
+
+    def __init__(self) -> None:
+        self._half = ""  # the first half of a pair
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._is_open = False  # a part of a character is held back
+
+    def feed(self, text: str, *, last: bool = False) -> str:
+        """Add the next piece. Return what is certain by now, all of it if `last`."""
+        if not self._is_open and (text.isascii() or not _HALVES.search(text)):
+            return text
+        text, self._half = self._half + text, ""
+        if not last and text[-1:] and _FIRST_HALF.match(text[-1]):
+            text, self._half = text[:-1], text[-1]
+        pairs = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+        whole = _NO_BYTES.sub("\ufffd", pairs)
+        joined = self._decoder.decode(whole.encode("utf-8", "surrogateescape"), last)
+        self._is_open = bool(self._half or self._decoder.getstate()[0])
+        return joined
+
+
+_HALVES = re.compile("[\ud800-\udfff]")
+_FIRST_HALF = re.compile("[\ud800-\udbff]")
+_NO_BYTES = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+"""Halves of pairs other than the bytes of `surrogateescape`."""
+
+
+def replace_surrogates(text: str) -> str:
+    """Return `text` in valid UTF-8: join what was cut, and replace the rest by U+FFFD."""
+    return Joiner().feed(text, last=True)
 
 
 class Call(Struct, eq=False):
@@ -97,6 +226,7 @@ class Calls(list[Call]):
     """
 
     def __init__(self) -> None:
+        self.size = 0  # characters that have arrived
         self._by_key: dict[object, Call] = {}  # by id, by index, and the newest by None
 
     def add(
@@ -104,24 +234,39 @@ class Calls(list[Call]):
     ) -> None:
         """Add a piece. Its missing parts are empty. An `index` that is not a number is ignored."""
         if identity or name or arguments:
+            self.size += len(name) + len(arguments)
             index = index if isinstance(index, int) else None
-            call = self._by_key.get(identity) or self._by_key.get(index)
-            if call is None and not identity and not name:
-                call = self._by_key.get(None)
+            call = self._find(index, identity, name, arguments)
             if call is None or not call.takes(identity, name, arguments):
                 call = Call()
                 if len(self) <= MAX_CALLS:
                     self.append(call)
             self._by_key |= {None: call, index: call, identity or index: call}
             call.id, call.name = call.id or identity, call.name or name
-            call.pieces.append(arguments[: MAX_ARGUMENTS - call.length])
-            call.length += len(call.pieces[-1])
+            if piece := arguments[: MAX_ARGUMENTS - call.length]:
+                call.pieces.append(piece)
+                call.length += len(piece)
         if signature and None in self._by_key:
             self._by_key[None].signature = signature
 
+    def _find(self, index: object, identity: str, name: str, arguments: str) -> Call | None:
+        """Return the call that a piece may belong to, or None for the first piece of another."""
+        by_id, by_index = self._by_key.get(identity), self._by_key.get(index)
+        if by_id is None:
+            if by_index is None and not identity and not name:
+                return self._by_key.get(None)
+            return by_index
+        if by_index is not None and by_index.id == identity:
+            return by_index  # two calls may have one id
+        if by_index is None and name and (not arguments or arguments.startswith("{")):
+            return None
+        return by_id
+
     def complete(self) -> tuple[ToolCall, ...]:
         """Return the calls in the order they began."""
-        return tuple(ToolCall(call.id, call.name, "".join(call.pieces)) for call in self)
+        return tuple(
+            ToolCall(call.id, call.name, replace_surrogates("".join(call.pieces))) for call in self
+        )
 
 
 class ReasoningSplitter:

@@ -11,11 +11,10 @@ import os
 import re
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing, suppress
 from functools import cache, reduce
 from importlib import import_module
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -28,6 +27,7 @@ from chat_loop.providers import capabilities
 from chat_loop.providers.adaptations import Adaptations
 from chat_loop.providers.capabilities import Capabilities
 from chat_loop.providers.catalogue import Entry, owner_of_key
+from chat_loop.providers.endings import error_in, protocol_of
 from chat_loop.providers.pasted import check_address, check_header, clean_key
 from chat_loop.providers.prices import listed_window
 from chat_loop.providers.refusals import Service
@@ -39,7 +39,15 @@ from chat_loop.providers.servers import (
     is_local_address,
     without_credentials,
 )
-from chat_loop.providers.stream import EventStream, OversizedBody, batches_of, read_body
+from chat_loop.providers.stream import (
+    LARGEST_REPLY,
+    PIECE,
+    EventStream,
+    OversizedBody,
+    batches_of,
+    pieces_of,
+    read_body,
+)
 from chat_loop.providers.upstream import short
 from chat_loop.tasks import report_bug
 from chat_loop.values import Request, Window, size_text
@@ -50,6 +58,7 @@ if TYPE_CHECKING:
     from httpx2 import Response
 
 CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")  # variables that say which certificates to trust
+GRACE_SECONDS = 1.0  # after the reason why the model stopped, for the token counts and the end mark
 
 
 class Refusal(Exception):
@@ -64,6 +73,7 @@ class WireProvider:
     """A provider that speaks HTTP through an SDK. `warm` or the first request imports the SDK."""
 
     path: str  # where requests are sent
+    protocol: str  # the name of what is spoken there
     models_path = "/models"  # where the service describes its models, or the model {}
     _service: Service
     _stream_class: Any  # of the SDK
@@ -279,26 +289,73 @@ class WireProvider:
 
     async def _deltas(self, request: Request, reply: Reply) -> AsyncGenerator[Event]:
         """Send a request, and yield the deltas of each read of the answer."""
+        stream = await self._send(request)
+        content_type = stream.response.headers.get("content-type", "")
+        last: Mapping[str, object] = {}
         try:
-            stream = await self._open(self._client, self.path, self._body(request))
+            if content_type.startswith("text/html"):
+                raise await self._page_error(stream.response, content_type)
+            async with aclosing(self._batches(stream, reply)) as batches:
+                async for events in batches:
+                    last = self._read_all(events, reply) or last
+                    for delta in reply.take_deltas():
+                        yield delta
+                        if len(delta.text) >= PIECE:
+                            await asyncio.sleep(0)
+                    if (sign := reply.sign_of_life(time.monotonic())) is not None:
+                        yield sign
+                    if reply.size > LARGEST_REPLY:
+                        raise OversizedBody(f"more than {LARGEST_REPLY >> 20} MB in one reply")
+            if not reply.has_begun:
+                self._check_protocol(last)
+            if (failure := reply.failure(self._service.host)) is not None:
+                raise failure
+            if reply.stop is None and not reply.done:
+                raise self._service.incomplete_error(content_type, started=reply.started)
+        finally:
+            await stream.response.aclose()
+
+    async def _send(self, request: Request) -> Any:
+        """Send a request and return the stream of its answer. Raises ProviderError and Refusal."""
+        try:
+            return await self._open(self._client, self.path, self._body(request))
         except self._credentials_errors as error:
             raise self.key_error(error) from error
         except self._sdk_error as error:
             raise self._service.failure_error(error.__cause__ or error, started=False) from error
-        try:
-            async with aclosing(self._batches(stream, reply)) as batches:
-                async for events in batches:
-                    for event in events:
-                        if event.get("error"):
-                            raise self._service.refusal_error(None, event)
-                        self._read(event, reply)
-                    for delta in reply.take_deltas():
-                        yield delta
-            if reply.stop is None and not reply.done:
-                content_type = stream.response.headers.get("content-type", "")
-                raise self._service.incomplete_error(content_type, started=reply.started)
-        finally:
-            await stream.response.aclose()
+
+    def _read_all(
+        self, events: Iterable[Mapping[str, object]], reply: Reply
+    ) -> Mapping[str, object] | None:
+        """Add events to `reply`, and return the last one, if any. Raises ProviderError for one that
+        is an error.
+        """
+        event = None
+        for event in events:
+            if (told := error_in(event)) is not None:
+                raise self._service.refusal_error(None, told)
+            self._read(event, reply)
+            if reply.done:
+                break
+        return event
+
+    def _check_protocol(self, event: Mapping[str, object]) -> None:
+        """Raise RequestRejected if `event` belongs to another protocol."""
+        protocol = protocol_of(event)
+        if protocol and protocol != self.protocol:
+            raise errors.RequestRejected(
+                f"{self._service.host} answers in {protocol}, not in {self.protocol}.",
+                "Choose a provider that speaks it, or another address of this server.",
+            )
+
+    async def _page_error(self, response: Response, content_type: str) -> ProviderError:
+        """Return the error for a web page, with its title."""
+        page = (await read_body(response, PIECE)).decode("utf-8", "replace")
+        title = re.search(r"<title[^>]*>(.*?)</title>", page, re.IGNORECASE | re.DOTALL)
+        error = self._service.incomplete_error(content_type, started=False)
+        if title and (words := short(title[1])):
+            error.message = error.message.replace("text/html", f"text/html (“{words}”)")
+        return error
 
     def _failure(self, cause: Exception, reply: Reply) -> ProviderError | None:
         """Learn from a broken call and return its error, or None if the reply was complete."""
@@ -306,10 +363,10 @@ class WireProvider:
             error = self._service.refusal_error(cause.status, cause.body, cause.headers)
         elif isinstance(cause, ProviderError):
             error = cause
-        elif reply.stop is None:
+        elif reply.stop is None or isinstance(cause, OversizedBody):
             return self._service.failure_error(cause, started=reply.started)
         else:
-            return None
+            return reply.failure(self._service.host)
         window = error.window or 0 if isinstance(error, errors.ContextTooLong) else 0
         if 0 < window < self.window.tokens:
             self.learn(Capabilities(window=window), "set")
@@ -372,20 +429,43 @@ class WireProvider:
     async def _batches(
         self, stream: Any, reply: Reply
     ) -> AsyncGenerator[Iterable[Mapping[str, object]]]:
-        """Yield the events from each read. Raises ValueError and errors of httpx."""
-        events, body = EventStream(), stream.response.aiter_bytes()
-        async with aclosing(batches_of(body, lambda: reply.started)) as batches:
+        """Yield the events of each read until the reply has ended, whatever the connection does.
+        Raises ValueError and errors of httpx.
+        """
+        clock = asyncio.get_running_loop().time
+        ends_at: float | None = None
+        size = 0
+        async with aclosing(self._reads(stream, reply)) as reads:
+            with suppress(TimeoutError):
+                while not reply.done:
+                    async with asyncio.timeout_at(ends_at):
+                        events = await anext(reads, None)
+                    if events is None:
+                        return
+                    yield events
+                    if reply.stop is not None and (ends_at is None or reply.size > size):
+                        ends_at, size = clock() + GRACE_SECONDS, reply.size
+            if reply.done:  # the connection is only reused after the whole body
+                with suppress(TimeoutError, *self._failures):
+                    async with asyncio.timeout(0.1):
+                        async for _ in reads:
+                            pass
+
+    async def _reads(
+        self, stream: Any, reply: Reply
+    ) -> AsyncGenerator[Iterable[Mapping[str, object]]]:
+        """Yield the events of each read, of at most `PIECE` bytes. Other tasks get a turn after
+        each. Raises ValueError and errors of httpx.
+        """
+        events, body = EventStream(), pieces_of(stream.response)
+        async with aclosing(batches_of(body, lambda: reply.started, len)) as batches:
             async for pieces in batches:
-                yield chain.from_iterable(map(events.feed, pieces))
-                if reply.done or events.done:  # the connection is only reused after the whole body
-                    with suppress(TimeoutError, *self._failures):
-                        async with asyncio.timeout(0.1):
-                            async for _ in batches:
-                                pass
-                    break
-            else:
-                yield events.feed(b"\n\n")
-        reply.done = reply.done or events.done
+                data = b"".join(pieces)
+                for start in range(0, len(data), PIECE):
+                    if start:
+                        await asyncio.sleep(0)
+                    yield _fed(events, data[start : start + PIECE], reply)
+        yield _fed(events, b"\n\n", reply)
 
     async def _ask_service(self) -> None:
         """Learn what the service says about the model, if anything."""
@@ -408,6 +488,12 @@ class WireProvider:
         client, self._client = self._client, None
         if client is not None:
             await client.close()
+
+
+def _fed(events: EventStream, data: bytes, reply: Reply) -> Iterator[Mapping[str, object]]:
+    """Yield the events that `data` completes, and tell the reply if the end mark was among it."""
+    yield from events.feed(data)
+    reply.done = reply.done or events.done
 
 
 def http_library(sdk: Any) -> Any:
@@ -435,7 +521,7 @@ def http_client(sdk: Any, address: str) -> Any:
     try:
         return sdk.DefaultAsyncHttpxClient(
             follow_redirects=False,
-            headers={"Accept-Encoding": "gzip, deflate"},
+            headers={"Accept-Encoding": "gzip"},
             # longer than any wait the agent allows: this only frees a forgotten socket
             timeout=http.Timeout(600.0, connect=5.0, write=30.0),
             event_hooks={"response": [_refuse]},
@@ -502,10 +588,3 @@ def headers_named_in(variable: str) -> list[str]:
     """Return the names of the headers that an SDK takes from a variable; they may contain keys."""
     lines = (line.partition(":") for line in os.environ.get(variable, "").split("\n"))
     return [name.strip() for name, colon, _ in lines if colon]
-
-
-def replace_surrogates(text: str) -> str:
-    """Return `text` in valid UTF-8: join surrogate pairs, and replace lone surrogates by U+FFFD."""
-    if text.isascii():
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -210,7 +210,7 @@ def test_a_long_result_is_cut(window: int, most: int) -> None:
         return "x" * 60_000
 
     [(_, text, failed)] = returned(
-        run(agent_of(scripted(calling('{"query": ""}'), "", window=window), tool(much)))
+        run(agent_of(scripted(calling('{"query": ""}'), "Done.", window=window), tool(much)))
     )
     note = f"\n[… {60_000 - most:,} of 60,000 characters left out: ask for less at once …]\n"
     assert text.replace(note, "") == "x" * most

@@ -73,3 +73,42 @@ def test_a_whole_reply_still_exits_with_0(tmp_path: Path, server: Loopback) -> N
     result = run(tmp_path, *at(server), "-p", "one")
 
     assert (result.returncode, result.stdout, result.stderr) == (0, b"All.\n", b"")
+
+
+EMPTY = "The model returned an empty reply."
+THOUGHTS = "The model returned only reasoning, and no answer."
+
+
+@pytest.mark.parametrize(
+    ("reply", "sentence"),
+    [
+        (Reply(), EMPTY),
+        (Reply(chunks=("\n", " \n")), EMPTY),
+        (Reply(stop=None, usage=None), EMPTY),
+        (Reply(thinking=("It is 42.",)), THOUGHTS),
+        (Reply(chunks=("Half",), stop="abort"), "broke off the reply (abort)."),
+        (Reply(chunks=("Half",), stop="shrug"), "for an unknown reason (shrug)."),
+    ],
+)
+def test_a_reply_that_is_no_answer_is_said_and_exits_with_1(
+    tmp_path: Path, server: Loopback, reply: Reply, sentence: str
+) -> None:
+    server.enqueue(reply)
+
+    result = run(tmp_path, *at(server), "-p", "one")
+
+    assert result.returncode == 1
+    assert sentence in result.stderr.decode()
+
+
+def test_in_a_chat_retry_takes_an_empty_reply(tmp_path: Path, server: Loopback) -> None:
+    (tmp_path / "config.yaml").write_text("summary: {on_exit: false}\n")
+    server.enqueue(Reply(thinking=("Hm.",)), Reply(chunks=("At last.",)))
+
+    result = run(tmp_path, *at(server), stdin=b"one\n/retry\n")
+
+    shown = " ".join(result.stdout.decode().split())
+    assert THOUGHTS in shown
+    assert "/retry resends it" in shown
+    assert "At last." in shown
+    assert [request.query for request in server.requests] == ["one", "one"]

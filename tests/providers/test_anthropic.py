@@ -115,7 +115,6 @@ def test_the_key_of_anthropic_and_its_address_from_the_environment(
     [
         ("end_turn", "end"),
         ("stop_sequence", "end"),
-        ("pause_turn", "end"),
         ("max_tokens", "length"),
         ("model_context_window_exceeded", "length"),
         ("refusal", "refusal"),

@@ -241,6 +241,7 @@ def test_bodies(wire: Wire, talk: str) -> None:
 
 
 BREAKS = {
+    "after an empty reply": "the message has failed, and the model does not see it again",
     "after a refusal": "the model must not see the refused message again",
     "edit": "another message stands in its place",
     "after an undo": "the message is gone",

@@ -15,7 +15,7 @@ from benchmarks.support.loopback import Loopback
 from chat_loop.agent.ask import CallLimits, ask
 from chat_loop.config import ProviderConfig
 from chat_loop.errors import ProviderError
-from chat_loop.events import Event, TextDelta, ThinkingDelta
+from chat_loop.events import Arriving, Event, TextDelta, ThinkingDelta
 from chat_loop.providers import Provider
 from chat_loop.providers.anthropic import AnthropicProvider
 from chat_loop.providers.catalogue import CATALOGUE, LOCAL_SERVERS, Entry, entry_of
@@ -152,9 +152,13 @@ def ask_through(provider: WireProvider, request: Request) -> list[Event]:
 
 
 def joined(events: Iterable[Event]) -> list[Event]:
-    """Merge neighboring deltas of one kind: how the text is split depends on timing."""
+    """Merge neighboring deltas of one kind, and leave out signs of life: how the text is split, and
+    whether a sign of life comes in between, depends on timing.
+    """
     told: list[Event] = []
     for event in events:
+        if isinstance(event, Arriving):
+            continue
         last = told[-1] if told else None
         if isinstance(event, TextDelta) and isinstance(last, TextDelta):
             told[-1] = TextDelta(last.text + event.text)
