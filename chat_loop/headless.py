@@ -126,7 +126,7 @@ class Run:
         finally:
             if self._started:
                 self._write_text("\n")
-            self._write(self._end)
+            self._write(self._end, self._task.cancelled())
             await conversation.leave("exit")
             if self._servers is not None:
                 await self._servers.close()

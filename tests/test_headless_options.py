@@ -304,6 +304,24 @@ def test_a_dumb_terminal_is_sent_no_control_characters_of_a_reply(tmp_path: Path
             assert terminal.output().strip() == "␛]0;owned␇␛[2J<U+009B>31m"
 
 
+def test_a_pipe_gets_no_control_codes_of_a_reply_but_its_lines(tmp_path: Path) -> None:
+    """A terminal may be behind a pipe, as in `-p … | tee log`; --json has the exact text."""
+    raw = ("a\x1b]52;c;x\x07\x9b31m\x08", "b\tc\r", "\nd\re\r", "\nf\u202e")
+    with Loopback() as server:
+        server.enqueue(Reply(chunks=raw), Reply(chunks=raw))
+        at = ("--model", "compatible:m", "--base-url", f"{server.url}/v1", "-p", "When?")
+
+        plain = run(tmp_path, *at)
+        as_json = run(tmp_path, "--json", *at)
+
+    shown = "a␛]52;c;x␇<U+009B>31m␈b\tc\r\nd␍e\r\nf\u202e\n"
+    assert plain.stdout.decode() == shown
+    events = map(json.loads, as_json.stdout.splitlines())
+    assert "".join(event["text"] for event in events if event["event"] == "text_delta") == "".join(
+        raw
+    )
+
+
 @pytest.mark.slow
 @posix
 def test_a_reply_on_a_terminal_is_rendered(tmp_path: Path) -> None:

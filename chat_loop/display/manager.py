@@ -14,7 +14,7 @@ import msgspec
 
 from chat_loop import events
 from chat_loop.display.markdown.theme import theme_of
-from chat_loop.display.reply import ReplyText, markdown_on
+from chat_loop.display.reply import DimText, ReplyText, markdown_on
 from chat_loop.display.screen import STOP_HINT, Screen, Waiting
 from chat_loop.display.text import cells, one_line, padded, printable, wrapped
 from chat_loop.errors import ChatLoopError
@@ -26,6 +26,7 @@ from chat_loop.values import (
     counts_text,
     dollars_text,
     plural,
+    size_text,
     tokens_text,
 )
 
@@ -74,6 +75,7 @@ class DisplayManager:
         """The theme of the next reply; empty if replies are not rendered."""
         self._wraps = wraps
         self._reply = ReplyText(self._write_reply)
+        self._thoughts = ReplyText(self._write_reply)
         self._in_reply = self._in_thinking = self._line_open = False
 
     @cached_property
@@ -96,6 +98,9 @@ class DisplayManager:
                 self._text(event.text)
             case events.ThinkingDelta():
                 self._thinking(event.text)
+            case events.Arriving():
+                size = size_text(event.characters)
+                self.waiting.progress = f" writing {one_line(event.name, 60)} … {size}"
             case events.Retrying():
                 self._retrying(event)
             case events.ToolCalled():
@@ -243,6 +248,7 @@ class DisplayManager:
             self.out.send("\x1b[H\x1b[2J\x1b[3J")
 
     def _close_line(self) -> None:
+        self._thoughts.finish()
         self._reply.finish()
         if self._line_open:
             self.out.write("\n")
@@ -268,6 +274,9 @@ class DisplayManager:
             label = f"\x1b[{theme_of(self.theme).name}m{name}\x1b[0m" if self.theme else f"{name} "
             self.out.write(label)
             self._in_reply, self._line_open, self._in_thinking = True, True, False
+        elif self._in_thinking:
+            self._close_line()
+            self._in_thinking = False
         self.waiting.postpone()
         self._reply.feed(text)
 
@@ -276,11 +285,15 @@ class DisplayManager:
             return
         if not self._in_thinking:
             self._close_line()
+            self._thoughts = ReplyText(self._write_reply, DimText(is_dim=self._redraws))
             self._in_thinking = self._line_open = True
         self.waiting.postpone()
-        self.console.print(printable(text), style="dim", end="")
+        self._thoughts.feed(text)
 
     def _reply_ended(self, event: events.ReplyEnded) -> None:
+        if event.stop == "interrupted":
+            self._reply.drop()
+            self._thoughts.drop()
         self.begin_waiting()  # text that arrives later begins a new reply
         parts = [f"Time: {event.seconds:.1f}s"]
         parts += [f"Tokens: {tokens_text(event.usage)}"] if event.usage else []

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from chat_loop.display.screen import SOON_SECONDS
-from chat_loop.display.text import cut_to, printable, wrapped
+from chat_loop.display.text import cut_to, printable, without_controls, wrapped
 from chat_loop.errors import OutputError
 from chat_loop.events import FIRST_RETRY, Event, Retrying, SessionFound, Warned
 from chat_loop.input.start import columns
@@ -69,23 +69,48 @@ def _plain(value: object) -> object:
 
 def reply_writers(
     theme: str, *, wraps: bool
-) -> tuple[Callable[[str], object], Callable[[], object]]:
-    """Return two functions: one writes a piece of a reply, rendered on a terminal; one ends it."""
+) -> tuple[Callable[[str], object], Callable[[bool], object]]:
+    """Return two functions: one writes a piece of a reply, rendered on a terminal, and elsewhere
+    without control codes, since a terminal may be behind a pipe; one ends the reply, and is given
+    True if it was stopped, so that what is not drawn yet is not drawn.
+    """
     if not (sys.stdout.isatty() and theme) or os.environ.get("TERM") == "dumb":
-        return out, bool
+        piped = PipedReply()
+        return piped.feed, piped.finish
     from chat_loop.display.reply import ReplyText, markdown_on  # scripts do not wait for it
 
     def write(text: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
 
-    def end() -> None:
+    def end(stopped: bool) -> None:
+        if stopped:
+            reply.drop()
         reply.finish()
         if reply.begun:
             write("\n")  # a rendered reply has no newline at its end
 
     reply = ReplyText(write, markdown_on(sys.stdout, theme, wraps=wraps))
     return reply.feed, end
+
+
+class PipedReply:
+    """Writes a reply in pieces, as the model wrote it, but with control codes made visible."""
+
+    def __init__(self) -> None:
+        self._held = ""  # a carriage return that may belong to a newline
+
+    def feed(self, text: str) -> None:
+        """Write the next piece. Raises as `out`."""
+        text = self._held + text
+        self._held = "\r" if text.endswith("\r") else ""
+        out(without_controls(text.removesuffix(self._held)))
+
+    def finish(self, stopped: bool = False) -> None:
+        """Write what was held back."""
+        held, self._held = self._held, ""
+        if held:
+            out(without_controls(held))
 
 
 def tell(event: Event) -> None:

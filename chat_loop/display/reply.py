@@ -5,21 +5,55 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Protocol, TextIO
 
 from chat_loop.display.markdown.theme import theme_of
 from chat_loop.display.text import printable
 from chat_loop.input.start import columns
+from chat_loop.values import size_text
 
 if TYPE_CHECKING:
     from chat_loop.display.markdown.stream import MarkdownStream
 
+LARGEST_DRAW = 10_000  # characters that are drawn at once
+LARGEST_BACKLOG = 512 << 10  # characters that wait to be drawn; what comes then is not shown
+LAST_DRAW_SECONDS = 0.5  # of processor time for what still waits when the reply has ended
 DRAW_SECONDS = 1 / 30  # the shortest pause between two drawings of a streaming reply
 DRAW_SHARE = 0.1  # the largest share of a processor for drawing, however long a paragraph is
 
 
+class Renderer(Protocol):
+    """Turns the sanitized text of a reply into what a terminal is sent."""
+
+    def feed(self, text: str) -> str:
+        """Return the output for the next piece."""
+
+    def finish(self) -> str:
+        """Return the output for what was held back."""
+
+    def preview(self) -> str:
+        """Return what is held back, as it would look if the reply ended here."""
+
+
+class DimText(Renderer):
+    """Renders reasoning: as it is, but dim on a terminal that can show that."""
+
+    def __init__(self, *, is_dim: bool) -> None:
+        self._is_dim = is_dim
+
+    def feed(self, text: str) -> str:
+        return f"\x1b[2m{text}\x1b[0m" if self._is_dim else text
+
+    def finish(self) -> str:
+        return ""
+
+    def preview(self) -> str:
+        return ""
+
+
 class ReplyText:
-    """Takes a reply in pieces and passes it to `write`. With `stream` it is rendered as markdown.
+    """Takes a reply in pieces and passes it to `write`. With a `renderer`, such as one of markdown,
+    it is drawn now and then, a limited length at a time; what comes faster for long is not shown.
     Text that later text may still change is held back, and shown by `preview` meanwhile.
 
     Raises OSError when the terminal is gone, which may be noticed only at the end.
@@ -28,13 +62,15 @@ class ReplyText:
     def __init__(
         self,
         write: Callable[[str], object],
-        stream: MarkdownStream | None = None,
+        renderer: Renderer | None = None,
         preview: Callable[[str], object] = bool,
     ) -> None:
         self.begun = self._open = False
         self._write, self._preview = write, preview
-        self._stream = stream
+        self._renderer = renderer
         self._pieces: list[str] = []
+        self._length = 0  # of the pieces, in characters
+        self._hidden = 0  # the number of characters after them that are not shown
         self._timer: asyncio.TimerHandle | None = None
         self._next_draw = 0.0  # the earliest time of the next drawing
 
@@ -43,52 +79,86 @@ class ReplyText:
         if not self.begun:
             text, self.begun = text.lstrip("\n"), True
         self._open = True
+        if self._hidden or self._length > LARGEST_BACKLOG:
+            self._hidden += len(text)
+            return
         self._pieces.append(text)
+        self._length += len(text)
         if self._timer is not None:
             return
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
             loop = None
-        if self._stream is None or loop is None:
+        if self._renderer is None or loop is None:
             self._draw()
         else:  # after the other pieces that arrived with this one
             self._timer = loop.call_at(max(self._next_draw, loop.time()), self._draw)
 
+    def drop(self) -> None:
+        """Forget the pieces that are not drawn yet, because the reply was stopped."""
+        self._pieces = []
+        self._length = self._hidden = 0
+
     def finish(self) -> None:
-        """Write the rest before other output."""
+        """Write the rest before other output, as far as that takes no longer than a moment."""
         if not self._open:
             return
         self._open = False
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        text = self._take(ended=True)
-        if self._stream is not None:
-            text = (self._stream.feed(text) if text else "") + self._stream.finish()
+        ends_at = time.thread_time() + LAST_DRAW_SECONDS
+        while self._length and time.thread_time() < ends_at:
+            self._send(self._take(ended=True))
+        self._hidden += self._length
+        if self._hidden:
+            self._say_hidden()
+        elif self._renderer is not None:
+            self._send_rendered(self._renderer.finish())
+
+    def _draw(self) -> None:
+        """Write some of what has arrived, and set the time of the next drawing."""
+        self._timer = None
+        began = time.thread_time()
+        self._send(self._take(ended=False))
+        if self._renderer is None:
+            return
+        self._preview(self._renderer.preview())
+        took = time.thread_time() - began
+        self._next_draw = time.monotonic() + max(DRAW_SECONDS, took / DRAW_SHARE)
+        if self._length > 1:  # a carriage return may wait alone
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_at(self._next_draw, self._draw)
+        elif self._hidden:
+            self._say_hidden()
+
+    def _send(self, text: str) -> None:
+        self._send_rendered(text if self._renderer is None else self._renderer.feed(text))
+
+    def _send_rendered(self, text: str) -> None:
         if text:
             self._write(text)
 
-    def _draw(self) -> None:
-        """Write the pieces that have arrived, and set the time of the next drawing."""
-        self._timer = None
-        began = time.thread_time()
-        text = self._take(ended=False)
-        if self._stream is None:
-            self._write(text)
-            return
-        if rendered := self._stream.feed(text):
-            self._write(rendered)
-        self._preview(self._stream.preview())
-        took = time.thread_time() - began
-        self._next_draw = time.monotonic() + max(DRAW_SECONDS, took / DRAW_SHARE)
+    def _say_hidden(self) -> None:
+        """Write how much of the reply is not shown, on a line of its own."""
+        rest = "" if self._renderer is None else self._renderer.finish()
+        size = size_text(self._hidden)
+        self._write(f"{rest}\n[… {size} came too fast to be shown; the session has them …]\n")
+        self.drop()
 
     def _take(self, *, ended: bool) -> str:
-        """Return the new pieces, except a final carriage return that may belong to a newline."""
+        """Return the next characters to draw, without a final carriage return that may belong to a
+        newline.
+        """
         text = "".join(self._pieces)
-        rest = "\r" if text.endswith("\r") and not ended else ""
+        limit = len(text) if self._renderer is None else LARGEST_DRAW
+        now, rest = text[:limit], text[limit:]
+        if now.endswith("\r") and (rest or not ended):
+            now, rest = now[:-1], f"\r{rest}"
         self._pieces = [rest] if rest else []
-        return printable(text.removesuffix(rest))
+        self._length = len(rest)
+        return printable(now)
 
 
 def markdown_on(out: TextIO, theme: str, *, wraps: bool, leads: int = 0) -> MarkdownStream:

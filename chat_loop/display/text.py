@@ -17,6 +17,10 @@ _OBEYED = re.compile(
 )
 
 
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
+"""What can steer a terminal: no tab, newline, form feed, or CRLF."""
+
+
 def _picture(match: re.Match[str]) -> str:
     code = ord(match[0])
     if code == 0x7F:
@@ -27,6 +31,11 @@ def _picture(match: re.Match[str]) -> str:
 def printable(text: str) -> str:
     """Return `text` with CRLF as a newline and every other control character made visible."""
     return text if text.isprintable() else _OBEYED.sub(_picture, text.replace("\r\n", "\n"))
+
+
+def without_controls(text: str) -> str:
+    """Return `text` with control codes made visible, and otherwise unchanged: with its CRLF."""
+    return text if text.isprintable() else _CONTROLS.sub(_picture, text)
 
 
 def one_line(text: str, length: int = 200) -> str:

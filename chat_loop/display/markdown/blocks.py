@@ -67,6 +67,11 @@ class Blocks:
                 return token.map[0]
         return 0
 
+    @property
+    def ends_in_code(self) -> bool:
+        """True if the last block is code between fences, which is in no list and no quote."""
+        return bool(self.tokens) and self.tokens[-1].type == "fence" and not self.tokens[-1].level
+
     def lines(self) -> Iterator[Line]:  # noqa: C901, PLR0912 - one case for each kind of token
         """Yield the lines, up to the point where later text may change them."""
         if any(token.level >= NESTING - 3 for token in self.tokens):

@@ -12,6 +12,8 @@ from chat_loop.display.markdown.inline import without_open_item
 from chat_loop.display.markdown.theme import Theme
 
 PREVIEWED = 200  # a preview is shown when this many characters have been held back
+LARGEST_TEXT = 32 << 10  # characters of a block that is read again with each piece;
+LARGEST_CODE = 128 << 10  # code is read faster
 _MARKER = r"(?:>|(?:[-*+]|[0-9]{1,9}[.)])(?=[ \t]))"
 _UNDECIDED_LINE = re.compile(
     rf"(?:[ \t]*{_MARKER})*[ \t]*"
@@ -28,7 +30,8 @@ class MarkdownStream:
 
     Text is sent up to the point where later text may change its meaning. Spaces and newlines are
     sent when text follows them. The text begins after a name of `leads` columns; a block that needs
-    its own line begins below the name. `wraps` breaks prose between words.
+    its own line begins below the name. `wraps` breaks prose between words. A block that is longer
+    than any real one goes on as another block, so that each piece is rendered in limited time.
     """
 
     def __init__(
@@ -44,11 +47,21 @@ class MarkdownStream:
         self._dropped = False
         self._style = ""
         self._waiting_rows = 0
+        self._fence = ""  # the first line of the block, if that is code between fences
 
     def feed(self, text: str) -> str:
         """Return the output for the next piece."""
+        sent = ""
+        if not self._fence and len(self._source) > LARGEST_TEXT:
+            cut = text.find("\n") + 1 or text.find(" ") + 1 or len(text)
+            self._source += text[:cut]
+            text = text[cut:]
+            sent = self._advance(ended=True)
+            self._source, self._printed, self._dropped = "", 0, True
         self._source += text
-        sent = self._advance(ended=False)
+        sent += self._advance(ended=False)
+        if self._fence and len(self._source) > LARGEST_CODE:
+            sent += self._shorten_code()
         self._unsent = 0 if sent else self._unsent + len(text)
         return sent
 
@@ -57,6 +70,22 @@ class MarkdownStream:
         sent = self._advance(ended=True) + ("\x1b[0m" if self._style else "")
         self._source, self._printed, self._dropped, self._style, self._leads = "", 0, False, "", 0
         self._unsent = self._waiting_rows = 0
+        self._fence = ""
+        return sent
+
+    def _shorten_code(self) -> str:
+        """Forget the lines of code that were sent, but not how they begin. Return the output of a
+        line that is too long to wait for its end.
+        """
+        rest = self._source.rpartition("\n")[2]
+        sent = ""
+        if len(rest) > LARGEST_TEXT:
+            self._source += "\n"
+            sent, rest = self._advance(ended=False), ""
+        style = self._style
+        self._source, self._printed, self._dropped = f"{self._fence}\n", 0, True
+        self._advance(ended=False)  # the fence was sent before
+        self._source, self._style = f"{self._fence}\n{rest}", style
         return sent
 
     def preview(self) -> str:
@@ -90,6 +119,7 @@ class MarkdownStream:
         self._printed = max(total, self._printed)
         self._waiting_rows = blocks.waiting_rows
         lines = self._source.split("\n")
+        self._fence = lines[last_start] if blocks.ends_in_code else ""
         while last_start and not lines[last_start - 1].strip(" \t>"):
             last_start -= 1  # the empty lines that end a block
         if last_start and before_last is not None:

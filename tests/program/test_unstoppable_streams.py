@@ -1,0 +1,111 @@
+"""A stream that is faster than the program is stopped by Esc, Ctrl-C and SIGTERM all the same."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from benchmarks.support.loopback import Loopback, Reply
+from tests.support.pty_chat import PtyChat
+from tests.support.tool_chat import chatting
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="/proc"),
+]
+
+PATIENCE = 60
+SOON = 15
+"""Seconds within which a stop shows on a busy machine, where a quiet one needs less than one."""
+MOST = 64 << 10
+"""Kilobytes of memory that a reply may take."""
+
+LINES = Reply(chunks=("word\n" * 20,) * 300_000)
+ONE_LINE = Reply(chunks=("word " * 200,) * 30_000)
+THOUGHTS = Reply(thinking=("think " * 200,) * 30_000)
+FLOODS = {"lines": LINES, "one-line": ONE_LINE, "thoughts": THOUGHTS}
+STOPS: dict[str, Callable[[PtyChat], None]] = {
+    "esc": lambda chat: chat.send("\x1b"),
+    "ctrl-c": lambda chat: chat.ctrl("c"),
+}
+
+
+def memory(chat: PtyChat, name: str) -> int:
+    """Return a figure of the program's memory in kilobytes."""
+    status = Path(f"/proc/{chat.pid}/status").read_text()
+    found = re.search(rf"^{name}:\s+(\d+) kB", status, re.MULTILINE)
+    assert found
+    return int(found[1])
+
+
+def say(chat: PtyChat, text: str) -> None:
+    chat.mark()
+    chat.line(text)
+    chat.wait_for(re.compile(r"Time:.*You:", re.DOTALL), PATIENCE, output=True)
+
+
+@pytest.mark.parametrize("stop", STOPS)
+@pytest.mark.parametrize("flood", FLOODS)
+def test_a_key_stops_a_flood_and_the_chat_goes_on(tmp_path: Path, flood: str, stop: str) -> None:
+    with Loopback() as server, chatting(tmp_path, server) as chat:
+        say(chat, "hello")
+        before = memory(chat, "VmRSS")
+        server.enqueue(FLOODS[flood])
+        chat.mark()
+        chat.line("go")
+        chat.wait_for("think think" if flood == "thoughts" else "word", PATIENCE, output=True)
+        chat.mark()
+        STOPS[stop](chat)
+        chat.wait_for(re.compile(r"Interrupted.*You:", re.DOTALL), SOON, output=True)
+        assert memory(chat, "VmHWM") - before < MOST
+        say(chat, "again")
+        chat.ctrl("d")
+        assert chat.exit_code(PATIENCE) == 0
+
+
+def test_a_signal_ends_a_chat_in_a_flood(tmp_path: Path) -> None:
+    with Loopback() as server, chatting(tmp_path, server) as chat:
+        server.enqueue(LINES)
+        chat.line("go")
+        chat.wait_for("word", PATIENCE, output=True)
+        os.kill(chat.pid, signal.SIGTERM)
+        assert chat.exit_code(SOON) == 128 + signal.SIGTERM
+
+
+def test_a_bomb_of_newlines_is_a_sentence(tmp_path: Path) -> None:
+    bomb = gzip.compress(b"\n" * (400 << 20), 1)
+    headers = {"content-type": "text/event-stream", "content-encoding": "gzip"}
+    with Loopback() as server, chatting(tmp_path, server) as chat:
+        say(chat, "hello")
+        before = memory(chat, "VmRSS")
+        server.enqueue(Reply(body=bomb, headers=headers))
+        chat.line("go")
+        chat.wait_for("sent more than 8 MB in one event", PATIENCE)
+        assert memory(chat, "VmHWM") - before < MOST
+
+
+def test_a_signal_ends_a_question_in_a_flood(tmp_path: Path) -> None:
+    with Loopback() as server:
+        server.enqueue(LINES)
+        at = ("--model", "compatible:m", "--base-url", f"{server.url}/v1", "-p", "go")
+        program = subprocess.Popen(
+            [sys.executable, "-m", "chat_loop", *at],
+            env={**os.environ, "CHAT_LOOP_HOME": str(tmp_path)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        with program:
+            assert program.stdout
+            assert program.stdout.read(5) == b"word\n"
+            program.terminate()
+            program.stdout.read()
+            assert program.wait(SOON) == 128 + signal.SIGTERM
