@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback, Reply
-from chat_loop.values import ToolCall
-from tests.support.headless import run
+from chat_loop.sessions.records import Reply as Answer
+from chat_loop.values import ToolCall, Usage
+from tests.support.headless import run, saved
 
 LENGTH = "The reply was cut off at the token limit."
 REFUSED = "The reply was refused, by the model or by a filter of its service."
@@ -103,7 +104,8 @@ def test_a_reply_that_is_no_answer_is_said_and_exits_with_1(
 
 def test_in_a_chat_retry_takes_an_empty_reply(tmp_path: Path, server: Loopback) -> None:
     (tmp_path / "config.yaml").write_text("summary: {on_exit: false}\n")
-    server.enqueue(Reply(thinking=("Hm.",)), Reply(chunks=("At last.",)))
+    used = Usage(input=7, output=5)
+    server.enqueue(Reply(thinking=("Hm.",), usage=used), Reply(chunks=("At last.",)))
 
     result = run(tmp_path, *at(server), stdin=b"one\n/retry\n")
 
@@ -112,3 +114,6 @@ def test_in_a_chat_retry_takes_an_empty_reply(tmp_path: Path, server: Loopback) 
     assert "/retry resends it" in shown
     assert "At last." in shown
     assert [request.query for request in server.requests] == ["one", "one"]
+    [session] = saved(tmp_path)
+    first = next(entry for entry in session.entries if isinstance(entry, Answer))
+    assert (first.stop, first.failed, first.usage) == ("error", True, used)
