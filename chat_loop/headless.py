@@ -9,6 +9,7 @@ import shlex
 import signal
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from msgspec.structs import asdict, replace
@@ -19,7 +20,7 @@ from chat_loop.app import App, cancel_on, run_cancellable
 from chat_loop.commands.references import find_session, require_file
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import options_of
-from chat_loop.display.plain import out_json, reply_writers, tell
+from chat_loop.display.plain import out_json, reply_writer, tell
 from chat_loop.input.lines import clean
 from chat_loop.input.start import SIGNAL_EXIT_BASE
 from chat_loop.library.library import Library
@@ -78,7 +79,7 @@ class Run:
         look = app.config.display
         as_written = self._json or app.options.plain or not look.markdown
         theme = "" if as_written else look.theme
-        self._put, self._end = reply_writers(theme, wraps=look.wrap == "words")
+        self._reply = reply_writer(theme, wraps=look.wrap == "words")
         self._started = self._after_tools = False
         """The reply has begun; its next text follows a tool call, and so needs a new paragraph."""
         self._stop = ""  # the stop reason of the last reply
@@ -103,6 +104,7 @@ class Run:
             options=options_of(app.config, None),
             memory=memory.block if memory is not None else str,
             servers=self._servers,
+            settle=self._reply.settle,
         )
         asyncio.get_running_loop().set_exception_handler(self._report_from_loop)
         self._task = asyncio.ensure_future(self._exchange(conversation))
@@ -126,7 +128,7 @@ class Run:
         finally:
             if self._started:
                 self._write_text("\n")
-            self._write(self._end, self._task.cancelled())
+            self._write(partial(self._reply.end, stopped=self._task.cancelled()))
             await conversation.leave("exit")
             if self._servers is not None:
                 await self._servers.close()
@@ -228,7 +230,7 @@ class Run:
 
     def _write_text(self, text: str) -> None:
         if not self._json:
-            self._write(self._put, text)
+            self._write(self._reply.feed, text)
 
     def _write(self, write: Callable[..., object], *values: object) -> None:
         """Write until that fails. A closed pipe also stops the model; the reply so far is saved."""

@@ -143,6 +143,7 @@ class Interactive:
             memory=memory.block if memory is not None else str,
             servers=servers,
             detach=self._summarize_behind,
+            settle=self._display.settle,
         )
         self._chat = Chat(
             conversation=self._conversation,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +56,7 @@ class Conversation:
         memory: Callable[[], str] = str,
         servers: McpServers | None = None,
         detach: Callable[[str], None] | None = None,
+        settle: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self.sessions = sessions
         self._configured = options
@@ -68,6 +69,7 @@ class Conversation:
         self._archive_tools: tuple[Tool, ...] = ()
         self._servers = servers
         self._detach = detach
+        self._settle = settle
         self._memory = memory
         self._lost_images: set[str] = set()
         self.meter = ContextMeter(self)
@@ -267,7 +269,7 @@ class Conversation:
 
         try:
             turn = Turn(self.live, number, self.sessions.now(), agent, estimate)
-            reply = await turn.run(messages, show, limit)
+            reply = await turn.run(messages, show, limit, self._settle)
         finally:
             self._report_saving()
         if number and reply.usage is not None and not reply.usage.estimated:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from datetime import datetime, timedelta
 
@@ -50,8 +50,11 @@ class Turn:
         messages: tuple[Message, ...],
         show: Callable[[Event], None],
         max_tokens: int | None = None,
+        settle: Callable[[], Awaitable[None]] | None = None,
     ) -> Reply:
-        """Ask, save each step as it arrives, and return the joined reply. Raises as `Agent.run`."""
+        """Ask, save each step as it arrives, and return the joined reply. Raises as `Agent.run`.
+        Before the end is shown, `settle` waits until everything else is.
+        """
         stop: StopReason = "error"
         rejected = False
         usage: Usage | None = None
@@ -64,6 +67,8 @@ class Turn:
                 async for event in events:
                     self._take(event)
                     show(event)
+            if settle is not None:
+                await settle()
         except asyncio.CancelledError:
             stop = "interrupted"
             raise

@@ -247,6 +247,11 @@ class DisplayManager:
         if self._redraws:
             self.out.send("\x1b[H\x1b[2J\x1b[3J")
 
+    async def settle(self) -> None:
+        """Draw the reply up to now, while other tasks get turns. If canceled, forget the rest."""
+        await self._thoughts.settle()
+        await self._reply.settle()
+
     def _close_line(self) -> None:
         self._thoughts.finish()
         self._reply.finish()

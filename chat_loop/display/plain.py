@@ -8,8 +8,9 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
+from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -67,50 +68,73 @@ def _plain(value: object) -> object:
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
-def reply_writers(
-    theme: str, *, wraps: bool
-) -> tuple[Callable[[str], object], Callable[[bool], object]]:
-    """Return two functions: one writes a piece of a reply, rendered on a terminal, and elsewhere
-    without control codes, since a terminal may be behind a pipe; one ends the reply, and is given
-    True if it was stopped, so that what is not drawn yet is not drawn.
+class ReplyWriter(Protocol):
+    """Writes a reply to standard output."""
+
+    def feed(self, text: str) -> None:
+        """Write the next piece, or keep it to be drawn. Raises as `out`."""
+
+    async def settle(self) -> None:
+        """Wait until everything is drawn."""
+
+    def end(self, *, stopped: bool) -> None:
+        """End the reply. If it was stopped, what is not drawn yet is not drawn."""
+
+
+class PipedReply(ReplyWriter):
+    """Writes a reply as the model wrote it, but with control codes made visible, since a terminal
+    may be behind the pipe.
     """
-    if not (sys.stdout.isatty() and theme) or os.environ.get("TERM") == "dumb":
-        piped = PipedReply()
-        return piped.feed, piped.finish
-    from chat_loop.display.reply import ReplyText, markdown_on  # scripts do not wait for it
-
-    def write(text: str) -> None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-
-    def end(stopped: bool) -> None:
-        if stopped:
-            reply.drop()
-        reply.finish()
-        if reply.begun:
-            write("\n")  # a rendered reply has no newline at its end
-
-    reply = ReplyText(write, markdown_on(sys.stdout, theme, wraps=wraps))
-    return reply.feed, end
-
-
-class PipedReply:
-    """Writes a reply in pieces, as the model wrote it, but with control codes made visible."""
 
     def __init__(self) -> None:
         self._held = ""  # a carriage return that may belong to a newline
 
     def feed(self, text: str) -> None:
-        """Write the next piece. Raises as `out`."""
         text = self._held + text
         self._held = "\r" if text.endswith("\r") else ""
         out(without_controls(text.removesuffix(self._held)))
 
-    def finish(self, stopped: bool = False) -> None:
-        """Write what was held back."""
+    async def settle(self) -> None:
+        """Everything is written at once."""
+
+    def end(self, *, stopped: bool) -> None:
         held, self._held = self._held, ""
         if held:
             out(without_controls(held))
+
+
+class RenderedReply(ReplyWriter):
+    """Renders a reply on a terminal, in the colors of `theme`."""
+
+    def __init__(self, theme: str, *, wraps: bool) -> None:
+        from chat_loop.display.reply import ReplyText, markdown_on  # scripts do not wait for it
+
+        self._reply = ReplyText(self._write, markdown_on(sys.stdout, theme, wraps=wraps))
+
+    def feed(self, text: str) -> None:
+        self._reply.feed(text)
+
+    async def settle(self) -> None:
+        await self._reply.settle()
+
+    def end(self, *, stopped: bool) -> None:
+        if stopped:
+            self._reply.drop()
+        self._reply.finish()
+        if self._reply.begun:
+            self._write("\n")  # a rendered reply has no newline at its end
+
+    @staticmethod
+    def _write(text: str) -> None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+
+def reply_writer(theme: str, *, wraps: bool) -> ReplyWriter:
+    """Return what writes a reply: rendered on a terminal, unless `theme` is empty."""
+    if not (sys.stdout.isatty() and theme) or os.environ.get("TERM") == "dumb":
+        return PipedReply()
+    return RenderedReply(theme, wraps=wraps)
 
 
 def tell(event: Event) -> None:

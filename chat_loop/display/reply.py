@@ -100,6 +100,16 @@ class ReplyText:
         self._pieces = []
         self._length = self._hidden = 0
 
+    async def settle(self) -> None:
+        """Draw what has arrived, while other tasks get turns. If canceled, forget the rest."""
+        try:
+            while self._length > LARGEST_DRAW:
+                self._send(self._take(ended=False))
+                await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            self.drop()
+            raise
+
     def finish(self) -> None:
         """Write the rest before other output, as far as that takes no longer than a moment."""
         if not self._open:

@@ -10,7 +10,7 @@ import pytest
 from chat_loop.display import reply as reply_module
 from chat_loop.display.markdown.stream import LARGEST_CODE, LARGEST_TEXT, MarkdownStream
 from chat_loop.display.markdown.theme import theme_of
-from chat_loop.display.reply import LARGEST_BACKLOG, LARGEST_DRAW, DimText, ReplyText
+from chat_loop.display.reply import LARGEST_BACKLOG, DimText, ReplyText
 
 STYLES = re.compile(r"\x1b\[[0-9;]*m")
 PIECE = 10_000
@@ -104,14 +104,12 @@ def test_what_comes_too_fast_is_drawn_in_parts_and_in_order(
 
     async def run() -> None:
         drawn.reply.feed(text)
-        while len(drawn.lengths) < 3:
-            await drawn.change()
-        assert max(drawn.lengths) <= LARGEST_DRAW
+        await drawn.change()
         drawn.reply.finish()
 
     asyncio.run(run())
     assert drawn.text == text.replace("\r\n", "\n")
-    assert max(drawn.lengths) <= LARGEST_DRAW
+    assert max(drawn.lengths) <= 16_000
 
 
 def test_what_would_take_too_long_is_counted_and_not_drawn() -> None:
@@ -142,4 +140,24 @@ def test_a_stopped_reply_is_not_drawn_to_its_end() -> None:
 
     asyncio.run(run())
     assert set(drawn.text) == {"a"}
-    assert len(drawn.text) <= 2 * LARGEST_DRAW
+    assert len(drawn.text) <= 16_000
+
+
+@pytest.mark.parametrize("is_stopped", [False, True])
+def test_at_its_end_a_reply_is_drawn_while_others_get_turns(is_stopped: bool) -> None:
+    drawn = Drawn()
+    text = "".join(f"{number} " for number in range(60_000))
+
+    async def run() -> None:
+        drawn.reply.feed(text)
+        settling = asyncio.ensure_future(drawn.reply.settle())
+        await drawn.change()
+        if is_stopped:
+            settling.cancel()
+        await asyncio.wait({settling})
+        drawn.reply.finish()
+
+    asyncio.run(run())
+    assert text.startswith(drawn.text)
+    assert (len(drawn.text) < 30_000) if is_stopped else (drawn.text == text)
+    assert max(drawn.lengths) <= 16_000
