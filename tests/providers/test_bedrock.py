@@ -27,7 +27,7 @@ from chat_loop.providers.catalogue import entry_of
 from chat_loop.values import Image, Message, Request, ToolCall, ToolResult, ToolSpec, Window
 from tests.support.catalogue import BEDROCK, SECRET, Service
 from tests.support.images import base64, png
-from tests.support.providers import calling, closing, events_of, failure_of, host
+from tests.support.providers import calling, closing, events_of, failure_of, host, words
 
 TALK = Request(system="Be brief.", messages=(Message("user", "Hello"),), max_tokens=100)
 TOOL = ToolSpec("look", "Look it up.", {"type": "object"})
@@ -169,10 +169,10 @@ def test_words_are_shown_while_the_rest_is_waited_for(server: Loopback, tmp_path
     async def run() -> list[Event]:
         provider = BEDROCK.at(server.url, tmp_path)
         async with closing(provider, TALK) as stream:
-            events = [await anext(stream)]
+            events = [await anext(words(stream))]
             await asyncio.to_thread(server.stalled)
             server.release()
-            events += [event async for event in stream]
+            events += [event async for event in words(stream)]
         await provider.close()
         return events
 

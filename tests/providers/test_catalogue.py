@@ -25,7 +25,7 @@ from chat_loop.providers.catalogue import CATALOGUE
 from chat_loop.values import Message, Request, Usage
 from tests.support.catalogue import ALL, ANTHROPIC, BEDROCK, OPENAI, SECRET, Service
 from tests.support.ports import answering, closed_port
-from tests.support.providers import closing, events_of, failure_of, host, outcome_of, told
+from tests.support.providers import closing, events_of, failure_of, host, outcome_of, told, words
 
 TALK = Request(
     system="Be brief.",
@@ -242,7 +242,7 @@ def test_calls_share_a_connection_and_cancelling_closes_it(
         )
         server.enqueue(Reply(chunks=("Hel", "lo"), stall_after=1))
         async with closing(provider, TALK) as stream:
-            assert await anext(stream) == TextDelta("Hel")
+            assert await anext(words(stream)) == TextDelta("Hel")
         await asyncio.to_thread(server.left, 3)
         await provider.close()
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.events import TextDelta, ThinkingDelta
-from tests.support.providers import REQUEST, Call, calling, closing, compatible_at
+from tests.support.providers import REQUEST, Call, calling, closing, compatible_at, words
 
 THINK_TAGS = {"<think>": "</think>", "<thought>": "</thought>", "[THINK]": "[/THINK]"}
 MAX_BLANK = 256  # characters
@@ -105,10 +105,10 @@ def test_what_is_known_does_not_wait(server: Loopback, begin: str) -> None:
     async def run() -> list[object]:
         provider = compatible_at(server.url)
         async with closing(provider) as stream:
-            events: list[object] = [await anext(stream)]
+            events: list[object] = [await anext(words(stream))]
             await asyncio.to_thread(server.stalled)
             server.release()
-            events += [event async for event in stream]
+            events += [event async for event in words(stream)]
         await provider.close()
         return events[:-1]
 

@@ -182,6 +182,13 @@ async def _outcome(
     return events, None
 
 
+async def words(stream: AsyncGenerator[Event]) -> AsyncGenerator[Event]:
+    """Yield the events of a call without signs of life, whose number depends on timing."""
+    async for event in stream:
+        if not isinstance(event, Arriving):
+            yield event
+
+
 def closing(provider: Provider, request: Request = REQUEST) -> aclosing[AsyncGenerator[Event]]:
     """Return a call that is canceled when the block ends."""
     return aclosing(cast(AsyncGenerator[Event], provider.stream(request)))
