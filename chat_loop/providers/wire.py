@@ -559,13 +559,14 @@ def _way_to(address: str) -> dict[str, Any]:
     proxies = getproxies()
     if not is_local and not any(value.startswith("socks://") for value in proxies.values()):
         return {}
-    arguments: dict[str, Any] = {"trust_env": False}
     host, port = host_and_port(address)
     proxy = proxies.get(address.partition(":")[0]) or proxies.get("all")
     if is_local or not proxy or proxy_bypass(f"{host}:{port}"):
-        return arguments
+        # earlier SDKs read the environment by themselves: a mount goes before that
+        pattern = f"all://[{host}]" if ":" in host else f"all://{host}"
+        return {"trust_env": False, "mounts": {pattern: None}}
     proxy = re.sub("^socks://", "socks5://", proxy if "://" in proxy else f"http://{proxy}")
-    return {**arguments, "proxy": proxy}
+    return {"trust_env": False, "proxy": proxy}
 
 
 async def _refuse(response: Response) -> None:
