@@ -304,6 +304,18 @@ def test_a_dumb_terminal_is_sent_no_control_characters_of_a_reply(tmp_path: Path
             assert terminal.output().strip() == "␛]0;owned␇␛[2J<U+009B>31m"
 
 
+@pytest.mark.slow
+def test_a_transcript_on_a_terminal_is_sent_no_control_characters(tmp_path: Path) -> None:
+    assert run(tmp_path, "--model", "scripted:echo", "-p", "HERE").returncode == 0
+    [path] = (tmp_path / "sessions").glob("*.md")
+    path.write_bytes(path.read_bytes().replace(b"HERE", b"\x1b]0;owned\x07"))
+    command = [sys.executable, "-m", "chat_loop", "sessions", "show", path.stem]
+    home = {"CHAT_LOOP_HOME": str(tmp_path), "TERM": "dumb"}
+    with PtyChat(command, env=ENVIRONMENT | home) as terminal:
+        assert terminal.exit_code() == 0
+        assert "**You:** ␛]0;owned␇" in terminal.output()
+
+
 def test_a_pipe_gets_no_control_codes_of_a_reply_but_its_lines(tmp_path: Path) -> None:
     """A terminal may be behind a pipe, as in `-p … | tee log`; --json has the exact text."""
     raw = ("a\x1b]52;c;x\x07\x9b31m\x08", "b\tc\r", "\nd\re\r", "\nf\u202e")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from chat_loop.display.reply import ReplyText
@@ -27,6 +27,7 @@ def obeyed(text: str) -> set[str]:
     }
 
 
+@example("safe\u202eexe.txt")
 @given(STRINGS)
 def test_nothing_that_a_terminal_obeys_passes(text: str) -> None:
     assert obeyed(printable(text)) == set()
