@@ -22,7 +22,10 @@ if os.name == "nt":  # the modules below need POSIX
 from chat_loop import errors
 from chat_loop.input import start
 
-OK, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
+OK = 0
+FAILED = 1
+MISUSED = 2
+INTERRUPTED = 130
 MISUSES = (errors.AgentError, errors.ConfigError, errors.UsageError, errors.NoProvider)
 REFUSED = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF}
 """The errors of a standard output that cannot be written: a full disk, a limit, a closed one."""

@@ -73,7 +73,9 @@ class Run:
     """One question and its reply."""
 
     def __init__(self, app: App, question: str) -> None:
-        self._app, self._agent, self._servers = app, app.agent(), app.servers()
+        self._app = app
+        self._agent = app.agent()
+        self._servers = app.servers()
         self._question = question
         self._json = app.options.json
         look = app.config.display
@@ -91,7 +93,8 @@ class Run:
 
     async def ask(self) -> int:
         """Print the reply, and return the exit code."""
-        app, agent = self._app, self._agent
+        app = self._app
+        agent = self._agent
         memory = app.memory(agent, self._show)
         problems = (memory.warning if memory else "", ""), agent.tools_problem
         for message, hint in filter(any, problems):
@@ -175,7 +178,8 @@ class Run:
         """Continue a saved session with all of its exchanges that fit, word for word. Raises
         SessionError, and UsageError for a session of another agent's file.
         """
-        sessions, agent = self._app.sessions, conversation.agent
+        sessions = self._app.sessions
+        agent = conversation.agent
         with contextlib.closing(
             Library(sessions.directory, database=self._app.database)
         ) as library:
@@ -208,7 +212,8 @@ class Run:
         match event:
             case events.TextDelta(text):
                 self._write_text(f"\n\n{text}" if self._after_tools else text)
-                self._started, self._after_tools = True, False
+                self._started = True
+                self._after_tools = False
             case events.Finished():
                 self._after_tools = event.stop == "tool" and self._started
             case events.ReplyEnded():

@@ -84,8 +84,11 @@ class Interactive:
     """
 
     def __init__(self, app: App, agent: Agent, terminal: Terminal | None) -> None:
-        config, sessions = app.config, app.sessions
-        self._app, self._first_agent, self._first_commands = app, agent, app.first_commands
+        config = app.config
+        sessions = app.sessions
+        self._app = app
+        self._first_agent = agent
+        self._first_commands = app.first_commands
         self._counter = TokenCounter()
         self._display = DisplayManager(
             agent=agent.name,
@@ -128,7 +131,8 @@ class Interactive:
         semantic = SemanticIndex() if config.search.meaning else None
         embeds = semantic is not None
         self._indexer = Indexer(sessions.directory, embeds=embeds, database=app.database)
-        memory, servers = app.memory(agent, self._show), app.servers()
+        memory = app.memory(agent, self._show)
+        servers = app.servers()
         approvals = app.approvals()
         approval = ToolApproval(self._display, self._reader, approvals)
         limits = replace(agent.limits, confirm=self._confirm if sys.stdin.isatty() else None)
@@ -170,7 +174,9 @@ class Interactive:
 
     async def run(self, loop: Callable[[Chat], ChatLoop]) -> int:
         """Chat until the user leaves or a signal arrives; return the exit code."""
-        app, chat, task = self._app, self._chat, asyncio.current_task()
+        app = self._app
+        chat = self._chat
+        task = asyncio.current_task()
         assert task is not None
         received = cancel_on(task, ENDING_SIGNALS)
         self._loop = asyncio.get_running_loop()
@@ -181,7 +187,8 @@ class Interactive:
                 with app.log.reporting(lambda: self._conversation.saved_text):
                     self._begin()
                     await self._reader.start()
-                    commands, message = self._first_commands, app.options.message
+                    commands = self._first_commands
+                    message = app.options.message
                     if self._asks_about_files:
                         commands = ["/memory ask", *commands]
                     is_choice = app.chooses_first
@@ -239,9 +246,12 @@ class Interactive:
 
     def _begin(self) -> None:
         """Write the lines before the first prompt. Start loading for a first command or message."""
-        app, sessions = self._app, self._app.sessions
-        agent, has_commands = self._conversation.agent, bool(self._first_commands)
-        has_screen, has_editor = sys.stdout.isatty(), self._reader.has_editor
+        app = self._app
+        sessions = self._app.sessions
+        agent = self._conversation.agent
+        has_commands = bool(self._first_commands)
+        has_screen = sys.stdout.isatty()
+        has_editor = self._reader.has_editor
         if not (has_screen and sys.stdin.isatty()):
             self._display.line(f"{banner()} · {agent.model}")
         lines: list[str] = []
@@ -266,7 +276,8 @@ class Interactive:
 
     def _problems(self) -> Iterator[str]:
         """Yield a sentence about each thing that the user set up but that does not work."""
-        chat, agent = self._chat, self._conversation.agent
+        chat = self._chat
+        agent = self._conversation.agent
         if chat.memory is not None and chat.memory.warning and not self._asks_about_files:
             yield chat.memory.warning
         if agent.tools_problem[0]:
@@ -284,7 +295,8 @@ class Interactive:
 
     def _status(self) -> str:
         conversation = self._conversation
-        budget, session = conversation.budget, conversation.session
+        budget = conversation.budget
+        session = conversation.session
         unreported = budget.estimated and (session.answered or session.restoration is not None)
         if unreported or budget.used >= conversation.trigger // 2:
             self._needs_encoding.set()
@@ -308,7 +320,8 @@ class Interactive:
 
     def _resume_command(self) -> str:
         """Return the command that continues a session with the current model."""
-        first, model = self._first_agent, self._conversation.agent.model
+        first = self._first_agent
+        model = self._conversation.agent.model
         is_switched = model != first.model and not first.own_tools
         return shlex.join(self._app.resume_command(first, model if is_switched else ""))
 
@@ -328,7 +341,8 @@ class Interactive:
     def _sync(self) -> None:
         """Start synchronizing the sessions with their store."""
         module = import_module("chat_loop.store.syncer")
-        loop, warn = self._loop, self._display.warn
+        loop = self._loop
+        warn = self._display.warn
 
         def tell(message: str, hint: str) -> None:
             with contextlib.suppress(RuntimeError):  # the chat has ended

@@ -64,7 +64,8 @@ class Log:
             text = redact_text("".join(traceback.format_exception(error)))
             described = redact_text(_described(error))
         except Exception:  # noqa: BLE001 - what reports a bug must not fail of another
-            text, described = "", type(error).__name__
+            text = ""
+            described = type(error).__name__
         self._reported.add(_described(error))
         message = one_line(described, SHOWN_CHARACTERS).rstrip(".")
         hint = f"{saved} {self._write(text)}".strip()

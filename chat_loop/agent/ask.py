@@ -74,13 +74,15 @@ async def ask(
                     yield event
             return
         except EmptyReply as error:
-            content, usage = True, error.usage or usage
+            content = True
+            usage = error.usage or usage
             raise
         except ProviderError as error:
             pause = None if content else _pause_after(error, attempt, limits)
             if pause is None or limits.clock() - started + pause > limits.budget:
                 raise
-            attempt, most = attempt + (not error.adapted), limits.attempts
+            attempt = attempt + (not error.adapted)
+            most = limits.attempts
             yield Retrying(reason=error.message, seconds=pause, attempt=attempt, attempts=most)
             await limits.sleep(pause)
         finally:
@@ -102,7 +104,8 @@ async def _checked(events: AsyncGenerator[Event]) -> AsyncGenerator[Event]:
     """Yield the same events without the signs of life that show nothing. Raise EmptyReply for a
     reply without a word and without a call.
     """
-    is_empty, thinks = True, False
+    is_empty = True
+    thinks = False
     async with aclosing(events):
         async for event in events:
             match event:
@@ -148,5 +151,6 @@ async def _with_timeouts(
                 if silence == first:
                     text = f"The model sent no word, and then nothing for {first:.0f} seconds."
                 continue
-            silence, word_at = later, clock()
+            silence = later
+            word_at = clock()
             text = f"The reply stopped: nothing came for {later:.0f} seconds."

@@ -118,7 +118,8 @@ class Conversation:
     @property
     def saved_text(self) -> str:
         """The sentence that says where the words are; empty if no file has any."""
-        path, parent = self.live.path, self.live.header.parent
+        path = self.live.path
+        parent = self.live.header.parent
         if self.live.is_empty:
             path = self.sessions.directory / f"{parent}.md"
         if not self.sessions.saves or (self.live.is_empty and not parent):

@@ -98,7 +98,8 @@ class PipedReply(ReplyWriter):
         """Everything is written at once."""
 
     def end(self, *, stopped: bool) -> None:
-        held, self._held = self._held, ""
+        held = self._held
+        self._held = ""
         if held:
             out(without_controls(held))
 

@@ -163,9 +163,11 @@ class ReplyText:
         """
         text = "".join(self._pieces)
         limit = len(text) if self._renderer is None else LARGEST_DRAW
-        now, rest = text[:limit], text[limit:]
+        now = text[:limit]
+        rest = text[limit:]
         if now.endswith("\r") and (rest or not ended):
-            now, rest = now[:-1], f"\r{rest}"
+            now = now[:-1]
+            rest = f"\r{rest}"
         self._pieces = [rest] if rest else []
         self._length = len(rest)
         return printable(now)

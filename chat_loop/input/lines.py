@@ -115,7 +115,8 @@ class LineReader(Reader):
             self.typed, self._entered = self._entered, ""
             self._out.write(f"{PROMPT}{self.typed}\n")
             return self.typed
-        presses, self._presses = self._presses, 0
+        presses = self._presses
+        self._presses = 0
         if presses > 1:
             raise EOFError
         self.typed = await self._line(PROMPT)

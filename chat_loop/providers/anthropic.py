@@ -42,7 +42,8 @@ class AnthropicProvider(wire.WireProvider):
     def _connect(self) -> Any:
         import anthropic
 
-        key, token = self._api_key, None
+        key = self._api_key
+        token = None
         if key is None:  # otherwise the SDK would take them as they are
             key, token = (wire.key_in(name) for name in ("ANTHROPIC_API_KEY", TOKEN))
         base_url = self._address("ANTHROPIC_BASE_URL")

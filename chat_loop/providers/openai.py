@@ -54,7 +54,8 @@ class OpenAIProvider(wire.WireProvider):
             key = key or ("" if self.entry.needs_key else "none")  # the SDK insists on one
         elif key is None:
             key = wire.key_in("OPENAI_API_KEY")
-        client, http = None, wire.http_client(openai, base_url)
+        client = None
+        http = wire.http_client(openai, base_url)
         with suppress(openai.OpenAIError):
             client = openai.AsyncOpenAI(
                 api_key=key,
@@ -76,7 +77,8 @@ class OpenAIProvider(wire.WireProvider):
         """Let Ollama load the model and report its window, since it silently drops any excess."""
         if self.name != "ollama" or self._window_is_known:
             return
-        address, key = str(self._client.base_url), self._api_key or ""
+        address = str(self._client.base_url)
+        key = self._api_key or ""
         with suppress(self._sdk_error, *self._failures):
             await self._answer(f"{root_of(address)}/api/generate", {"model": self.model})
             reported = await asyncio.to_thread(capabilities_at, address, self.model, key)
@@ -257,7 +259,8 @@ def _key(call: ToolCall) -> tuple[str, str]:
 
 def usage_of(counts: object) -> Usage:
     """Return a `usage` object as `Usage`. Gemini and xAI count reasoning only in the total."""
-    prompt, completion = count_at(counts, "prompt_tokens"), count_at(counts, "completion_tokens")
+    prompt = count_at(counts, "prompt_tokens")
+    completion = count_at(counts, "completion_tokens")
     more = max(0, count_at(counts, "total_tokens") - prompt - completion)
     return Usage(
         input=prompt,

@@ -16,7 +16,8 @@ _ENDPOINT = re.compile(
 
 def trimmed(text: str) -> str:
     """Return a text without the quotes, blanks and invisible characters around it."""
-    begin, end = 0, len(text)
+    begin = 0
+    end = len(text)
     while begin < end and _is_around(text[begin]):
         begin += 1
     while begin < end and _is_around(text[end - 1]):

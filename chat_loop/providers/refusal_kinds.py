@@ -51,7 +51,8 @@ class _Near(Struct, frozen=True):
     within: int = 60
 
     def patterns(self) -> Iterator[str]:
-        words, by = f"(?:{'|'.join(self.words)})", f"(?:{'|'.join(self.by)})"
+        words = f"(?:{'|'.join(self.words)})"
+        by = f"(?:{'|'.join(self.by)})"
         between = f".{{0,{self.within}}}?"
         yield f"{words}{between}{by}"
         yield f"{by}{between}{words}"

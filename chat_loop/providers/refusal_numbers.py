@@ -46,9 +46,11 @@ def window_of(said: Said) -> int | None:
     """Return the window in tokens that a refusal names, or None if it names no plausible one."""
     if size := tokens_in(said.fields.get("nctx")):
         return size
-    text, end = said.message, 0
+    text = said.message
+    end = 0
     for match in _NUMBER.finditer(text):
-        before, after = text[max(end, match.start() - 70) : match.start()], text[match.end() :]
+        before = text[max(end, match.start() - 70) : match.start()]
+        after = text[match.end() :]
         end = match.end()
         if before.endswith("(") and not _UNIT_BEFORE.search(before):
             continue  # the code of an error

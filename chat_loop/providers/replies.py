@@ -84,7 +84,8 @@ class Reply:
 
     def fail(self, ending: Ending, reason: str = "") -> None:
         """Store an ending that is no answer."""
-        self.stop, self._ending = "error", (ending, reason)
+        self.stop = "error"
+        self._ending = (ending, reason)
 
     def is_another(self, identity: str, *, begins: bool) -> bool:
         """Return True if an event with a new id, which `begins` a reply, is not of this one. Some
@@ -136,9 +137,11 @@ class Reply:
         """Return what is known of the call that is arriving. If nothing arrives that is shown or a
         call, return an empty sign, at most one in `SIGN_SECONDS`. `now` is in seconds.
         """
-        size, name = self.calls.size, ""
+        size = self.calls.size
+        name = ""
         if size > self._reported and self.calls:
-            self._reported, name = size, tool_name(self.calls[-1].name)
+            self._reported = size
+            name = tool_name(self.calls[-1].name)
         elif self._has_shown or now - self._signed_at < SIGN_SECONDS:
             self._has_shown = False
             return None
@@ -178,9 +181,11 @@ class Joiner:
         """Add the next piece. Return what is certain by now, all of it if `last`."""
         if not self._is_open and (text.isascii() or not _HALVES.search(text)):
             return text
-        text, self._half = self._half + text, ""
+        text = self._half + text
+        self._half = ""
         if not last and text[-1:] and _FIRST_HALF.match(text[-1]):
-            text, self._half = text[:-1], text[-1]
+            self._half = text[-1]
+            text = text[:-1]
         pairs = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
         whole = _NO_BYTES.sub("\ufffd", pairs)
         joined = self._decoder.decode(whole.encode("utf-8", "surrogateescape"), last)
@@ -251,7 +256,8 @@ class Calls(list[Call]):
 
     def _find(self, index: object, identity: str, name: str, arguments: str) -> Call | None:
         """Return the call that a piece may belong to, or None for the first piece of another."""
-        by_id, by_index = self._by_key.get(identity), self._by_key.get(index)
+        by_id = self._by_key.get(identity)
+        by_index = self._by_key.get(index)
         if by_id is None:
             if by_index is None and not identity and not name:
                 return self._by_key.get(None)

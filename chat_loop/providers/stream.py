@@ -65,13 +65,15 @@ async def pieces_of(response: Response) -> AsyncGenerator[bytes]:
             if unpacker is None:
                 yield data
                 continue
-            packed, is_full = data, True
+            packed = data
+            is_full = True
             while is_full or packed:
                 try:
                     piece = unpacker.decompress(packed, PIECE)
                 except zlib.error as error:
                     raise DecodingError(str(error)) from error
-                packed, is_full = unpacker.unconsumed_tail, len(piece) == PIECE
+                packed = unpacker.unconsumed_tail
+                is_full = len(piece) == PIECE
                 if piece:
                     yield piece
 
@@ -88,7 +90,9 @@ async def batches_of(
     few wake-ups, because the operating system buffers the data. The first pauses are shorter, so
     that the beginning of a reply appears without delay.
     """
-    arrived, full, taken = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    arrived = asyncio.Event()
+    full = asyncio.Event()
+    taken = asyncio.Event()
     batch: list[T] = []
     size = 0
 
@@ -120,7 +124,9 @@ async def batches_of(
             await arrived.wait()
             arrived.clear()
             if batch:
-                ready, batch, size = batch, [], 0
+                ready = batch
+                batch = []
+                size = 0
                 full.clear()
                 taken.set()
                 yield ready
@@ -184,12 +190,14 @@ class EventStream:
         elif self._is_object:
             text = line.strip()
         elif line.startswith(b"error:"):  # llama.cpp
-            text, self._is_error = line[6:].strip(), True
+            text = line[6:].strip()
+            self._is_error = True
         else:
             if line.startswith(b"event:"):
                 self._is_error = line[6:].strip() == b"error"
             return None
-        data, event = self._data, None
+        data = self._data
+        event = None
         is_end = text in (b"", DONE)
         is_next_line = self._is_object and text.startswith(b"{") and data and data[-1][-1:] == b"}"
         if data and (is_end or is_next_line):

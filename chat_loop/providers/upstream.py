@@ -126,7 +126,8 @@ def _read_text(text: str, said: Said, depth: int) -> None:
     is_deeper = (depth, len(text)) > (said.depth, len(said.message))
     if text and (is_deeper or not said.message):
         said.around.append(said.message)
-        said.message, said.depth = text, depth
+        said.message = text
+        said.depth = depth
     else:
         said.around.append(text)
 

@@ -66,7 +66,9 @@ class Refusal(Exception):
 
     def __init__(self, status: int, body: object, headers: Mapping[str, str]) -> None:
         super().__init__(status)
-        self.status, self.body, self.headers = status, body, headers
+        self.status = status
+        self.body = body
+        self.headers = headers
 
 
 class WireProvider:
@@ -92,7 +94,9 @@ class WireProvider:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Treat `images` as unknown if None, and leave the key to the SDK if `api_key` is None."""
-        self.model, self.entry, self.name = model, entry, entry.name
+        self.model = model
+        self.entry = entry
+        self.name = entry.name
         self._left_out = Adaptations(clock)
         self.calls_tools = entry.tools and not model.startswith(entry.no_tools)
         # a server on this machine may have to load its model first
@@ -138,7 +142,8 @@ class WireProvider:
         merged = reduce(Capabilities.with_fallback, sources.values())
         guessed = not (self._window_is_known or sources["genai-prices"].window)
         self.window = Window(merged.window, guessed=guessed)
-        self.takes_images, self.reply_tokens = bool(merged.images), merged.reply
+        self.takes_images = bool(merged.images)
+        self.reply_tokens = merged.reply
 
     @property
     def _window_is_known(self) -> bool:
@@ -225,7 +230,8 @@ class WireProvider:
             model_hint=self.entry.model_hint or model_hint,
             absent_hint=absent if is_local else "",
         )
-        http, self._stream_class = http_library(sdk), sdk.AsyncStream[object]
+        http = http_library(sdk)
+        self._stream_class = sdk.AsyncStream[object]
         http_errors = (http.HTTPError, http.InvalidURL)
         self._failures = (Refusal, ProviderError, *http_errors, ValueError, RecursionError)
         if self.entry.kind != "bedrock":  # it would read the credentials
@@ -444,7 +450,8 @@ class WireProvider:
                         return
                     yield events
                     if reply.stop is not None and (ends_at is None or reply.size > size):
-                        ends_at, size = clock() + GRACE_SECONDS, reply.size
+                        ends_at = clock() + GRACE_SECONDS
+                        size = reply.size
             if reply.done:  # the connection is only reused after the whole body
                 with suppress(TimeoutError, *self._failures):
                     async with asyncio.timeout(0.1):
@@ -457,7 +464,8 @@ class WireProvider:
         """Yield the events of each read, of at most `PIECE` bytes. Other tasks get a turn after
         each. Raises ValueError and errors of httpx.
         """
-        events, body = EventStream(), pieces_of(stream.response)
+        events = EventStream()
+        body = pieces_of(stream.response)
         async with aclosing(batches_of(body, lambda: reply.started, len)) as batches:
             async for pieces in batches:
                 data = b"".join(pieces)
@@ -485,7 +493,8 @@ class WireProvider:
         if self._lookup_task is not None and not self._lookup_task.done():
             self._lookup_task.cancel()
             await asyncio.wait({self._lookup_task})
-        client, self._client = self._client, None
+        client = self._client
+        self._client = None
         if client is not None:
             await client.close()
 

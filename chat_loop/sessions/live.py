@@ -167,7 +167,8 @@ class LiveSession:
         """Return the reason for each move of the session to another file, once, as a sentence."""
         if self.problem is not None:
             return []
-        abandoned, self._abandoned = self._abandoned, []
+        abandoned = self._abandoned
+        self._abandoned = []
         return [
             f"{path.name} {fault}: the whole session is in {self.path} now."
             for path, fault in abandoned
@@ -270,7 +271,8 @@ class LiveSession:
         if not self._is_current() and self._compare() is None:
             return  # it is no longer ours
         self._files.replace(self.path, writer.render(self.session))
-        self._has_header, self._written = True, len(self.session.entries)
+        self._has_header = True
+        self._written = len(self.session.entries)
         self._lossy = self._is_shared = False
         self._reopen()
 
@@ -299,7 +301,8 @@ class LiveSession:
 
     def _compare(self) -> tuple[bytes, Parsed] | None:
         """Read the file. Return None if it lacks entries: a new file then gets all of them."""
-        session, fault = None, "was changed"
+        session = None
+        fault = "was changed"
         try:
             data, status = read_part(self.path)
             parsed = parse(data)
@@ -314,7 +317,8 @@ class LiveSession:
             self._abandoned.append((self.path, fault))
             self._close_file()
             self._lock.close()  # its file may be gone, too, and another process may take the lock
-            self._has_header, self._written = False, 0
+            self._has_header = False
+            self._written = 0
             self._lossy = self._is_shared = False
             return None
         if self._stamp is None or _stamp(status)[:3] != self._stamp[:3]:
@@ -334,7 +338,8 @@ class LiveSession:
     def _reopen(self) -> None:
         """Open the file that is at `path` now."""
         self._close_file()
-        self._descriptor, self._unsynced = self._files.append_to(self.path), True
+        self._descriptor = self._files.append_to(self.path)
+        self._unsynced = True
         self._stamp = _stamp(os.fstat(self._descriptor))
 
     def _create(self) -> int:
@@ -388,7 +393,8 @@ def change_content(
     if parsed.session is None or len(parsed.damage) > parsed.torn_records:
         return None
     others = _added_lines(data)
-    session, kept = change(parsed.session), [*map(erase, others)]
+    session = change(parsed.session)
+    kept = [*map(erase, others)]
     if session == parsed.session and kept == others:
         return data
     return writer.render(session, kept)

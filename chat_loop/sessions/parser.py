@@ -166,7 +166,9 @@ class Reader:
             if kind not in marker.KINDS and kind not in ("session", "summary", "compaction"):
                 sentence = f"unknown record “{kind}”, kept in the file and skipped."
                 self._fault(sentence, self._number)
-            self.open, self._opened_at, self._lines = mark, self._number, []
+            self.open = mark
+            self._opened_at = self._number
+            self._lines = []
 
     def _is_edited(self, digest: str) -> bool:
         """Return True when the summary block is not the one with this digest."""
@@ -178,8 +180,10 @@ class Reader:
         """Close the open record early, before another one or, if `torn_off`, a fence or the end."""
         if self.open is None:
             return
-        kind, lines = self.open.kind, self._lines
-        faults, entries = len(self.damage), len(self.entries)
+        kind = self.open.kind
+        lines = self._lines
+        faults = len(self.damage)
+        entries = len(self.entries)
         self._fault(f"the {kind} record has no end.")
         if kind == "summary" and torn_off:
             self.open = None
@@ -194,14 +198,17 @@ class Reader:
             self._close(None)
             self._is_header_torn = kind == "session"
             if len(self.entries) > entries:
-                self._torn_entry, self._is_whole = self.entries[-1], False
+                self._torn_entry = self.entries[-1]
+                self._is_whole = False
         self.torn_records += len(self.damage) - faults if torn_off else 0
 
     def _close(self, end: Marker | None) -> None:
         """Close the open record; without its `end` it was interrupted."""
-        opened, self.open = self.open, None
+        opened = self.open
+        self.open = None
         assert opened is not None
-        body, self._lines = b"\n".join(self._lines), []
+        body = b"\n".join(self._lines)
+        self._lines = []
         try:
             text = body.decode()
         except UnicodeDecodeError:
@@ -217,7 +224,8 @@ class Reader:
             agent = self.header.agent if self.header else ""
             entry = _entry(opened, end, text.split("\n"), agent)
             entry = self._with_time(entry, opened)
-            torn, self._torn_entry = self._torn_entry, None
+            torn = self._torn_entry
+            self._torn_entry = None
             if self._is_rewritten(torn, entry):
                 self.entries.pop()
             self.entries.append(entry)

@@ -39,7 +39,9 @@ SOURCES = {
 
 def render(session: records.Session, others: Sequence[str] = ()) -> bytes:
     """Return the whole transcript, with the lines `others` added to its header."""
-    header, seal, totals = session.header, session.seal, session.totals
+    header = session.header
+    seal = session.seal
+    totals = session.totals
     parts = [head(header, totals if seal else None, others)]
     before = None
     for entry in session.entries:
@@ -181,7 +183,8 @@ def _time(entry: records.Entry, minor: int, before: records.Entry | None) -> dat
 
 def _restored(entry: records.Restoration, header: records.Header) -> str:
     """Return the body of a restoration, with the same number of lines in each minor version."""
-    parent, merged = header.parent, entry.merged
+    parent = header.parent
+    merged = entry.merged
     if header.minor:
         parent = link(parent)
         merged = link(merged)

@@ -57,7 +57,9 @@ class MarkdownStream:
             self._source += text[:cut]
             text = text[cut:]
             sent = self._advance(ended=True)
-            self._source, self._printed, self._dropped = "", 0, True
+            self._source = ""
+            self._printed = 0
+            self._dropped = True
         self._source += text
         sent += self._advance(ended=False)
         if self._fence and len(self._source) > LARGEST_CODE:
@@ -81,11 +83,15 @@ class MarkdownStream:
         sent = ""
         if len(rest) > LARGEST_TEXT:
             self._source += "\n"
-            sent, rest = self._advance(ended=False), ""
+            sent = self._advance(ended=False)
+            rest = ""
         style = self._style
-        self._source, self._printed, self._dropped = f"{self._fence}\n", 0, True
+        self._source = f"{self._fence}\n"
+        self._printed = 0
+        self._dropped = True
         self._advance(ended=False)  # the fence was sent before
-        self._source, self._style = f"{self._fence}\n{rest}", style
+        self._source = f"{self._fence}\n{rest}"
+        self._style = style
         return sent
 
     def preview(self) -> str:
