@@ -104,13 +104,21 @@ class RetryableError(ProviderError):
 
 
 class EmptyReply(ProviderError):
-    """A reply without a word and without a call, which took the tokens of `usage`, if known."""
+    """A reply without a word and without a call that can be made. It took the tokens of `usage`, if
+    known. `called` is the tool that the model called although it was not offered.
+    """
 
-    def __init__(self, usage: Usage | None = None, *, only_thoughts: bool = False) -> None:
-        what = "only reasoning, and no answer" if only_thoughts else "an empty reply"
-        super().__init__(
-            f"The model returned {what}.", "Send the query again, or take another model."
-        )
+    def __init__(
+        self, usage: Usage | None = None, *, only_thoughts: bool = False, called: str = ""
+    ) -> None:
+        message = "The model returned an empty reply."
+        hint = "Send the query again, or take another model."
+        if called:
+            message = f"The model only called {called}, a tool that it was not offered."
+            hint = "/tools lists what it is offered, and why it may be nothing."
+        elif only_thoughts:
+            message = "The model returned only reasoning, and no answer."
+        super().__init__(message, hint)
         self.usage = usage
 
 

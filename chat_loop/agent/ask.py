@@ -106,11 +106,14 @@ async def _checked(events: AsyncGenerator[Event]) -> AsyncGenerator[Event]:
     """
     is_empty = True
     thinks = False
+    called = ""
     async with aclosing(events):
         async for event in events:
             match event:
                 case Arriving(name=""):
                     continue
+                case Arriving(name=name):
+                    called = name
                 case TextDelta(text):
                     is_empty = is_empty and not text.strip()
                 case ThinkingDelta():
@@ -118,7 +121,7 @@ async def _checked(events: AsyncGenerator[Event]) -> AsyncGenerator[Event]:
                 case ToolCalled():
                     is_empty = False
                 case Finished(stop="end" | "tool") if is_empty:
-                    raise EmptyReply(event.usage, only_thoughts=thinks)
+                    raise EmptyReply(event.usage, only_thoughts=thinks, called=called)
             yield event
 
 

@@ -397,9 +397,8 @@ class WireProvider:
         both empty if there is nothing that can be left out.
         """
         name = find_refused_tool(error.message, [tool.name for tool in request.tools])
-        is_about_a_call = re.search(
-            r"\bcalls?\b", error.message
-        )  # of the model, which may do better
+        # a call is the model's own work, which it may do better
+        is_about_a_call = re.search(r"\bcalls?\b", error.message)
         kinds = ("other", "tool", "parameter", "failure")
         if name and error.kind in kinds and not is_about_a_call:
             return f"tool {name}", f" The tool {name} is left out for ten minutes."

@@ -68,6 +68,18 @@ def test_in_a_chat_both_are_said(tmp_path: Path, server: Loopback) -> None:
     assert "Cut off at the token limit" in shown
 
 
+def test_a_call_without_an_offer_is_named_and_exits_with_1(
+    tmp_path: Path, server: Loopback
+) -> None:
+    server.enqueue(Reply(calls=(ToolCall("a", "list_files", "{}"),)))
+
+    result = run(tmp_path, *at(server), "-p", "one")
+
+    sentence = "The model only called list_files, a tool that it was not offered."
+    assert (result.returncode, result.stdout) == (1, b"")
+    assert sentence in " ".join(result.stderr.decode().split())
+
+
 def test_a_whole_reply_still_exits_with_0(tmp_path: Path, server: Loopback) -> None:
     server.enqueue(Reply(chunks=("All.",)))
 
