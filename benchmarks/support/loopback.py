@@ -187,6 +187,8 @@ class Loopback:
             connection = listener.accept()[0]
         except (BlockingIOError, ConnectionAbortedError):
             return  # the client has left already
+        # asyncio would set it, but it does not know that this is TCP; each reply would take 40 ms more
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.connections += 1
         task = asyncio.get_running_loop().create_task(self._converse(connection))
         self._connections.add(task)

@@ -179,7 +179,7 @@ class Joiner:
 
     def feed(self, text: str, *, last: bool = False) -> str:
         """Add the next piece. Return what is certain by now, all of it if `last`."""
-        if not self._is_open and (text.isascii() or not _HALVES.search(text)):
+        if not self._is_open and _is_whole(text):
             return text
         text = self._half + text
         self._half = ""
@@ -199,8 +199,14 @@ _NO_BYTES = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 """Halves of pairs other than the bytes of `surrogateescape`."""
 
 
+def _is_whole(text: str) -> bool:
+    return text.isascii() or not _HALVES.search(text)
+
+
 def replace_surrogates(text: str) -> str:
     """Return `text` in valid UTF-8: join what was cut, and replace the rest by U+FFFD."""
+    if _is_whole(text):  # nearly always, and asked of each message of each request
+        return text
     return Joiner().feed(text, last=True)
 
 

@@ -131,6 +131,8 @@ async def batches_of(
                 taken.set()
                 yield ready
                 await asyncio.sleep(0)
+                if reader.done():  # what said so may have been cleared
+                    break
                 with suppress(TimeoutError):
                     async with asyncio.timeout(READ_SECONDS if has_begun() else 0):
                         await full.wait()
