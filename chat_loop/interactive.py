@@ -27,7 +27,7 @@ from chat_loop.commands.registry import registry
 from chat_loop.commands.templates import Templates
 from chat_loop.commands.tools import ToolApproval
 from chat_loop.commands.view import status_of
-from chat_loop.conversation.compaction import MAKING, run_to_completion
+from chat_loop.conversation.compaction import MAKING
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import options_of
 from chat_loop.display.manager import DisplayManager
@@ -51,6 +51,7 @@ from chat_loop.library.indexer import Indexer
 from chat_loop.library.library import Library
 from chat_loop.library.semantic import SemanticIndex
 from chat_loop.loop import ChatLoop
+from chat_loop.tasks import run_to_completion
 from chat_loop.tokens import TokenCounter
 from chat_loop.values import Usage, when_text
 

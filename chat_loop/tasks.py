@@ -1,10 +1,10 @@
-"""Background work: errors that nobody waits for, and threads that nothing waits for."""
+"""Background work: how long it is waited for, and who gets its errors."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -23,6 +23,28 @@ def report_bug(task: asyncio.Future[Any]) -> None:
     if error is not None and not isinstance(error, ChatLoopError | OSError):
         message = "A task in the background failed"
         task.get_loop().call_exception_handler({"message": message, "exception": error})
+
+
+def uncancel() -> None:
+    """Undo a cancellation that only skips one step, so that the task itself continues."""
+    task = asyncio.current_task()
+    if task is not None:
+        task.uncancel()
+
+
+async def run_to_completion(work: Coroutine[Any, Any, T]) -> T:
+    """Run `work` to completion even when cancelled, and raise CancelledError afterwards."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        while not task.done():
+            try:
+                await asyncio.wait({task})
+            except asyncio.CancelledError:
+                continue
+        task.result()
+        raise
 
 
 async def in_daemon_thread(work: Callable[[], T]) -> T:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import closing, suppress
-from datetime import datetime
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.context import budget
 from chat_loop.context.budget import Draft, Outcome, Plan
 from chat_loop.context.messages import Thread
+from chat_loop.conversation.plans import ChildPlan, LateBlock
 from chat_loop.errors import (
     ChatLoopError,
     IndexUnavailable,
@@ -28,11 +26,9 @@ from chat_loop.events import Compacted, SummaryPrepared, Warned
 from chat_loop.library.library import Library
 from chat_loop.sessions import records, summary_block
 from chat_loop.sessions.files import Lock
-from chat_loop.sessions.live import LiveSession
-from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.naming import title
 from chat_loop.sessions.records import Summary
-from chat_loop.tasks import in_daemon_thread, report_bug
+from chat_loop.tasks import in_daemon_thread, report_bug, run_to_completion
 
 if TYPE_CHECKING:
     from chat_loop.conversation.conversation import Conversation
@@ -46,96 +42,7 @@ NOT_READ = (SessionError, IndexUnavailable, OSError, MemoryError)
 """Errors of reading ahead. What could not be read is read again when it is needed."""
 
 Confirm = Callable[[int, int], Awaitable[bool]]  # asks the user, given the tokens before and after
-T = TypeVar("T")
-
-
-def uncancel() -> None:
-    """Undo a cancellation that only skips one step, so that the task itself continues."""
-    task = asyncio.current_task()
-    if task is not None:
-        task.uncancel()
-
-
-async def run_to_completion(work: Coroutine[Any, Any, T]) -> T:
-    """Run `work` to completion even when cancelled, and raise CancelledError afterwards."""
-    task = asyncio.ensure_future(work)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        while not task.done():
-            try:
-                await asyncio.wait({task})
-            except asyncio.CancelledError:
-                continue
-        task.result()
-        raise
-
-
-class LateBlock(Struct, frozen=True, kw_only=True):
-    """A late summary of the ended session `parent`. `problem` is why its file did not get it."""
-
-    parent: str
-    summary: Summary
-    problem: SessionError | None = None
-
-
 Deliver = Callable[[Outcome], LateBlock | None]
-
-
-class ChildPlan(Struct, frozen=True, kw_only=True):
-    """A child session to begin: its parent, and the block and exchanges of the conversation so far.
-    A fork omits everything after the reference `until`. In a merge, `merged` is the second parent's
-    id, and `depth` is the child's place in the chain. `left_out` requested exchanges did not fit
-    and are only in the block.
-    """
-
-    parent: records.Session
-    path: Path
-    block: str
-    carried: tuple[records.Exchange, ...] = ()
-    unsummarized_from: str = ""
-    pins: tuple[str, ...] | None = None
-    until: str = ""
-    merged: str = ""
-    depth: int = 0
-    left_out: int = 0
-
-    def restoration(self, at: datetime) -> records.Restoration:
-        """Return the child's first record."""
-        totals = self.parent.totals
-        return records.Restoration(
-            at=at,
-            parent_created=self.parent.header.created,
-            queries=totals.queries,
-            tokens=totals.combined,
-            block=self.block,
-            grandparent=self.parent.header.parent,
-            depth=self.depth or self.parent.depth + 1,
-            verbatim_from=self.carried[0].ref if self.carried else "",
-            unsummarized_from=self.unsummarized_from,
-            until=self.until,
-            merged=self.merged,
-        )
-
-    def begin(
-        self, sessions: SessionManager, agent: str, agent_path: str, model: str
-    ) -> tuple[LiveSession, list[records.Entry]]:
-        """Return the child, whose file does not exist yet, and its first entries."""
-        at = sessions.now()
-        entries: list[records.Entry] = [self.restoration(at)]
-        if self.pins is not None:
-            before = summary_block.parse(self.block).pinned if self.block else ()
-            entries += [records.Unpin(at=at, text=pin) for pin in before if pin not in self.pins]
-            entries += [records.Pin(at=at, text=pin) for pin in self.pins if pin not in before]
-        live = sessions.begin(
-            agent=agent,
-            agent_path=agent_path,
-            model=model,
-            parent=self.parent.header.id,
-            parent_path=str(self.path),
-            after=self.parent,
-        )
-        return live, entries
 
 
 class Compaction:

@@ -17,9 +17,9 @@ from chat_loop.agent.tools import Tool
 from chat_loop.context import budget
 from chat_loop.context.messages import Thread, with_task
 from chat_loop.conversation import attachments, compaction, leaving
-from chat_loop.conversation.compaction import ChildPlan, run_to_completion, uncancel
 from chat_loop.conversation.meter import ContextMeter
 from chat_loop.conversation.options import Options
+from chat_loop.conversation.plans import ChildPlan
 from chat_loop.conversation.reading import QueryFile, read_files
 from chat_loop.conversation.turn import Turn
 from chat_loop.library import archive_tools
@@ -30,7 +30,7 @@ from chat_loop.sessions.chain import exchange_of
 from chat_loop.sessions.live import LiveSession, save_error
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange, Reply, Seal, SealReason
-from chat_loop.tasks import in_daemon_thread
+from chat_loop.tasks import in_daemon_thread, run_to_completion, uncancel
 from chat_loop.values import Message, Usage
 
 if TYPE_CHECKING:

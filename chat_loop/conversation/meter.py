@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from chat_loop.context import budget, messages
 from chat_loop.context.budget import MEMORY, SYSTEM, Budget
 from chat_loop.context.messages import Thread
-from chat_loop.conversation.compaction import ChildPlan
+from chat_loop.conversation.plans import ChildPlan
 from chat_loop.errors import ContextFull
 from chat_loop.events import Warned
 from chat_loop.library import archive_tools

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from chat_loop.context import budget, merge
 from chat_loop.context.budget import Outcome
 from chat_loop.context.messages import Thread, place
-from chat_loop.conversation.compaction import ChildPlan, LateBlock, uncancel
 from chat_loop.conversation.conversation import Conversation
+from chat_loop.conversation.plans import ChildPlan, LateBlock
 from chat_loop.errors import SaveError, SessionError, SessionLocked, UsageError
 from chat_loop.events import SessionFound, SummaryEnded, Warned
 from chat_loop.sessions import records, summary_block
@@ -21,7 +21,7 @@ from chat_loop.sessions.chain import ALL, exchange_of, link_of, read_chain
 from chat_loop.sessions.live import save_error
 from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.records import Exchange, Seal, Session, Summary
-from chat_loop.tasks import in_daemon_thread
+from chat_loop.tasks import in_daemon_thread, uncancel
 from chat_loop.values import Usage
 
 

@@ -13,12 +13,13 @@ from msgspec.structs import replace
 from chat_loop.context import budget, ledger, summary
 from chat_loop.context.budget import Draft, Outcome
 from chat_loop.context.messages import Thread, shorten_block
-from chat_loop.conversation.compaction import LateBlock, run_to_completion
 from chat_loop.conversation.options import FEEDBACK
+from chat_loop.conversation.plans import LateBlock
 from chat_loop.errors import SessionError
 from chat_loop.events import Event, SummaryEnded
 from chat_loop.sessions import marker, summary_block
 from chat_loop.sessions.records import Exchange, Summary
+from chat_loop.tasks import run_to_completion
 from chat_loop.values import Compaction
 
 if TYPE_CHECKING:
