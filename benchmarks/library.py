@@ -26,6 +26,7 @@ from benchmarks.support.results import Results, Settings
 from benchmarks.support.sessions import long_session, make_sessions
 from benchmarks.support.terminal import environment
 from chat_loop.agent.agent import Agent
+from chat_loop.conversation import continuing
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.interactive import SWITCH_SECONDS
@@ -183,9 +184,10 @@ def resumed(folder: Path, identity: str) -> float:
     async def resume() -> float:
         started = time.perf_counter()
         loaded = sessions.load_ends(path) or sessions.load(path)
-        await conversation.accept(await conversation.planner().resume(loaded))
+        resumed = await continuing.resume(conversation.planning(), loaded)
+        await conversation.accept(resumed.plan)
         taken = time.perf_counter() - started
-        await conversation.compaction.wait()
+        await conversation.background.wait()
         return taken * 1000
 
     taken = asyncio.run(resume())

@@ -93,7 +93,7 @@ async def live(folder: Path, exchanges: int, step: int, options: Options = OPTIO
         started = time.process_time()
         await conversation.ask(text)
         taken.append(time.process_time() - started)
-        await conversation.compaction.wait()
+        await conversation.background.wait()
         ids.add(conversation.live.header.id)
         if number % step == 0:
             samples.append(sample(number, len(ids) - 1, median(taken)))

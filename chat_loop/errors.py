@@ -63,6 +63,10 @@ class StoreUnavailable(SessionError):
     """The object store of the sessions cannot be used."""
 
 
+class StalePlan(ChatLoopError):
+    """A planned continuation of a conversation that has gone on since."""
+
+
 class OutputError(ChatLoopError):
     """Standard output cannot be written to."""
 

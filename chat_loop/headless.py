@@ -18,6 +18,7 @@ from chat_loop import errors, events
 from chat_loop.agent.tools import CALL_LIMIT_RESULT, STEP_LIMIT_RESULT, Tool
 from chat_loop.app import App, cancel_on, run_cancellable
 from chat_loop.commands.references import find_session, require_file
+from chat_loop.conversation import continuing
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import options_of
 from chat_loop.display.plain import out_json, reply_writer, tell
@@ -194,7 +195,8 @@ class Run:
                 f"Session {header.id} was made with {made}, not with {now}.",
                 f"Go on with {theirs}; in a chat --resume asks.",
             )
-        plan = await conversation.planner(quick=True).resume(loaded, whole=True)
+        resumed = await continuing.resume(conversation.planning(), loaded, whole=True, quick=True)
+        plan = resumed.plan
         if plan.left_out:
             left_out = plural(plan.left_out, "exchange")
             self._show(events.Warned(f"{left_out} would not fit and stay summarized."))

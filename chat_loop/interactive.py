@@ -27,7 +27,7 @@ from chat_loop.commands.registry import registry
 from chat_loop.commands.templates import Templates
 from chat_loop.commands.tools import ToolApproval
 from chat_loop.commands.view import status_of
-from chat_loop.conversation.compaction import MAKING
+from chat_loop.conversation.background import MAKING
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import options_of
 from chat_loop.display.manager import DisplayManager
@@ -121,7 +121,7 @@ class Interactive:
                 completer=lambda: self._completer,
                 report=self._display.error,
                 keys=config.input.keys,
-                refreshes=lambda: self._conversation.compaction.state == MAKING,
+                refreshes=lambda: self._conversation.background.state == MAKING,
             )
         self._asks_about_files = False
         """True if the user must be asked about new project files before the first message."""
@@ -299,7 +299,7 @@ class Interactive:
         budget = conversation.budget
         session = conversation.session
         unreported = budget.estimated and (session.answered or session.restoration is not None)
-        if unreported or budget.used >= conversation.trigger // 2:
+        if unreported or budget.used >= conversation.frame.trigger // 2:
             self._needs_encoding.set()
         status = status_of(conversation, conversation.options.cost)
         if self._syncer is not None and self._syncer.is_behind:

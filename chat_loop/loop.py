@@ -132,7 +132,7 @@ class ChatLoop:
         if self._reader.has_editor:
             while (rest := IDLE_SECONDS - self._reader.idle_seconds) > 0:  # noqa: ASYNC110 - keys move it
                 await asyncio.sleep(rest)
-            await self.chat.conversation.compaction.prepare_exit()
+            await self.chat.conversation.prepare_exit()
 
     async def handle(self, line: str) -> bool:
         """Run a line, a command or a query. If it fails, show why and return False. Raises Quit."""

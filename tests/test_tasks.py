@@ -20,7 +20,7 @@ NEAR = "context: {max_history_tokens: 300}\nsummary: {on_exit: later}\n"
 @pytest.mark.parametrize(
     "target",
     [
-        "chat_loop.conversation.summaries:SummaryWriter.ask",
+        "chat_loop.conversation.summarizer:narrate",
         "chat_loop.context.ledger:read_ahead",
         "chat_loop.library.indexer:Indexer._embed",
     ],

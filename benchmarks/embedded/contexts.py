@@ -16,6 +16,8 @@ from benchmarks.factchain.talk import Turn
 from chat_loop.agent.agent import Agent
 from chat_loop.context import summary
 from chat_loop.context.budget import Limits, ledger_room, recall_room, size
+from chat_loop.context.messages import messages_of
+from chat_loop.context.request import sent
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.events import Compacted, Event
@@ -67,9 +69,9 @@ class Chat:
     async def say(self, query: str) -> None:
         """Have one exchange, and wait for the summary in the background before the next."""
         reply = await self.conversation.ask(query)
-        ref = self.conversation.thread.exchanges[-1].ref
+        ref = self.conversation.context.exchanges[-1].ref
         self.turns[ref] = Turn(query, reply.text)
-        await self.conversation.compaction.wait()
+        await self.conversation.background.wait()
 
     @property
     def spans(self) -> list[list[Turn]]:
@@ -91,7 +93,7 @@ class Chat:
         attaches to the question from the archive.
         """
         conversation = self.conversation
-        thread, restoration = conversation.thread, conversation.session.restoration
+        thread, restoration = conversation.context, conversation.session.restoration
         number, at = conversation.live.next_number, conversation.sessions.now()
         entries: list[Query | ArchiveContext] = [Query(number=number, at=at, text=question)]
         excerpts = ""
@@ -99,14 +101,16 @@ class Chat:
             # as Conversation.ask does it
             excerpts, _ = conversation.archive.recall(
                 question,
-                conversation.context_refs(),
+                conversation.context.refs,
                 recall_room(self._window),
                 restoration.block,
             )
         if excerpts:
             entries.append(ArchiveContext(number=number, at=at, text=excerpts))
         session = replace(thread.session, entries=(*thread.session.entries, *entries))
-        return conversation.meter.messages(replace(thread, session=session)), excerpts
+        frame = conversation.frame
+        asked = sent(frame, replace(thread, session=session))
+        return messages_of(asked, tools=frame.calls_tools), excerpts
 
 
 async def resummarize(provider: Provider, spans: Sequence[Sequence[Turn]]) -> list[str]:

@@ -82,7 +82,7 @@ async def measure(provider: Provider, folder: Path, count: Count, script: Script
     """Have the conversation and ask the questions. `folder` gets the sessions and the contexts."""
     shutil.rmtree(folder, ignore_errors=True)
     chat = await play(provider, folder / "sessions", count, script.queries)
-    own = chat.conversation.meter.messages()
+    own = chat.conversation.messages
     summaries = await resummarize(provider, chat.spans)
     before: list[tuple[Role, str]] = [
         ("user", f"Summary of the conversation so far:\n\n{text}") for text in summaries[-1:]

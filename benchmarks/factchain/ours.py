@@ -21,6 +21,7 @@ from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import CallLimits
 from chat_loop.context import ledger
 from chat_loop.context.budget import Limits
+from chat_loop.conversation import continuing
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.errors import ContextFull
@@ -167,28 +168,28 @@ class Ours:
 
     async def compact(self) -> Compaction:
         """Compact as `/compact` does."""
-        messages = 2 * len(self.conversation.thread.fresh)
+        messages = 2 * len(self.conversation.context.unsummarized)
         before, started = self.model.seconds, time.perf_counter()
         made = await self.conversation.compact()
         waited = time.perf_counter() - started - (self.model.seconds - before)
         return Compaction(made, waited, messages)
 
     async def settled(self) -> None:
-        await self.conversation.compaction.wait()
+        await self.conversation.background.wait()
 
     @property
     def context(self) -> str:
         """Return the text that the next query would send, without the system prompt."""
-        return "\n\n".join(message.whole for message in self.conversation.meter.messages())
+        return "\n\n".join(message.whole for message in self.conversation.messages)
 
     @property
     def pins(self) -> tuple[str, ...]:
-        return self.conversation.thread.pins
+        return self.conversation.context.pins
 
     @property
     def kept(self) -> Summary:
         """The summary block that the conversation continues from."""
-        return self.conversation.thread.inherited or Summary()
+        return self.conversation.context.parent_block or Summary()
 
     @property
     def ledger(self) -> str:
@@ -205,7 +206,7 @@ class Ours:
     def searcher(self) -> Callable[[str], str]:
         """Return a function that searches the archive as the model's tool does."""
         archive = Archive(self.sessions, self.conversation.session, count=self._count)
-        shown = {exchange.ref for exchange in self.conversation.thread.exchanges}
+        shown = {exchange.ref for exchange in self.conversation.context.exchanges}
         return lambda query: archive.call(SEARCH, {"query": query}, without=shown)
 
     async def again(self, folder: Path) -> Ours:
@@ -232,7 +233,8 @@ class Ours:
 
     async def _resume(self, identity: str) -> None:
         loaded = self.sessions.load(self.folder / f"{identity}.md")
-        await self.conversation.accept(await self.conversation.planner().resume(loaded))
+        resumed = await continuing.resume(self.conversation.planning(), loaded)
+        await self.conversation.accept(resumed.plan)
 
     def close(self) -> None:
         self.conversation.close()

@@ -7,6 +7,8 @@ from functools import partial
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import pick, registry, usage_error
 from chat_loop.context.budget import messages_in, parts
+from chat_loop.context.request import left_out, token_estimates
+from chat_loop.conversation import continuing
 from chat_loop.conversation.options import FEEDBACK
 from chat_loop.display import panels
 from chat_loop.errors import UsageError
@@ -43,15 +45,15 @@ async def _confirm_growth(chat: Chat, before: int, after: int) -> bool:
 
 async def _preview(chat: Chat, focus: str) -> None:
     """Show a compaction and let the user edit, accept or reject it."""
-    compaction = chat.conversation.compaction
+    conversation = chat.conversation
 
     def announce(model: str, usage: Usage) -> None:
-        price = chat.conversation.options.cost(model, usage)
+        price = conversation.options.cost(model, usage)
         sizes = f"about {usage.input:,} tokens in, at most {usage.output:,} out"
         most = f"{'at most ' if price else ''}{dollars_text(price)}"
         chat.display.prose(f"The summary by {model}: {sizes}, {most}.", "dim")
 
-    draft = await compaction.draft(focus, announce=announce)
+    draft = await conversation.draft(focus, announce=announce)
     if draft is None:
         return
     text = summary_block.render(draft.summary)
@@ -62,10 +64,10 @@ async def _preview(chat: Chat, focus: str) -> None:
         if not any(getattr(edited, name) for name in summary_block.LISTS):
             text = "Nothing is left of the summary: not compacted."
             raise UsageError(text, "Keep its headings.")
-        draft = compaction.edited(draft, edited)
+        draft = conversation.edited(draft, edited)
         chat.display.prose(summary_block.render(draft.summary), indent=2)
     if answer in ("y", "yes"):
-        await chat.conversation.take(draft)
+        await conversation.take(draft)
     else:
         chat.display.line("Not compacted.", "dim")
 
@@ -73,16 +75,19 @@ async def _preview(chat: Chat, focus: str) -> None:
 @registry.command("uncompact", "Context")
 async def uncompact(chat: Chat, argument: str) -> None:
     """Undo the last compaction: continue with the full words instead of the summary."""
-    plan = await chat.conversation.planner().uncompact()
+    conversation = chat.conversation
+    plan = await continuing.uncompact(
+        conversation.planning(), conversation.live, conversation.context
+    )
     if plan.left_out:
         newest, others = len(plan.carried), plural(plan.left_out, "exchange")
         text = f"Not everything fits: the newest {plural(newest, 'exchange')} would be restored"
         chat.display.prose(f"{text} word for word, the {others} before them stay summarized.")
         if not await chat.confirm("Continue? [y/N] ", "Not changed."):
             return
-    tokens = chat.conversation.meter.child_size(plan.block, plan.carried)
+    tokens = conversation.child_tokens(plan)
     chat.display.line(f"The context will hold {tokens:,} tokens.", "dim")
-    await chat.conversation.accept(plan, acknowledge=False)
+    await conversation.accept(plan, acknowledge=False)
 
 
 @registry.command("summary [good|bad [NOTE]]", "Context")
@@ -97,7 +102,7 @@ async def summary(chat: Chat, argument: str) -> None:
         text = "This session does not begin with a summary."
         raise UsageError(text, "compact makes one; /history shows those before it.")
     if judgment[0] in ("good", "bad"):
-        await conversation.compaction.cancel()  # the summary in preparation ignores it
+        await conversation.background.cancel()  # the summary in preparation ignores it
         conversation.keep_setting(FEEDBACK, ": ".join(filter(None, map(str.strip, judgment))))
         display.prose("Noted for the next one; /uncompact and compact make this one anew.", "dim")
         return
@@ -112,11 +117,11 @@ async def summary(chat: Chat, argument: str) -> None:
 async def summarize(chat: Chat, argument: str) -> None:
     """Compact, and report messages, tokens, topics, decisions, files and commands."""
     conversation = chat.conversation
-    before = messages_in(conversation.thread.exchanges)
+    before = messages_in(conversation.context.exchanges)
     chat.display.line("Summarizing conversation history...")
-    draft = await conversation.compaction.draft(argument, partial(_confirm_growth, chat))
+    draft = await conversation.draft(argument, partial(_confirm_growth, chat))
     if draft is not None and await conversation.take(draft, acknowledge=False):
-        after = 1 + messages_in(conversation.thread.exchanges)
+        after = 1 + messages_in(conversation.context.exchanges)
         panels.show_summary(chat.display, draft.compaction, draft.summary, before, after)
 
 
@@ -125,17 +130,21 @@ async def context(chat: Chat, argument: str) -> None:
     """Show what fills the model's window and when it is compacted."""
     conversation, display = chat.conversation, chat.display
     budget, options = conversation.budget, conversation.options
-    filling = parts(conversation.meter.weights(), budget, len(conversation.session.exchanges))
+    frame = conversation.frame
+    weights = token_estimates(frame, conversation.context)
+    filling = parts(weights, budget, len(conversation.session.exchanges))
     panels.show_context(display, filling, budget.used, budget.window, estimated=budget.estimated)
     if options.limits.enabled:
-        display.prose(f"Auto-compacts at {conversation.trigger:,} tokens.", "dim")
+        display.prose(f"Auto-compacts at {frame.trigger:,} tokens.", "dim")
     else:
         display.prose("Automatic compaction is off; compact makes room.", "dim")
     if chat.memory is not None and chat.memory.line != "Memory: none":
         display.prose(chat.memory.line, "dim")
-    if left_out := conversation.meter.left_out():
+    if frame.calibration.doubt:
+        display.prose(frame.calibration.doubt, "dim")
+    if older := left_out(frame, conversation.context):
         limits = "context.max_history_messages or max_history_tokens"
-        count = plural(left_out, "exchange")
+        count = plural(older, "exchange")
         display.prose(f"The oldest {count} are not sent: {limits} leaves them out.", "dim")
     price = options.cost(conversation.agent.model, Usage(input=budget.used, estimated=True))
     if price is None:
@@ -151,7 +160,7 @@ async def pin(chat: Chat, argument: str) -> None:
         await list_pins(chat, "")
         return
     chat.conversation.pin(argument)
-    chat.display.line(f"Pinned; {len(chat.conversation.thread.pins)} in all.", "dim")
+    chat.display.line(f"Pinned; {len(chat.conversation.context.pins)} in all.", "dim")
 
 
 @registry.command("decide TEXT", "Context")
@@ -175,11 +184,11 @@ async def unpin(chat: Chat, argument: str) -> None:
     """Remove a pin, by its number or text."""
     pins = _pins(chat)
     chat.conversation.unpin(pins[pick("unpin", pins, argument)])
-    chat.display.line(f"Unpinned; {len(chat.conversation.thread.pins)} left.", "dim")
+    chat.display.line(f"Unpinned; {len(chat.conversation.context.pins)} left.", "dim")
 
 
 def _pins(chat: Chat) -> tuple[str, ...]:
     """Return the pins. Raises UsageError when there are none."""
-    if not chat.conversation.thread.pins:
+    if not chat.conversation.context.pins:
         raise UsageError("There are no pins.", "/pin TEXT keeps a text word for word.")
-    return chat.conversation.thread.pins
+    return chat.conversation.context.pins

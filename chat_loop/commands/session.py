@@ -17,6 +17,8 @@ from chat_loop.commands.memory import ask_about_files
 from chat_loop.commands.references import PAGE
 from chat_loop.commands.registry import Quit, registry, usage_error
 from chat_loop.commands.retry_edit import offer_files
+from chat_loop.conversation import continuing
+from chat_loop.conversation.continuing import Resumption
 from chat_loop.display import listings
 from chat_loop.display.preview import Preview, preview_of
 from chat_loop.display.rows import cost_of, name_text, nothing_text
@@ -178,30 +180,45 @@ async def resume(chat: Chat, argument: str) -> None:
     loaded = await asyncio.to_thread(_load, chat, path, None if whole else max(1, last))
     if not await _confirm_agent(chat, loaded.session):
         return
-    planner = conversation.planner(quick=quick)
     display.begin_waiting("Reading the session …")
-    plan = await planner.resume(loaded, last=last, whole=whole)
+    resumed = await continuing.resume(
+        conversation.planning(), loaded, last=last, whole=whole, quick=quick
+    )
     display.stop_waiting()
-    exchanges = plural(len(plan.carried), "exchange") if plan.carried else ""
-    block = "an extract" if planner.extracted else "the summary"
-    parts = filter(None, (block if plan.block else "", exchanges))
-    confirmed = not (quick or planner.model_failed or planner.extracted)
-    tokens = conversation.meter.child_size(plan.block, plan.carried, acknowledged=confirmed)
-    price = conversation.options.cost(conversation.agent.model, Usage(input=tokens))
+    _show_resumption(chat, resumed)
+    await conversation.accept(resumed.plan, acknowledge=resumed.confirmed)
+    _show_restored(chat, resumed)
+    missing = resumed.missing
+    if missing and chat.reader.has_editor and conversation.summarize_missing(missing):
+        text = "The model writes the summary in the background."
+        display.prose(text, "dim", symbol="📝")
+
+
+def _show_resumption(chat: Chat, resumed: Resumption) -> None:
+    """Show the size and the parts of a context before it is taken."""
+    plan, conversation = resumed.plan, chat.conversation
+    parts = []
+    if plan.block:
+        parts.append("an extract" if resumed.missing else "the summary")
+    if plan.carried:
+        parts.append(plural(len(plan.carried), "exchange"))
+    price = conversation.options.cost(conversation.agent.model, Usage(input=resumed.tokens))
     costs = f", {dollars_text(price)}" if price else ""
-    display.prose(f"  {tokens:,} tokens{costs}: {' and '.join(parts)}", "dim", indent=2)
+    text = f"  {resumed.tokens:,} tokens{costs}: {' and '.join(parts)}"
+    chat.display.prose(text, "dim", indent=2)
     if plan.left_out:
         text = f"  {plural(plan.left_out, 'exchange')} would not fit and stay summarized."
-        display.prose(text, "dim", indent=2)
-    await conversation.accept(plan, acknowledge=confirmed)
-    if plan.block and not (confirmed and conversation.acknowledges):
+        chat.display.prose(text, "dim", indent=2)
+
+
+def _show_restored(chat: Chat, resumed: Resumption) -> None:
+    """Show what a context begins with, unless its model has just told it."""
+    plan = resumed.plan
+    if plan.block and not (resumed.confirmed and chat.conversation.acknowledges):
         _show_beginnings(chat, summary_block.parse(plan.block))
     elif not plan.block and plan.carried:
         newest = one_line(plan.carried[-1].query.text, 200)
-        display.prose(f"  Last message: {newest}", "dim", indent=2)
-    if chat.reader.has_editor and planner.summarize_extracted():
-        text = "The model writes the summary in the background."
-        display.prose(text, "dim", symbol="📝")
+        chat.display.prose(f"  Last message: {newest}", "dim", indent=2)
 
 
 def _show_beginnings(chat: Chat, summary: Summary) -> None:
@@ -350,7 +367,7 @@ def _query_number(name: str, argument: str) -> int:
 
 async def _branch(chat: Chat, loaded: LoadedSession, number: int, title: str) -> None:
     """Continue in a new session after query `number` of the `loaded` one."""
-    plan = await chat.conversation.planner().fork(loaded, number)
+    plan = await continuing.fork(chat.conversation.planning(), loaded, number)
     await chat.conversation.accept(plan, acknowledge=False)
     words = f"{plural(len(plan.carried), 'exchange')} in the context"
     words += f", {plural(plan.left_out, 'exchange')} summarized" if plan.left_out else ""
@@ -394,11 +411,11 @@ async def merge(chat: Chat, argument: str) -> None:
     both = references if len(references) == 2 else [".", *references]
     first, second = [await chat.load(reference) for reference in both]
     conversation, display = chat.conversation, chat.display
-    plan, related = await conversation.planner().merge(first, second)
+    plan, related = await continuing.merge(conversation.planning(), first, second)
     question = "These sessions are unrelated. Merge anyway? (y/n) "
     if not related and not await chat.confirm(question, "Not merged."):
         return
-    tokens = conversation.meter.child_size(plan.block, plan.carried, acknowledged=True)
+    tokens = conversation.child_tokens(plan, acknowledged=True)
     ids = f"{first.session.header.id} and {second.session.header.id}"
     display.prose(f"Going on with both, {tokens:,} tokens. {ids} stay as they are.", "dim")
     await conversation.accept(plan)

@@ -68,7 +68,7 @@ async def model(chat: Chat, argument: str) -> None:
     window = window_text(budget.window.tokens, budget.window.guessed)
     text = f"Switched to {one_line(conversation.agent.model, 100)}"
     text += f"; context ~{budget.share:.0%} of {window}"
-    if conversation.options.limits.enabled and budget.used >= conversation.trigger:
+    if conversation.options.limits.enabled and budget.used >= conversation.frame.trigger:
         text += ": it is compacted before your next message"
     display.prose(f"{text}.", "dim")
 

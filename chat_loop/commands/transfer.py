@@ -49,7 +49,7 @@ async def copy(chat: Chat, argument: str) -> None:
 
 def _text_of(chat: Chat, what: str) -> tuple[str, str]:
     """Return a name for the part to be copied, and its text. Raises UsageError."""
-    exchanges, problem = chat.conversation.thread.exchanges, ""
+    exchanges, problem = chat.conversation.context.exchanges, ""
     if what == "all" or not exchanges:
         sessions, problem = chat.chain()
         exchanges = tuple(exchange for session in sessions for exchange in session.exchanges)

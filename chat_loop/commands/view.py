@@ -148,7 +148,7 @@ async def history(chat: Chat, argument: str) -> None:
         raise usage_error("history")
     conversation = chat.conversation
     sessions, problem = chat.chain()
-    in_context = {exchange.ref for exchange in conversation.thread.exchanges}
+    in_context = conversation.context.refs
     summarized: list[tuple[int, int, Session]] = []
     recent: list[tuple[int, Exchange]] = []
     total = 0
@@ -243,7 +243,7 @@ async def info(chat: Chat, argument: str) -> None:
         ("Model", agent.model),
         ("Context", f"{mark}{budget.used:,} of {window} tokens ({mark}{budget.share:.0%})"),
         *accounting(conversation.session.totals),
-        ("Pins", str(len(conversation.thread.pins) or "")),
+        ("Pins", str(len(conversation.context.pins) or "")),
         *chat.facts,
     ]
     chat.display.lines((label, value) for label, value in pairs if value)
@@ -262,5 +262,5 @@ def status_of(conversation: Conversation, cost: Cost) -> Status:
         cost=cost_of(session.usage_of_models.items(), cost) if tokens else None,
         session=name if live.is_empty else name or live.header.id,
         unsaved=not live.is_empty and not live.is_saved,
-        summary=conversation.compaction.state,
+        summary=conversation.background.state,
     )

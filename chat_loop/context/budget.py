@@ -14,7 +14,7 @@ from chat_loop.agent.ask import CallLimits
 from chat_loop.sessions import records
 from chat_loop.sessions.records import Attachment, Entry, Exchange, Summary, SummarySource
 from chat_loop.tokens import image_tokens
-from chat_loop.values import Compaction, Message, ToolSpec, Usage, Window, window_text
+from chat_loop.values import Message, ToolSpec, Usage, Window, window_text
 
 SYSTEM, MEMORY, TOOLS = "System prompt", "Memory", "Tools"
 BLOCK, CARRIED, RECALLED = "Restored block", "Carried words", "From the archive"
@@ -73,7 +73,7 @@ class SummaryOptions(Struct, frozen=True, kw_only=True):
     optional: bool = False
 
 
-class Outcome(Struct, frozen=True, kw_only=True):
+class Narration(Struct, frozen=True, kw_only=True):
     """The result of a summary call: a narrative of the `covered` exchanges, or a `problem`."""
 
     narrative: Summary | None = None
@@ -93,15 +93,6 @@ class Outcome(Struct, frozen=True, kw_only=True):
         return records.Seal(
             at=at, reason=reason, source=source, summary=summary, usage=usage, seconds=seconds
         )
-
-
-class Draft(Struct, frozen=True, kw_only=True):
-    """A compaction that is ready to apply."""
-
-    plan: Plan
-    outcome: Outcome
-    summary: Summary
-    compaction: Compaction
 
 
 def room(window: int) -> int:
@@ -177,18 +168,29 @@ def messages_in(exchanges: Iterable[Exchange]) -> int:
     return sum(1 + bool(exchange.reply and exchange.reply.text.strip()) for exchange in exchanges)
 
 
-def reported(session: records.Session, count: Count) -> int | None:
-    """Return the tokens of the next request: the model's last report plus estimates of what came
-    after it. Return None if this model has not reported any usage.
-    """
-    after = 0
+class Report(Struct, frozen=True):
+    """The usage that a model reported, with our counts of its reply and of all `later` entries."""
+
+    usage: Usage
+    reply: int
+    later: int
+
+    @property
+    def next(self) -> int:
+        """The tokens of the next request by this report."""
+        return self.usage.input + self.usage.output - self.usage.reasoning + self.later
+
+
+def last_report(session: records.Session, count: Count) -> Report | None:
+    """Return the last usage that the session's present model reported, or None."""
+    later = 0
     for entry in reversed(session.sent_entries):
         if isinstance(entry, records.ModelChange):
             return None
         usage = entry.usage if isinstance(entry, records.Reply) and entry.number else None
         if usage is not None and usage.input and not usage.estimated:
-            return usage.input + usage.output - usage.reasoning + after
-        after += entry_size(entry, count)
+            return Report(usage, entry_size(entry, count), later)
+        later += entry_size(entry, count)
     return None
 
 
@@ -270,7 +272,9 @@ def plan_requested(
     newest = min(limits.preserve_recent // 2, len(exchanges) // 4, len(exchanges) - carried - 1)
     cut = len(exchanges) - max(0, newest)
     limit = trigger(window, limits) // 64
-    while sum(exchange_size(exchange, count) for exchange in exchanges[cut:]) > limit:
+    rest = sum(exchange_size(exchange, count) for exchange in exchanges[cut:])
+    while rest > limit:
+        rest -= exchange_size(exchanges[cut], count)
         cut += 1
     return Plan(reason="Asked for", compact=tuple(exchanges[:cut]), keep=tuple(exchanges[cut:]))
 

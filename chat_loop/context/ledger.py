@@ -129,6 +129,11 @@ class LedgerBlock(Struct, frozen=True):
     archived: tuple[Line, ...] = ()
     superseded: int = 0
 
+    @property
+    def archived_values(self) -> frozenset[str]:
+        """The values of the lines that did not fit, in a uniform spelling."""
+        return frozenset(value for line in self.archived for value in read(line.text).values)
+
 
 class Entry(Struct, eq=False):
     """A candidate for the block. `older` are similar earlier ones; `newer` has its newer value."""

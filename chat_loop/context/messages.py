@@ -1,4 +1,4 @@
-"""Messages (pure): turns a thread into the messages for the model. Earlier messages never change,
+"""Messages (pure): turns a context into the messages for the model. Earlier messages never change,
 so that the provider's prompt cache stays valid.
 """
 
@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
 from itertools import groupby
 from operator import attrgetter
@@ -37,16 +37,16 @@ def place(ref: str) -> tuple[int, int]:
     return (int(depth), int(number)) if number else (0, 0)
 
 
-class Thread(Struct, frozen=True):
+class Context(Struct, frozen=True, dict=True):
     """A session and the exchanges of its ancestors that it carries word for word, oldest first.
-    `late_block` is the parent's summary block if it was made after the session began.
+    `delayed_block` is the parent's summary block if it was made after the session began.
     """
 
     session: Session
     carried: tuple[Exchange, ...] = ()
-    late_block: Summary | None = None
+    delayed_block: Summary | None = None
 
-    @property
+    @cached_property
     def exchanges(self) -> tuple[Exchange, ...]:
         """All exchanges that are in the context verbatim; failed ones are only in the file."""
         return tuple(
@@ -54,7 +54,12 @@ class Thread(Struct, frozen=True):
         )
 
     @property
-    def fresh(self) -> tuple[Exchange, ...]:
+    def refs(self) -> frozenset[str]:
+        """The references of the exchanges that are in the context verbatim."""
+        return frozenset(exchange.ref for exchange in self.exchanges)
+
+    @cached_property
+    def unsummarized(self) -> tuple[Exchange, ...]:
         """The exchanges of the context that no summary block covers yet."""
         restoration = self.session.restoration
         first = place(restoration.unsummarized_from) if restoration is not None else (0, 0)
@@ -66,30 +71,30 @@ class Thread(Struct, frozen=True):
             or (first != (0, 0) and (exchange.depth, exchange.query.number) >= first)
         )
 
-    def uncovered(self, exchanges: Sequence[Exchange]) -> tuple[Exchange, ...]:
+    def unsummarized_of(self, exchanges: Sequence[Exchange]) -> tuple[Exchange, ...]:
         """Return the given exchanges that no summary block covers yet."""
-        fresh = {exchange.ref for exchange in self.fresh}
-        return tuple(exchange for exchange in exchanges if exchange.ref in fresh)
+        refs = {exchange.ref for exchange in self.unsummarized}
+        return tuple(exchange for exchange in exchanges if exchange.ref in refs)
 
-    @property
-    def inherited(self) -> Summary | None:
+    @cached_property
+    def parent_block(self) -> Summary | None:
         """The parent's summary block."""
         restoration = self.session.restoration
-        if self.late_block is not None or restoration is None or not restoration.block:
-            return self.late_block
+        if self.delayed_block is not None or restoration is None or not restoration.block:
+            return self.delayed_block
         return summary_block.parse(restoration.block)
 
     @property
     def pins(self) -> tuple[str, ...]:
         """The parent's pins, then this session's, without duplicates or unpinned ones."""
-        before = parent.pinned if (parent := self.inherited) else ()
+        before = parent.pinned if (parent := self.parent_block) else ()
         return records.remaining(before, self.session.entries, records.Pin, records.Unpin)
 
 
-def messages_of(thread: Thread, *, tools: bool = True) -> tuple[Message, ...]:
-    """Return a thread's messages. Without `tools`, calls and results become user text."""
+def messages_of(context: Context, *, tools: bool = True) -> tuple[Message, ...]:
+    """Return a context's messages. Without `tools`, calls and results become user text."""
     messages: list[Message] = []
-    for _, piece in pieces(thread, tools=tools):
+    for _, piece in pieces(context, tools=tools):
         if messages and messages[-1].role == piece.role:
             last = messages[-1]
             messages[-1] = Message(
@@ -104,9 +109,9 @@ def messages_of(thread: Thread, *, tools: bool = True) -> tuple[Message, ...]:
     return tuple(messages)
 
 
-def pieces(thread: Thread, *, tools: bool = True) -> Iterator[tuple[str, Message]]:
-    """Yield the pieces of a thread's messages, each with the name of its part of the request."""
-    session = thread.session
+def pieces(context: Context, *, tools: bool = True) -> Iterator[tuple[str, Message]]:
+    """Yield the pieces of a context's messages, each with the name of its part of the request."""
+    session = context.session
     restoration, acknowledgment = session.restoration, session.acknowledgment
     if restoration is not None and restoration.block:
         text = restoration_text(session.header, restoration)
@@ -115,7 +120,7 @@ def pieces(thread: Thread, *, tools: bool = True) -> Iterator[tuple[str, Message
             yield budget.BLOCK, Message("assistant", acknowledgment.text)
         else:
             yield budget.BLOCK, Message("user", text)
-    for exchange in thread.carried:
+    for exchange in context.carried:
         if not exchange.failed:
             yield budget.CARRIED, query_message(exchange.query.text, exchange.attached)
             if exchange.reply is not None and exchange.reply.text.strip():

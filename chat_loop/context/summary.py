@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chat_loop.agent.ask import ask
-from chat_loop.context.budget import Count, Outcome, SummaryOptions
+from chat_loop.context.budget import Count, Narration, SummaryOptions
 from chat_loop.context.exact import ExactValue, figures, find, normalize
 from chat_loop.context.ledger import REFERENCE
 from chat_loop.context.messages import attached_text, clip, prompt
@@ -82,7 +82,7 @@ async def summarize(
     show: Callable[[Event], None],
     options: SummaryOptions,
     focus: str = "",
-) -> Outcome:
+) -> Narration:
     """Have a model write the narrative of `exchanges` after `parent`, in one or more calls."""
     started, problem = options.limits.clock(), ""
     orders = [clip(options.instructions, 400, count)]
@@ -93,7 +93,7 @@ async def summarize(
         await writer.write(exchanges)
     except ChatLoopError as error:
         problem = error.message
-    return Outcome(
+    return Narration(
         narrative=None if problem else join(writer.parts, parent),
         covered=() if problem else tuple(exchanges),
         usage=writer.usage,
@@ -103,8 +103,8 @@ async def summarize(
     )
 
 
-def join_outcomes(first: Outcome, second: Outcome) -> Outcome:
-    """Join the outcomes of a span's two parts. If either has no narrative, return `second`."""
+def join_narrations(first: Narration, second: Narration) -> Narration:
+    """Join the narrations of a span's two parts. If either has no narrative, return `second`."""
     if first.narrative is None or second.narrative is None:
         return second
     return replace(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -11,12 +10,8 @@ from chat_loop.agent.agent import Agent
 from chat_loop.context.budget import Count, room, size
 from chat_loop.conversation.reading import AS_TEXT, QueryFile
 from chat_loop.errors import Locked, UsageError, os_reason
-from chat_loop.events import Attached, Warned
-from chat_loop.sessions.images import ImageUnavailable
+from chat_loop.sessions.images import ImageStore, ImageUnavailable
 from chat_loop.values import Image, Message, window_text
-
-if TYPE_CHECKING:
-    from chat_loop.conversation.conversation import Conversation
 
 # if there are more, all must be small: https://docs.anthropic.com/en/docs/build-with-claude/vision
 MAX_IMAGES = 20
@@ -38,19 +33,19 @@ def check(files: Sequence[QueryFile], agent: Agent, count: Count) -> None:
         raise UsageError(text, "Attach less of it.")
 
 
-def save_files(conversation: Conversation, files: Sequence[QueryFile], number: int) -> None:
-    """Add the files to query `number`. Save images beside the sessions, text in the transcript."""
-    for file in files:
-        entry = replace(file.attachment, number=number, at=conversation.sessions.now())
-        if file.data:
-            try:
-                conversation.sessions.images.keep(entry.file, file.data)
-            except (OSError, Locked) as error:
-                reason = os_reason(error) if isinstance(error, OSError) else "its folder is in use"
-                problem = f"{entry.name} cannot be saved: {reason}."
-                conversation.show(Warned(problem, "It is sent now, and may be missing later."))
-        conversation.add(entry)
-    conversation.show(Attached(tuple(file.description for file in files)))
+def keep_image(store: ImageStore, file: QueryFile) -> str:
+    """Keep the data of an image beside the sessions. Return why that failed, or an empty text."""
+    if not file.data:
+        return ""
+    try:
+        store.keep(file.attachment.file, file.data)
+    except OSError as error:
+        reason = os_reason(error)
+    except Locked:
+        reason = "its folder is in use"
+    else:
+        return ""
+    return f"{file.attachment.name} cannot be saved: {reason}."
 
 
 def with_images(

@@ -7,22 +7,36 @@ import contextlib
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from chat_loop import errors, events
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.tools import Tool
-from chat_loop.context import budget
-from chat_loop.context.messages import Thread, with_task
-from chat_loop.conversation import attachments, compaction, leaving
-from chat_loop.conversation.meter import ContextMeter
+from chat_loop.context import budget, request
+from chat_loop.context.budget import Narration, Plan
+from chat_loop.context.messages import Context, messages_of, with_task
+from chat_loop.context.request import Calibration, Frame
+from chat_loop.conversation import attachments, continuing, plans, summarizer
+from chat_loop.conversation import exit as ending
+from chat_loop.conversation.background import MAKING, Background
+from chat_loop.conversation.continuing import Missing, Planning
 from chat_loop.conversation.options import Options
-from chat_loop.conversation.plans import ChildPlan
+from chat_loop.conversation.plans import (
+    Basis,
+    ChildPlan,
+    DelayedBlock,
+    Draft,
+    Leaving,
+    basis_of,
+)
 from chat_loop.conversation.reading import QueryFile, read_files
+from chat_loop.conversation.summarizer import Writer
 from chat_loop.conversation.turn import Turn
 from chat_loop.library import archive_tools
+from chat_loop.library.library import Library
 from chat_loop.providers import Provider
 from chat_loop.redact import redact_text
 from chat_loop.sessions import records, summary_block
@@ -31,13 +45,18 @@ from chat_loop.sessions.live import LiveSession, save_error
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange, Reply, Seal, SealReason
 from chat_loop.tasks import in_daemon_thread, run_to_completion, uncancel
-from chat_loop.values import Message, Usage
+from chat_loop.values import Message, Usage, plural
 
 if TYPE_CHECKING:
     from chat_loop.agent.mcp_servers import McpServers
-    from chat_loop.context.budget import Draft
-    from chat_loop.conversation.resume import ChildPlanner
     from chat_loop.library.archive import Archive
+
+PREPARED_TOKENS = 4_000  # new tokens after which the summary for the exit is begun or continued
+GROWTH = 1.1  # of the context before the next compaction, if one would have gained nothing
+NOT_READ = (errors.SessionError, errors.IndexUnavailable, OSError, MemoryError)
+"""Errors of reading ahead. What could not be read is read again when it is needed."""
+
+Confirm = Callable[[int, int], Awaitable[bool]]  # asks the user, given the tokens before and after
 
 
 class Conversation:
@@ -59,11 +78,12 @@ class Conversation:
         settle: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self.sessions = sessions
-        self._configured = options
         self.count = count
         self.show = show
         self.agent = replace(agent, memory=memory())
         self.archive: Archive | None = None  # the sealed ancestors, once there are some
+        self.background = Background(self._narrate_quietly, self._receive, show, self._cost)
+        self._configured = options
         self._own_tools = agent.tools
         self._server_tools: tuple[Tool, ...] = ()
         self._archive_tools: tuple[Tool, ...] = ()
@@ -72,8 +92,8 @@ class Conversation:
         self._settle = settle
         self._memory = memory
         self._lost_images: set[str] = set()
-        self.meter = ContextMeter(self)
-        self.compaction = compaction.Compaction(self)
+        self._calibration = Calibration()
+        self._truncation_shown = False
         self._start()
 
     def _start(self, child: LiveSession | None = None, plan: ChildPlan | None = None) -> None:
@@ -81,19 +101,35 @@ class Conversation:
         name, path, model = self.agent.name, self.agent.path, self.agent.model
         self.live = child or self.sessions.begin(agent=name, agent_path=path, model=model)
         self.agent.provider.begin_session()
-        self._carried = plan.carried if plan is not None else ()
-        self.configure(self._configured)
-        self._late_block: records.Summary | None = None  # the parent's, made after this one began
+        carried = plan.carried if plan is not None else ()
+        self._context = Context(self.live.session, carried)
+        self._measured: tuple[Frame, Context, budget.Budget] | None = None
+        self._frame: tuple[object, Frame] | None = None
+        self._not_below = 0.0  # tokens below which a compaction would gain nothing
         self._begun_shown = self._problem_shown = False
+        self.configure(self._configured)
 
     @property
     def session(self) -> records.Session:
         return self.live.session
 
     @property
-    def thread(self) -> Thread:
+    def context(self) -> Context:
         """The session, and the part of its ancestors that is in the context."""
-        return Thread(self.live.session, self._carried, self._late_block)
+        if self._context.session is not self.live.session:
+            self._context = replace(self._context, session=self.live.session)
+        return self._context
+
+    @property
+    def frame(self) -> Frame:
+        """All that a request needs beside the words."""
+        agent, provider, limits = self.agent, self.agent.provider, self.options.limits
+        encoding = self.count(request.SAMPLE)
+        state = (agent, provider.window, provider.calls_tools, limits, self._calibration, encoding)
+        if self._frame is None or self._frame[0] != state:
+            frame = request.frame_of(agent, limits, self.count, self._calibration)
+            self._frame = state, frame
+        return self._frame[1]
 
     @property
     def window(self) -> int:
@@ -101,14 +137,19 @@ class Conversation:
         return self.agent.provider.window.tokens
 
     @property
-    def trigger(self) -> int:
-        """The number of tokens at which the context is compacted."""
-        return budget.trigger(self.window, self.options.limits)
-
-    @property
     def budget(self) -> budget.Budget:
         """The tokens of the next request, without a new query."""
-        return self.meter.budget()
+        frame, context = self.frame, self.context
+        measured = self._measured
+        if measured is None or measured[0] is not frame or measured[1] is not context:
+            measured = self._measured = frame, context, request.measure(frame, context)
+        return measured[2]
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The messages that would be sent now, without a query."""
+        frame = self.frame
+        return messages_of(request.sent(frame, self.context), tools=frame.calls_tools)
 
     @property
     def fallback_text(self) -> str:
@@ -128,22 +169,7 @@ class Conversation:
             return f"What could be saved is in {path}."
         return f"What was said is saved in {path}."
 
-    def context_refs(self) -> frozenset[str]:
-        """Return the references of the exchanges that are in the context verbatim."""
-        return frozenset(exchange.ref for exchange in self.thread.exchanges)
-
-    def note_late_block(self, parent: str, block: records.Summary) -> str:
-        """Use a block that the parent got after this session was planned: restore it, or if the
-        session has begun its file, base the next block on it. Return `restored` or `late`, or an
-        empty text if `parent` is not this session's parent.
-        """
-        if self.live.header.parent != parent:
-            return ""
-        if self.live.is_empty:
-            self.live.change_restoration(summary_block.render(block))
-            return "restored"
-        self._late_block = block
-        return "late"
+    # Asking
 
     async def files(self, typed: str) -> tuple[QueryFile, ...]:
         """Read the files that a query names with `@`. Raises UsageError if one cannot be sent."""
@@ -164,7 +190,7 @@ class Conversation:
             # Otherwise its tools would do the same work twice.
             untouched = not last.uses and not (last.reply and last.reply.text)
             may_compact = self.options.limits.enabled and untouched
-            if not (may_compact and await self.compaction.shrink(waiting)):
+            if not (may_compact and await self._shrink(waiting)):
                 raise
             hint = "The conversation was compacted, and the message is sent again."
             self.show(events.Warned(error.message, hint))
@@ -174,14 +200,13 @@ class Conversation:
         """Ask once. The query and its files take `waiting` tokens."""
         cancellation: asyncio.CancelledError | None = None
         try:
-            await self.compaction.make_room(waiting)
+            await self._make_room(waiting)
         except asyncio.CancelledError as error:
             cancellation = error
         number, now = self.live.next_number, self.sessions.now
         self.add(records.Query(number=number, at=now(), text=text))
         try:
-            if files:
-                attachments.save_files(self, files, number)
+            self._save_files(files, number)
             if cancellation is not None:
                 self.add(Reply(number=number, at=now(), text="", stop="interrupted"))
                 raise cancellation
@@ -190,8 +215,17 @@ class Conversation:
             self.add(Reply(number=number, at=now(), text="", stop="error", failed=True))
             raise
         reply = await self._answer(self.agent, number, messages)
-        await self.compaction.watch()
+        await self._watch()
         return reply
+
+    def _save_files(self, files: Sequence[QueryFile], number: int) -> None:
+        """Add the files to query `number`. Images are saved beside the sessions."""
+        for file in files:
+            if problem := attachments.keep_image(self.sessions.images, file):
+                self.show(events.Warned(problem, "It is sent now, and may be missing later."))
+            self.add(replace(file.attachment, number=number, at=self.sessions.now()))
+        if files:
+            self.show(events.Attached(tuple(file.description for file in files)))
 
     async def _request(self, number: int, text: str) -> tuple[Message, ...]:
         """Return the messages of the request for a saved query. Raises ContextFull."""
@@ -199,7 +233,8 @@ class Conversation:
             await self._recall(self.archive, number, text)
         if self._servers is not None and self.agent.provider.calls_tools:
             await self._connect(self._servers)
-        messages = self.meter.request()
+        self._warn_of_truncation()
+        messages = request.build(self.frame, self.context, self.budget.used)
         if not any(message.images for message in messages):
             return messages
         store, takes_images = self.sessions.images, self.agent.provider.takes_images
@@ -211,6 +246,21 @@ class Conversation:
                 self.show(events.Warned(problem))
         self._lost_images.update(problems)
         return messages
+
+    def _warn_of_truncation(self) -> None:
+        """Warn once when the limits leave out exchanges."""
+        limits = self.options.limits
+        if limits.enabled or self._truncation_shown:
+            return
+        left_out = request.left_out(self.frame, self.context)
+        if not left_out:
+            return
+        self._truncation_shown = True
+        setting = "max_history_messages" if limits.max_messages else "max_history_tokens"
+        text = f"The model no longer gets the oldest {plural(left_out, 'exchange')}: automatic"
+        text += f" compaction is off, and {setting} is "
+        text += f"{limits.max_messages or limits.max_tokens:,}."
+        self.show(events.Warned(text, "They are saved; compact summarizes them."))
 
     @property
     def recalls(self) -> bool:
@@ -224,7 +274,7 @@ class Conversation:
         if restoration is None or not self.recalls:
             return
         room = budget.recall_room(self.window)
-        block, in_context = restoration.block, self.context_refs()
+        block, in_context = restoration.block, self.context.refs
         excerpts, refs = await asyncio.to_thread(archive.recall, text, in_context, room, block)
         if excerpts:
             at = self.sessions.now()
@@ -274,7 +324,8 @@ class Conversation:
         finally:
             self._report_saving()
         if number and reply.usage is not None and not reply.usage.estimated:
-            self.meter.note_report()
+            counted = asyncio.to_thread(request.calibrated, self.frame, self.context)
+            self._calibration = await run_to_completion(counted)
         return reply
 
     @property
@@ -291,7 +342,7 @@ class Conversation:
         attempts = min(2, limits.attempts)
         limits = replace(limits, attempts=attempts, max_retry_after=5.0, confirm=None)
         agent = replace(self.agent, limits=limits)
-        block = self.meter.messages(Thread(self.session))[0].text
+        block = messages_of(request.sent(self.frame, Context(self.session)))[0].text
         limit = min(2048, self.window // 8)  # a small model may not stop
         try:
             await self._answer(agent, 0, (Message("user", with_task(block)),), limit)
@@ -301,12 +352,14 @@ class Conversation:
         except asyncio.CancelledError:
             uncancel()
 
+    # Settings and notes
+
     async def switch(self, provider: Provider) -> None:
         """Switch models from the next query on. An external agent's own tools are dropped."""
-        await self.compaction.cancel()  # it may be asking the old model
+        await self.background.cancel()  # it may be asking the old model
         before = self.agent.provider
         self.agent = replace(self.agent, provider=provider, own_tools=False)
-        self.meter = ContextMeter(self)  # the old model counted differently
+        self._calibration = Calibration()  # the old model counted differently
         if self.live.is_empty:  # its header is not written yet
             self.live.change_header(model=self.agent.model)
         else:
@@ -316,11 +369,7 @@ class Conversation:
     def configure(self, options: Options) -> None:
         """Use other options from now on, except for the settings that the session keeps."""
         self._configured = options
-        self.options = self.options_of(self.session)
-
-    def options_of(self, session: records.Session) -> Options:
-        """Return the options for a session, with the settings that it keeps."""
-        return self._configured.with_settings(session.settings)
+        self.options = options.with_settings(self.session.settings)
 
     def keep_setting(self, name: str, value: str) -> None:
         """Keep a setting in the session and its children; an empty value removes it."""
@@ -367,110 +416,379 @@ class Conversation:
         """Remove a pin from later summary blocks."""
         self.add(records.Unpin(at=self.sessions.now(), text=text))
 
-    def describe(self, **values: Any) -> None:
-        """Set the `name` of the conversation (empty restores the automatic one) or its `tags`."""
+    def describe(self, *, name: str | None = None, tags: tuple[str, ...] | None = None) -> None:
+        """Set the name of the conversation, its tags, or both. An empty name restores the automatic
+        one.
+        """
         if self.live.is_empty and not self.live.header.parent:  # its header is not written yet
-            self.live.change_header(**values)
-        for note in self.session.metadata_notes(self.sessions.now(), **values):
+            values = {"name": name, "tags": tags}
+            self.live.change_header(**{key: new for key, new in values.items() if new is not None})
+        for note in self.session.metadata_notes(self.sessions.now(), name, tags):
             self.add(note)
 
     async def undo(self) -> Exchange:
         """Undo the last exchange and return it. Its words stay in the file. Raises UsageError."""
         last = exchange_of(self.session, 0)
-        await self.compaction.cancel(own=True)
+        await self.background.cancel_own()
         self.add(records.Undo(number=last.query.number, at=self.sessions.now()))
         return last
 
-    async def compact(self, focus: str = "", confirm: compaction.Confirm | None = None) -> bool:
+    # Compaction
+
+    def _writer(self) -> Writer:
+        return summarizer.writer_of(
+            self.options, self.agent.provider, self.agent.limits, self.count
+        )
+
+    def _cost(self, model: str, usage: Usage) -> float | None:
+        """Return the price of a usage in US dollars, by the present options."""
+        return self.options.cost(model, usage)
+
+    async def _narrate_quietly(self, context: Context, span: Sequence[Exchange]) -> Narration:
+        """Have the models summarize a span in the background."""
+        writer = self._writer().without_questions()
+        return await summarizer.narrate(context, span, writer, lambda event: None)
+
+    async def narrate(
+        self,
+        context: Context,
+        span: Sequence[Exchange],
+        focus: str = "",
+        fallback: str = "",
+        *,
+        optional: bool = False,
+        announce: Callable[[str, Usage], None] | None = None,
+    ) -> Narration:
+        """Have the models summarize what is not prepared of a span, and report how that ended."""
+        prepared = Narration() if focus else self.background.prepared(span)
+        await self.background.cancel()
+        writer = self._writer().asked(optional=optional, announce=announce)
+        narration = await summarizer.complete(
+            prepared, context, span, writer, self.show, focus=focus, fallback=fallback
+        )
+        if not narration.problem:
+            self.background.record_success()
+        return narration
+
+    async def _make_room(self, waiting: int) -> None:
+        """Compact without a model if the next request, with `waiting` new tokens, is at a limit."""
+        own = self.agent.provider
+        writer = self.options.summarizer or own
+        if writer.name == own.name in ("local", "python") and self.background.state == MAKING:
+            await self.background.cancel()
+        frame, context = self.frame, self.context
+        if not frame.limits.enabled or waiting > frame.room:
+            return  # a query that is too long by itself is refused, and the context stays
+        used = self.budget.used + waiting
+        pressure = plans.pressure_of(frame, context, used)
+        if pressure.share < 1 or (used < self._not_below and not pressure.is_full):
+            return
+        await self.background.until_read()
+        plan = await asyncio.to_thread(plans.cut, frame, context, used)
+        if not plan.compact:
+            return
+        draft = await self._draft_without_model(plan, used, waiting)
+        if draft.compaction.after >= used and not pressure.is_full:
+            self._not_below = used * GROWTH
+        else:
+            await self._compact(draft)
+
+    async def _shrink(self, waiting: int) -> bool:
+        """Undo the newest query, which a server refused as too long, and compact the exchanges
+        before it. If there are none or the seal cannot be saved, keep the query and return False.
+        """
+        live = self.live
+        last, used = self.session.exchanges[-1], self.budget.used
+        if all(exchange.ref == last.ref for exchange in self.context.unsummarized):
+            return False
+        number, new_number = last.query.number, live.next_number
+        entries = [
+            entry
+            for entry in live.session.entries
+            if isinstance(entry, records.QueryEntry) and entry.number == number
+        ]
+        self.add(records.Undo(number=number, at=self.sessions.now()))
+        try:
+            plan = await asyncio.to_thread(plans.cut, self.frame, self.context)
+            plan = replace(plan, reason="The server said that the conversation is too long")
+            draft = await self._draft_without_model(plan, used, waiting)
+            return await self._compact(draft)
+        finally:
+            if self.live is live:  # the query stays; an undo cannot be taken back
+                for entry in entries:
+                    self.add(replace(entry, number=new_number))
+
+    async def _watch(self) -> None:
+        """After a reply, begin the summary for the next compaction if that is near."""
+        frame, context = self.frame, self.context
+        if not frame.limits.enabled:
+            return
+        used = self.budget.used
+        share = plans.pressure_of(frame, context, used).share
+        near = share >= budget.EARLY and used >= self._not_below
+        if near or (self.archive is not None and self.archive.is_behind):
+            self.background.read_ahead(partial(self._read_ahead, context, near=near))
+        if near and self.options.use_ai_summary and self.background.state != MAKING:
+            ahead = max(1, int(used / share - used))
+            plan = await asyncio.to_thread(plans.cut, frame, context, used, ahead)
+            await self._prepare(context, len(context.unsummarized_of(plan.compact)))
+
+    def _read_ahead(self, context: Context, *, near: bool) -> tuple[Exchange, ...] | None:
+        """Index what the next query would wait for, in a worker thread. If a compaction is `near`,
+        also parse the sources of its block. Return the exchanges that were indexed for it.
+        """
+        archive, said, indexed = self.archive, context.unsummarized, None
+        if near:
+            from chat_loop.context import ledger  # late: it takes long to load
+
+            ledger.read_ahead(context.parent_block, said)
+        is_behind = archive is not None and archive.is_behind
+        is_needed = is_behind or (near and not self.background.has_indexed(said))
+        if self.recalls and is_needed:
+            with (
+                contextlib.closing(Library(self.sessions.directory)) as library,
+                contextlib.suppress(*NOT_READ),
+            ):
+                library.update_index()
+                indexed = said if near else ()
+        if archive is not None:
+            archive.mark_indexed()
+        return indexed
+
+    async def prepare_exit(self) -> None:
+        """Begin the summary for the exit, unless little is new or a compaction is near."""
+        frame, context = self.frame, self.context
+        near = self.budget.used >= budget.EARLY * frame.trigger
+        is_compacted = near and frame.limits.enabled
+        is_making = self.background.state == MAKING
+        if not (self.on_exit == "later" or is_making or is_compacted):
+            await self._prepare(context, len(context.unsummarized), idle=True)
+
+    async def _prepare(self, context: Context, end: int, *, idle: bool = False) -> None:
+        """Begin the summary of the first `end` unsummarized exchanges if enough is new, or continue
+        it.
+        """
+        done = len(self.background.prepared(context.unsummarized).covered)
+        new = context.unsummarized[done:end]
+        tokens = await asyncio.to_thread(plans.tokens_of, self.frame, new)
+        is_enough = tokens >= PREPARED_TOKENS or (end and not done and not idle)
+        if is_enough and self.background.may_begin:
+            self.background.begin(context, end, idle=idle)
+
+    async def draft(
+        self,
+        focus: str = "",
+        confirm: Confirm | None = None,
+        announce: Callable[[str, Usage], None] | None = None,
+    ) -> Draft | None:
+        """Draft a requested compaction. Return None if it gains nothing and `confirm` says no.
+        `announce` gets the model and the maximum usage of the summary before it is asked.
+        """
+        context = self.context
+        if not context.unsummarized:
+            raise errors.UsageError("There is nothing to compact yet.", "Send a message first.")
+        used = self.budget.used
+        plan = await asyncio.to_thread(plans.cut, self.frame, context)
+        asks_model = self.options.use_ai_summary
+        if confirm is not None or not asks_model:
+            extracted = await self._draft(plan, Narration(), used, acknowledged=True)
+            after = extracted.compaction.after
+            if confirm is not None and after >= used and not await confirm(used, after):
+                return None
+            if not asks_model:
+                return extracted
+        span = context.unsummarized_of(plan.compact)
+        narration = await self.narrate(context, span, focus, announce=announce)
+        return await self._draft(plan, narration, used, acknowledged=True)
+
+    async def _draft(
+        self,
+        plan: Plan,
+        narration: Narration,
+        used: int,
+        waiting: int = 0,
+        *,
+        acknowledged: bool = False,
+    ) -> Draft:
+        """Draft a compaction in a worker thread."""
+        work = partial(
+            plans.draft,
+            *(self.frame, self.context, self.live.path, plan, narration, self.options.cost),
+            used=used,
+            waiting=waiting,
+            acknowledged=acknowledged and self.acknowledges,
+        )
+        return await run_to_completion(asyncio.to_thread(work))
+
+    async def _draft_without_model(self, plan: Plan, used: int, waiting: int) -> Draft:
+        """Draft a compaction with the prepared narration, or without one until it arrives."""
+        ready = self.background.prepared(self.context.unsummarized)
+        plan = plans.widened(plan, self.context, ready)
+        return await self._draft(plan, ready, used, waiting)
+
+    def edited(self, draft: Draft, summary: records.Summary) -> Draft:
+        """Return a requested draft with the block that the user edited."""
+        return plans.edited(
+            *(self.frame, self.session, self.live.path, draft, summary),
+            acknowledged=self.acknowledges,
+        )
+
+    async def compact(self, focus: str = "", confirm: Confirm | None = None) -> bool:
         """Seal this session with a summary and continue in a child."""
-        draft = await self.compaction.draft(focus, confirm)
+        draft = await self.draft(focus, confirm)
         return draft is not None and await self.take(draft)
 
     async def take(self, draft: Draft, *, acknowledge: bool = True) -> bool:
         """Carry out a draft. Return False, and change nothing, if it cannot be saved."""
-        applied = await run_to_completion(self.compaction.take(draft))
-        if applied and acknowledge and not draft.outcome.problem:
+        applied = await self._compact(draft)
+        if applied and acknowledge and not draft.narration.problem:
             await self.acknowledge()
         return applied
 
-    def planner(self, *, quick: bool = False) -> ChildPlanner:
-        """Return a planner for continuing stored sessions. If `quick`, it asks no model."""
-        from chat_loop.conversation.resume import ChildPlanner  # loads the ledger
+    async def _compact(self, draft: Draft) -> bool:
+        """Seal the session as drafted and begin its child. Return False if it cannot be saved."""
+        frame, context = self.frame, self.context
+        seal = plans.seal_of(draft, context.session, self.sessions.now())
 
-        return ChildPlanner(self, quick=quick)
+        def deliver(path: Path, narration: Narration) -> DelayedBlock | None:
+            return continuing.add_delayed(self.sessions, frame, context, draft, path, narration)
+
+        leaving = Leaving(
+            seal=seal,
+            reason="compact" if draft.compaction.why == "asked" else "automatic",
+            refusal="Not compacted: the conversation continues with all its words.",
+            keeps_background=True,
+            deliver=deliver if seal.source == "extracted" else None,
+            is_new=False,
+            compacted=draft,
+        )
+        child = plans.compacted_child(draft, context.session, self.live.path, seal)
+        try:
+            await self.continue_in(child, leaving)
+        except errors.SaveError as error:
+            self.show(events.Warned(error.message, error.hint))
+            return False
+        return True
+
+    def _receive(self, delayed: DelayedBlock) -> str:
+        """Use a block that the parent got after this session was planned: restore it, or if the
+        session has begun its file, base the next block on it. Return `restored` or `late`, or an
+        empty text if it is not of this session's parent.
+        """
+        if self.live.header.parent != delayed.parent:
+            return ""
+        if self.live.is_empty:
+            self.live.change_restoration(summary_block.render(delayed.summary))
+            return "restored"
+        self._context = replace(self.context, delayed_block=delayed.summary)
+        return "late"
+
+    # Continuing
+
+    def planning(self) -> Planning:
+        """Return what the planning of a child needs."""
+        return Planning(
+            sessions=self.sessions,
+            frame=self.frame,
+            options=self._configured,
+            model=self.agent.model,
+            acknowledges=self.acknowledges,
+            narrate=self.narrate,
+            report=self.show,
+            fallback=self.fallback_text,
+        )
+
+    def child_tokens(self, plan: ChildPlan, *, acknowledged: bool = False) -> int:
+        """Return the tokens of the first request of a planned child, without a query."""
+        asked = acknowledged and self.acknowledges
+        return plans.child_tokens(self.frame, plan, acknowledged=asked)
+
+    def summarize_missing(self, missing: Missing) -> bool:
+        """Begin the missing summary of the session that was resumed, in the background. It goes
+        into that session's file and, if it arrives in time, into this one. Return False if no
+        summary is begun.
+        """
+        if not (self.options.use_ai_summary and self.sessions.saves):
+            return False
+        try:
+            lock = self.sessions.lock_summary(missing.loaded.session.header.id)
+        except (errors.SessionLocked, OSError):
+            return False
+        deliver = partial(continuing.deliver_missing, self.sessions, self.frame, missing)
+        self.background.begin_delayed(missing.context, deliver, lock)
+        return True
 
     async def accept(self, plan: ChildPlan, *, acknowledge: bool = True) -> None:
         """End this session and begin the planned child. Raises SaveError if it cannot be saved."""
-        await run_to_completion(self._leave("resume", plan))
+        await self.continue_in(plan, await self._leaving("resume"))
         if acknowledge:
             await self.acknowledge()
 
     async def leave(self, reason: SealReason) -> None:
         """End this session without a model call and start a fresh one. Raises SaveError."""
-        await run_to_completion(self._leave(reason))
+        await self.continue_in(None, await self._leaving(reason))
 
-    async def _leave(self, reason: SealReason, plan: ChildPlan | None = None) -> None:
+    async def _leaving(self, reason: SealReason) -> Leaving:
+        """Return how this session is left for another one, without a model call."""
+        seal = None
+        if not self.live.is_empty:
+            seal = await self._prepared_seal(reason) or await self._seal_without_model(reason)
+        return Leaving(seal=seal, reason=reason, must_save=reason != "exit")
+
+    async def continue_in(self, plan: ChildPlan | None, leaving: Leaving) -> None:
+        """Leave the live session and begin the planned child, or a fresh session for None. Raises
+        StalePlan, and SaveError if the session must be saved and cannot be.
+        """
+        basis: Basis | None = plan.basis if plan is not None else None
+        if basis is not None and basis != basis_of(self.session):
+            raise errors.StalePlan("The conversation has gone on since.", "Try again.")
+        await run_to_completion(self._swap(plan, leaving))
+
+    async def _swap(self, plan: ChildPlan | None, leaving: Leaving) -> None:
         old_id = self.live.header.id
-        if self.live.is_empty:
+        if leaving.keeps_background:
+            await self.background.cancel_delayed()
+        if leaving.seal is None:
             self.live.close()
         else:
-            seal = await leaving.prepared_seal(self, reason)
-            if seal is None:
-                seal = await asyncio.to_thread(leaving.free_seal, self, reason)
             try:
-                await self.seal(seal, anyway=reason == "exit")
+                await self._seal(leaving.seal, leaving.reason, must_save=leaving.must_save)
             except errors.SaveError as error:
-                hint = f"Staying in this session. {error.hint}"
+                hint = f"{leaving.refusal} {error.hint}"
                 raise errors.SaveError(error.message, hint) from error
-        await self.compaction.cancel()
-        if self.agent.limits.spending is not None:
+        if leaving.keeps_background:
+            deliver = leaving.deliver
+            self.background.hand_over(deliver and partial(deliver, self.live.path))
+        else:
+            await self.background.cancel()
+        if leaving.is_new and self.agent.limits.spending is not None:
             self.agent.limits.spending.begin_session()
+        if leaving.compacted is not None:
+            self._show_compaction(leaving.compacted)
         if plan is None:
             self._archive_tools = ()
             self.offer_tools(self._server_tools)
             self.remember()
             self._start()
-            return
-        new_id = self.live.header.id
-        if new_id != old_id:  # another program changed its file, so it was saved under a new id
-            if plan.parent.header.id == old_id:
-                parent = replace(plan.parent, header=replace(plan.parent.header, id=new_id))
-                plan = replace(plan, parent=parent, path=self.live.path)
-            plan = replace(plan, merged=new_id if plan.merged == old_id else plan.merged)
-        self.begin_child(plan, "resume")
+        else:
+            plan = plan.with_parent(old_id, self.live.header, self.live.path)
+            self._begin_child(plan, leaving.reason)
 
-    async def seal(self, seal: Seal, reason: str = "", *, anyway: bool = False) -> None:
-        """Seal, close and report the live session. Raises SaveError, or only warns if `anyway`."""
-        live = self.live
-        try:
-            await asyncio.to_thread(live.seal, seal)
-        except errors.SaveError as error:
-            self._problem_shown = True
-            if not anyway:
-                raise
-            self.show(events.Warned(error.message, error.hint))
-        self._report_saving()
-        saved, totals = live.is_saved, self.session.totals
-        live.close()
+    def _show_compaction(self, draft: Draft) -> None:
+        block = summary_block.render(draft.summary)
+        reason, source = draft.plan.reason, draft.narration.source
         self.show(
-            events.SessionSealed(
-                id=live.header.id,
-                path=str(live.path),
-                reason=reason or seal.reason,
-                queries=totals.queries,
-                session_tokens=totals.session,
-                restoration_tokens=totals.restoration,
-                saved=saved,
-                summary=seal.source,
-            )
+            events.Compacted(compaction=draft.compaction, reason=reason, source=source, block=block)
         )
 
-    def begin_child(self, plan: ChildPlan, reason: str, *, late: bool = False) -> None:
+    def _begin_child(self, plan: ChildPlan, reason: str) -> None:
         """Begin the planned child. Its file is created with its first words, or at once for a
-        merge. If `late`, its first query does not wait until the end of the parent is indexed.
+        merge. After a compaction that was read ahead, the first query does not wait until the end
+        of the parent is indexed.
         """
         from chat_loop.library.archive import Archive  # late: it loads the index
 
+        is_indexed = reason != "resume" and self.background.has_indexed(self.context.unsummarized)
         # only once per session, so that a provider's cache of its beginning stays valid
         self.remember()
         agent = self.agent
@@ -487,17 +805,63 @@ class Conversation:
             self.session,
             count=self.count,
             semantic=self.options.semantic,
-            late=plan.parent.header.id if late else "",
+            unindexed=plan.parent.header.id if is_indexed else "",
         )
 
         async def run(name: str, arguments: Mapping[str, str]) -> str:
-            text = await asyncio.to_thread(archive.call, name, arguments, self.context_refs())
+            text = await asyncio.to_thread(archive.call, name, arguments, self.context.refs)
             return redact_text(text)  # it is recorded in another session's file
 
         self._archive_tools = tuple(
             Tool(spec, partial(run, name)) for name, spec in archive_tools.TOOLS.items()
         )
         self.offer_tools(self._server_tools)
+
+    # Ending
+
+    async def _seal(self, seal: Seal, reason: str, *, must_save: bool) -> None:
+        """Seal, close and report the live session. Raises SaveError, or only warns."""
+        live = self.live
+        try:
+            await asyncio.to_thread(live.seal, seal)
+        except errors.SaveError as error:
+            self._problem_shown = True
+            if must_save:
+                raise
+            self.show(events.Warned(error.message, error.hint))
+        self._report_saving()
+        saved, totals = live.is_saved, self.session.totals
+        live.close()
+        self.show(
+            events.SessionSealed(
+                id=live.header.id,
+                path=str(live.path),
+                reason=reason,
+                queries=totals.queries,
+                session_tokens=totals.session,
+                restoration_tokens=totals.restoration,
+                saved=saved,
+                summary=seal.source,
+            )
+        )
+
+    async def _prepared_seal(self, reason: SealReason) -> Seal | None:
+        """Return a seal with the summary that is ready, or None if it covers too little."""
+        context = self.context
+        ready = self.background.prepared(context.unsummarized)
+        if ready.narrative is None:
+            return None
+        at = self.sessions.now()
+        return await asyncio.to_thread(ending.prepared_seal, self.frame, context, ready, at, reason)
+
+    async def _seal_without_model(self, reason: SealReason) -> Seal:
+        """Return a seal that costs nothing."""
+        work = partial(
+            ending.seal_without_model,
+            *(self.frame, self.context, self.sessions.now(), reason),
+            uses_model=self.options.use_ai_summary,
+        )
+        return await asyncio.to_thread(work)
 
     @property
     def on_exit(self) -> str:
@@ -511,32 +875,58 @@ class Conversation:
             return "later"  # the user is not asked at the end
         return self.options.on_exit or ("later" if writer.name == "local" else "background")
 
+    async def _exit_seal(self) -> Seal | None:
+        """Return the seal for the exit, or None if another process must make the summary."""
+        frame, context, mode = self.frame, self.context, self.on_exit
+        said = context.unsummarized
+        answered = any(exchange.reply and exchange.reply.text.strip() for exchange in said)
+        if mode == "later" or not answered:
+            return await self._seal_without_model("exit")
+        has_deadline = mode == "background" and self._detach is not None
+        try:
+            async with asyncio.timeout(ending.EXIT_SECONDS if has_deadline else None):
+                if has_deadline and self.background.state in (MAKING, "ready"):
+                    self.show(events.SummaryStarted(parts=1, optional=True))
+                    await self.background.wait()
+                    if seal := await self._prepared_seal("exit"):
+                        usage, seconds = seal.usage, seal.seconds
+                        self.show(events.SummaryEnded(source="model", usage=usage, seconds=seconds))
+                        return seal
+                if has_deadline and not await asyncio.to_thread(ending.is_quick, frame, context):
+                    return None
+                fallback = ending.SUMMARY_ON_RESUME
+                narration = await self.narrate(context, said, fallback=fallback, optional=True)
+        except TimeoutError:
+            return None
+        at = self.sessions.now()
+        return await asyncio.to_thread(ending.narrated_seal, frame, context, narration, at)
+
     async def end(self) -> None:
         """Seal the session with its summary. Leave one that takes long to another process."""
         if self.live.is_empty:
-            await self.compaction.cancel()
+            await self.background.cancel()
             return
         seal = Seal(at=self.sessions.now(), reason="exit")
         detach = None
         try:
-            if ready := await leaving.final_seal(self, can_detach=self._detach is not None):
+            if ready := await self._exit_seal():
                 seal = ready
             else:
                 detach = self._detach
                 self.show(events.SummaryEnded(source="background"))
         except asyncio.CancelledError:
             uncancel()
-            problem = f"Summary skipped. {leaving.SUMMARY_ON_RESUME}"
+            problem = f"Summary skipped. {ending.SUMMARY_ON_RESUME}"
             self.show(events.SummaryEnded(source="none", problem=problem))
-        await self.compaction.cancel()
-        await run_to_completion(self.seal(seal, anyway=True))
+        await self.background.cancel()
+        await run_to_completion(self._seal(seal, "exit", must_save=False))
         if detach is not None and self.live.is_saved:
             try:
                 with contextlib.suppress(errors.SessionLocked):  # another process is making it
                     detach(self.live.header.id)
             except OSError as error:
                 text = f"Can't start a process for the summary: {errors.os_reason(error)}."
-                self.show(events.Warned(text, leaving.SUMMARY_ON_RESUME))
+                self.show(events.Warned(text, ending.SUMMARY_ON_RESUME))
 
     def close(self) -> None:
         """Release the live session's file and lock, sealed or not."""

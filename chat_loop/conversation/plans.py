@@ -1,44 +1,77 @@
-"""Plans: the child session that continues a conversation, as a value."""
+"""Plans (pure): the child session that continues a conversation, as a value. Files are read through
+an argument `load`, and a summary that is missing is asked of the caller.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from chat_loop.errors import SessionError
-from chat_loop.sessions import records, summary_block
+from chat_loop.context import budget, request
+from chat_loop.context.budget import Limits, Narration, Plan
+from chat_loop.context.messages import Context, place, shorten_block
+from chat_loop.context.request import Frame
+from chat_loop.conversation.summarizer import build_block
+from chat_loop.errors import SessionError, UsageError
+from chat_loop.sessions import marker, records, summary_block
+from chat_loop.sessions.chain import ALL, exchange_of, link_of
 from chat_loop.sessions.live import LiveSession
-from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.records import Summary
+from chat_loop.sessions.manager import LoadedSession, SessionManager
+from chat_loop.sessions.naming import title
+from chat_loop.sessions.records import Exchange, Header, Seal, Session, Summary
+from chat_loop.values import Compaction, Usage
+
+Load = Callable[[str], LoadedSession]
+"""Loads a session by its id. Raises SessionError."""
+Cost = Callable[[str, Usage], float | None]
+
+SEEN = "/show looks into a session."
 
 
-class LateBlock(Struct, frozen=True, kw_only=True):
-    """A late summary of the ended session `parent`. `problem` is why its file did not get it."""
+class DelayedBlock(Struct, frozen=True, kw_only=True):
+    """The summary of the ended session `parent`, made after its child began. `problem` is why its
+    file did not get it.
+    """
 
     parent: str
     summary: Summary
     problem: SessionError | None = None
 
 
+class Basis(Struct, frozen=True):
+    """The state of a live session on which a plan is based."""
+
+    id: str
+    entries: int
+
+
+def basis_of(session: Session) -> Basis:
+    """Return the state of a live session, which is compared before a plan is carried out."""
+    return Basis(session.header.id, len(session.entries))
+
+
 class ChildPlan(Struct, frozen=True, kw_only=True):
     """A child session to begin: its parent, and the block and exchanges of the conversation so far.
     A fork omits everything after the reference `until`. In a merge, `merged` is the second parent's
     id, and `depth` is the child's place in the chain. `left_out` requested exchanges did not fit
-    and are only in the block.
+    and are only in the block. `basis` is the state of the live session if the plan depends on it.
     """
 
-    parent: records.Session
+    parent: Session
     path: Path
     block: str
-    carried: tuple[records.Exchange, ...] = ()
+    carried: tuple[Exchange, ...] = ()
     unsummarized_from: str = ""
     pins: tuple[str, ...] | None = None
     until: str = ""
     merged: str = ""
     depth: int = 0
     left_out: int = 0
+    basis: Basis | None = None
 
     def restoration(self, at: datetime) -> records.Restoration:
         """Return the child's first record."""
@@ -76,3 +109,501 @@ class ChildPlan(Struct, frozen=True, kw_only=True):
             after=self.parent,
         )
         return live, entries
+
+    def with_parent(self, before: str, header: Header, path: Path) -> ChildPlan:
+        """Return the plan after the session with the id `before` was sealed under another one,
+        because another program had changed its file.
+        """
+        plan = self
+        if plan.parent.header.id == before:
+            parent = replace(plan.parent, header=replace(plan.parent.header, id=header.id))
+            plan = replace(plan, parent=parent, path=path)
+        return replace(plan, merged=header.id if plan.merged == before else plan.merged)
+
+
+class Draft(Struct, frozen=True, kw_only=True):
+    """A compaction that is ready to be carried out."""
+
+    plan: Plan
+    narration: Narration
+    summary: Summary
+    compaction: Compaction
+    basis: Basis
+
+
+class Leaving(Struct, frozen=True, kw_only=True):
+    """How the live session is left. `seal` is None if nothing was said in it. If the seal cannot be
+    saved, `must_save` keeps the session open, and `refusal` says so. The background summary is
+    canceled unless `keeps_background`; if it is still running, `deliver` gets it with the path of
+    the sealed file. `is_new` begins another conversation, whose spending is counted from zero.
+    `compacted` is shown once it is so.
+    """
+
+    seal: Seal | None
+    reason: str
+    must_save: bool = True
+    refusal: str = "Staying in this session."
+    keeps_background: bool = False
+    deliver: Callable[[Path, Narration], DelayedBlock | None] | None = None
+    is_new: bool = True
+    compacted: Draft | None = None
+
+
+def child_tokens(frame: Frame, plan: ChildPlan, *, acknowledged: bool = False) -> int:
+    """Return the tokens of the first request of a planned child, without a query."""
+    parent = plan.parent.header
+    header = replace(parent, parent=parent.id, parent_path=str(plan.path))
+    restoration = plan.restoration(parent.created)
+    return request.child_tokens(frame, header, restoration, plan.carried, acknowledged=acknowledged)
+
+
+# Compaction
+
+
+class Pressure(Struct, frozen=True):
+    """The share that is reached of the nearest limit. `is_full` if it is the one on messages."""
+
+    share: float
+    is_full: bool
+
+
+def pressure_of(frame: Frame, context: Context, used: int) -> Pressure:
+    """Return how near a context of `used` tokens is to a limit."""
+    limits = frame.limits
+    messages = budget.messages_in(context.exchanges) if limits.max_messages else 0
+    share = budget.nearest_limit(used, messages, frame.window.tokens, limits)[0]
+    return Pressure(share, 0 < limits.max_messages <= messages)
+
+
+def tokens_of(frame: Frame, exchanges: Iterable[Exchange]) -> int:
+    """Return the tokens of exchanges as they are sent."""
+    return sum(budget.exchange_size(exchange, frame.count) for exchange in exchanges)
+
+
+def cut(frame: Frame, context: Context, used: int | None = None, ahead: int = 0) -> Plan:
+    """Plan the cut of a context of `used` tokens, `ahead` tokens before it is needed. Plan one that
+    the user asked for if `used` is None.
+    """
+    window, limits, count = frame.window.tokens, frame.limits, frame.count
+    exchanges, carried = context.exchanges, len(context.carried)
+    if used is None:
+        return budget.plan_requested(exchanges, window, limits, count, carried)
+    restoration = context.session.restoration
+    restored = count(restoration.block) if restoration else 0
+    return budget.plan(
+        exchanges,
+        window,
+        limits,
+        count,
+        used=used,
+        carried=carried,
+        restored=restored,
+        ahead=ahead,
+    )
+
+
+def widened(plan: Plan, context: Context, ready: Narration) -> Plan:
+    """Return a plan that compacts all that a narration covers which is ready."""
+    covered = len(ready.covered)
+    if covered <= len(context.unsummarized_of(plan.compact)):
+        return plan
+    at = len(context.exchanges) - len(context.unsummarized) + covered
+    return replace(plan, compact=context.exchanges[:at], keep=context.exchanges[at:])
+
+
+def draft(
+    frame: Frame,
+    context: Context,
+    path: Path,
+    plan: Plan,
+    narration: Narration,
+    cost: Cost,
+    *,
+    used: int,
+    waiting: int = 0,
+    acknowledged: bool = False,
+) -> Draft:
+    """Combine a plan and a narration into a draft. The context holds `used` tokens, and `waiting`
+    ones come with the next query. Shorten the block until both fit.
+    """
+
+    def tokens_with(block: str) -> int:
+        child = _compacted(context.session, path, plan, block)
+        return waiting + child_tokens(frame, child, acknowledged=acknowledged)
+
+    span = context.unsummarized_of(plan.compact)
+    made = build_block(frame, context, narration, span, plan.keep)
+    summary = made.summary
+    block = summary_block.render(summary)
+    after = tokens_with(block)
+    if after > frame.room:
+        limit = frame.count(block) - after + frame.room
+        block = shorten_block(block, limit, frame.count)
+        summary = summary_block.parse(block)
+        after = tokens_with(block)
+    compacted = span or plan.compact
+    audit = Compaction(
+        first=compacted[0].ref,
+        last=compacted[-1].ref,
+        before=used,
+        after=after,
+        why="asked" if plan.reason == "Asked for" else "automatic",
+        model=marker.safe_value(narration.model),
+        cost=0.0 if narration.usage is None else cost(narration.model, narration.usage),
+        decisions=len(summary.decisions),
+        pins=len(summary.pinned),
+        facts=len(summary.key_facts),
+        archived=len(made.archived_values),
+        superseded=made.superseded,
+    )
+    return Draft(
+        plan=plan,
+        narration=narration,
+        summary=summary,
+        compaction=audit,
+        basis=basis_of(context.session),
+    )
+
+
+def _compacted(session: Session, path: Path, plan: Plan, block: str) -> ChildPlan:
+    """Return the child of a compacted session with a block."""
+    return ChildPlan(
+        parent=session,
+        path=path,
+        block=block,
+        carried=plan.keep,
+        unsummarized_from=plan.keep[0].ref if plan.keep else "",
+    )
+
+
+def edited(
+    frame: Frame,
+    session: Session,
+    path: Path,
+    draft: Draft,
+    summary: Summary,
+    *,
+    acknowledged: bool,
+) -> Draft:
+    """Return a draft with the block that the user edited."""
+    child = _compacted(session, path, draft.plan, summary_block.render(summary))
+    compaction = replace(
+        draft.compaction,
+        after=child_tokens(frame, child, acknowledged=acknowledged),
+        decisions=len(summary.decisions),
+        pins=len(summary.pinned),
+        facts=len(summary.key_facts),
+    )
+    return replace(draft, summary=summary, compaction=compaction)
+
+
+def seal_of(draft: Draft, session: Session, at: datetime) -> Seal:
+    """Return the seal of the session that a draft compacts."""
+    own = [each.query.number for each in draft.plan.compact if each.depth == session.depth]
+    return replace(
+        draft.narration.seal(at, "compact", draft.summary),
+        covers=max(own, default=0) if draft.plan.keep else None,
+        compaction=draft.compaction,
+    )
+
+
+def compacted_child(draft: Draft, session: Session, path: Path, seal: Seal) -> ChildPlan:
+    """Return the child of a compaction, whose parent has the title of its seal."""
+    header = replace(session.header, title=title(session, seal))
+    block = summary_block.render(draft.summary)
+    child = _compacted(replace(session, header=header), path, draft.plan, block)
+    return replace(child, basis=draft.basis)
+
+
+# Stored sessions
+
+
+class Wish(Struct, frozen=True, kw_only=True):
+    """How a stored session is continued: with all words that fit if `whole`, else from its summary
+    with the `last` exchanges. `after` are exchanges of its descendants that are kept as well. A
+    summary that covers only a part counts as missing if it must cover everything (`covers_all`).
+    """
+
+    last: int = 0
+    whole: bool = False
+    after: tuple[Exchange, ...] = ()
+    covers_all: bool = False
+
+
+def context_of(session: Session, load: Load) -> tuple[Context, str]:
+    """Return a session as its model saw it, and a sentence about what is missing, if anything."""
+    restoration, child = session.restoration, session
+    if restoration is None or not restoration.verbatim_from:
+        return Context(session), ""
+    first = place(restoration.verbatim_from)
+    words: tuple[Exchange, ...] = ()
+    for depth in range(session.depth - 1, first[0] - 1, -1):
+        if not child.header.parent:
+            break
+        try:
+            parent = load(child.header.parent).session
+        except SessionError as error:
+            return Context(session, words), (
+                f"The words from {restoration.verbatim_from} on are incomplete: {error.message}"
+            )
+        exchanges = [
+            replace(exchange, depth=depth)
+            for exchange in parent.up_to(link_of(child).last_query).exchanges
+        ]
+        words = (
+            *(each for each in exchanges if (depth, each.query.number) >= first),
+            *words,
+        )
+        child = parent
+    return Context(session, words), ""
+
+
+def check_resumable(session: Session, hint: str = SEEN) -> None:
+    """Raise SessionError for an empty session; failed queries do not count."""
+    if all(exchange.failed for exchange in session.exchanges) and not (
+        session.restoration or session.pins
+    ):
+        text = f"Session {session.header.id} has no exchanges: it can't be resumed."
+        raise SessionError(text, hint)
+
+
+def stored_summary(session: Session) -> Summary | None:
+    """Return the summary in a session's file; None when it is missing or empty."""
+    summary = session.seal.summary if session.seal is not None else None
+    if summary and (summary.topics or summary.decisions or summary.pending or summary.pinned):
+        return summary
+    return None
+
+
+def covering_summary(session: Session, *, covers_all: bool) -> Summary | None:
+    """Return the summary in a session's file, or None if it is missing or covers too little."""
+    covers = session.seal.covers if session.seal is not None else None
+    return None if covers is not None and covers_all else stored_summary(session)
+
+
+def wish_to_resume(
+    loaded: LoadedSession, context: Context, limits: Limits, wish: Wish, *, fits: bool
+) -> Wish:
+    """Return what a resume brings: all words of a fork in which nothing was said yet, and the
+    newest ones of a session without a summary, which else would not tell the model of them. `fits`
+    is true if all words are short.
+    """
+    session = loaded.session
+    is_fork = session.seal is None and bool(context.carried) and not session.exchanges
+    if is_fork:
+        wish = replace(wish, whole=True)
+    if stored_summary(session) is not None:
+        return wish
+    last = max(wish.last, limits.preserve_recent // 2)
+    # an extract would only repeat a short session
+    is_short = fits and 0 < len(context.exchanges) <= last
+    return replace(wish, last=last, whole=wish.whole or is_short)
+
+
+def continued(
+    frame: Frame,
+    loaded: LoadedSession,
+    context: Context,
+    wish: Wish,
+    made: Summary | None = None,
+) -> ChildPlan | None:
+    """Plan the child that continues a session. Return None if its summary has to be `made` first,
+    of all that is in its context. Raises SessionError for an empty session.
+    """
+    exchanges = (*context.exchanges, *wish.after)
+    if wish.whole:
+        if not exchanges and context.parent_block is None:
+            check_resumable(Session(header=loaded.session.header))
+        fitting = _fitting(frame, loaded, exchanges, context.parent_block or Summary())
+        if len(fitting) == len(exchanges):
+            return _verbatim(loaded, context, wish.after)
+        wish = replace(wish, whole=False, last=len(exchanges))
+    summary = made or covering_summary(loaded.session, covers_all=wish.covers_all)
+    if summary is None:
+        return None
+    uncovered = () if made is not None else _uncovered(loaded.session)
+    unsummarized = (*uncovered, *wish.after)
+    number = max(min(wish.last, len(exchanges)), len(unsummarized))
+    fitting = _fitting(frame, loaded, exchanges[len(exchanges) - number :], summary)
+    if len(fitting) < len(unsummarized) and made is None:  # a smaller window than before
+        return None
+    return ChildPlan(
+        parent=loaded.session,
+        path=loaded.path,
+        block=summary_block.render(summary),
+        carried=fitting,
+        unsummarized_from=next((each.ref for each in fitting if each in unsummarized), ""),
+        left_out=number - len(fitting),
+    )
+
+
+def _uncovered(session: Session) -> tuple[Exchange, ...]:
+    """Return the exchanges after the last one that a session's own summary covers."""
+    covers = session.seal.covers if session.seal is not None else None
+    last = ALL if covers is None else covers
+    rest = (exchange for exchange in session.exchanges if exchange.query.number > last)
+    return tuple(exchange for exchange in rest if not exchange.failed)
+
+
+def _verbatim(loaded: LoadedSession, context: Context, after: Sequence[Exchange] = ()) -> ChildPlan:
+    """Plan a child with all exchanges of a context and those `after` it, word for word."""
+    parent_block = context.parent_block
+    unsummarized = (*context.unsummarized, *after)
+    return ChildPlan(
+        parent=loaded.session,
+        path=loaded.path,
+        block=summary_block.render(parent_block) if parent_block else "",
+        carried=(*context.exchanges, *after),
+        unsummarized_from=unsummarized[0].ref if unsummarized else "",
+        pins=context.pins,
+    )
+
+
+def _fitting(
+    frame: Frame, loaded: LoadedSession, exchanges: Sequence[Exchange], summary: Summary
+) -> tuple[Exchange, ...]:
+    """Return the newest exchanges that, together with a block, stay below the trigger."""
+    count = frame.count
+    newest = tuple(exchanges[-1:])  # with the sentence that introduces the words
+    plan = ChildPlan(
+        parent=loaded.session,
+        path=loaded.path,
+        block=summary_block.render(summary),
+        carried=newest,
+    )
+    free = frame.trigger - child_tokens(frame, plan)
+    free += sum(budget.exchange_size(exchange, count, tools=False) for exchange in newest)
+    start = len(exchanges)
+    while start:
+        free -= budget.exchange_size(exchanges[start - 1], count, tools=False)
+        if free < 0:
+            break
+        start -= 1
+    return tuple(exchanges[start:])
+
+
+def whole_tokens(frame: Frame, loaded: LoadedSession, context: Context) -> int:
+    """Return the tokens of a child with all words of a context."""
+    return child_tokens(frame, _verbatim(loaded, context))
+
+
+# Branches
+
+
+def forked(loaded: LoadedSession, number: int) -> LoadedSession:
+    """Return a session as it was after query `number`. Raises UsageError if there is none."""
+    number = exchange_of(loaded.session, number).query.number
+    return replace(loaded, session=loaded.session.up_to(number), is_open=True)
+
+
+def fork_of(loaded: LoadedSession, plan: ChildPlan, number: int) -> ChildPlan:
+    """Return the plan of a fork, which names the session and the place where it leaves it."""
+    session = loaded.session
+    number = exchange_of(session, number).query.number
+    return replace(plan, parent=session, until=f"{session.depth}.{number}")
+
+
+def fork(loaded: LoadedSession, number: int, load: Load) -> ChildPlan:
+    """Plan a fork with all words, whatever fits."""
+    cut_off = forked(loaded, number)
+    context, _ = context_of(cut_off.session, load)
+    return fork_of(loaded, _verbatim(cut_off, context), number)
+
+
+class Uncompacted(Struct, frozen=True):
+    """The nearest ancestor with exchanges that the context lacks, the exchanges after it, and the
+    reference at which its child forks, if any.
+    """
+
+    loaded: LoadedSession
+    after: tuple[Exchange, ...]
+    until: str
+
+
+def uncompacted(context: Context, ancestors: Iterable[LoadedSession], load: Load) -> Uncompacted:
+    """Find what the last compaction took out of a context. The ancestors come parent first, and
+    reading them may raise SessionError. Raises UsageError if there was no compaction.
+    """
+    session, in_context = context.session, context.refs
+    after: tuple[Exchange, ...] = ()
+    for loaded in ancestors:
+        restoration = session.restoration
+        if restoration is None or restoration.merged:
+            break
+        after = (*session.exchanges, *after)
+        until = restoration.until
+        session = loaded.session
+        words, missing = context_of(session, load)
+        if missing or any(exchange.ref not in in_context for exchange in words.exchanges):
+            return Uncompacted(replace(loaded, is_open=bool(until)), after, until)
+    hint = "/tree shows the sessions before it."
+    raise UsageError("This session was not compacted.", hint)
+
+
+# Merges
+
+
+class Branches(Struct, frozen=True):
+    """Two sessions to merge, the one with more of their common session first. `fork` is the depth
+    of that session, 0 if they have none in common.
+    """
+
+    first: LoadedSession
+    second: LoadedSession
+    fork: int
+
+
+def branches_of(
+    first: LoadedSession, second: LoadedSession, ancestors: Callable[[Session], Iterator[Session]]
+) -> Branches:
+    """Return the order of two sessions to merge. Raises UsageError and SessionError."""
+    if first.session.header.id == second.session.header.id:
+        hint = "merge takes two sessions; /tree shows the branches of this one."
+        raise UsageError(f"Both are {first.session.header.id}.", hint)
+    chains = []
+    for branch in (first, second):
+        check_resumable(branch.session)
+        chains.append([branch.session, *ancestors(branch.session)])
+    ids = {session.header.id for session in chains[0]}
+    common = next((session for session in chains[1] if session.header.id in ids), None)
+    common_id = common.header.id if common is not None else ""
+    branches = [
+        (first, _last_shared_query(chains[0], common_id)),
+        (second, _last_shared_query(chains[1], common_id)),
+    ]
+    branches.sort(key=lambda pair: (pair[0].session.header.id != common_id, -pair[1]))
+    (first, _), (second, shared) = branches
+    session = first.session
+    last = session.exchanges[-1].query.number if session.exchanges else 0
+    if session.header.id == common_id and last <= shared:
+        whole, part = second.session.header.id, session.header.id
+        text = f"{whole} continues {part}: there is nothing to merge."
+        raise UsageError(text, f"/resume {whole} has both.")
+    return Branches(first, second, common.depth if common is not None else 0)
+
+
+def _last_shared_query(chain: Sequence[Session], common: str) -> float:
+    """Return the last query of the `common` session in a branch, or infinity if it has all."""
+    children = [session for session in chain if common and session.header.parent == common]
+    untils = (child.restoration.until for child in children if child.restoration is not None)
+    return max((place(until)[1] or float("inf") for until in untils), default=float("inf"))
+
+
+def merged(frame: Frame, branches: Branches, summaries: tuple[Summary, Summary]) -> ChildPlan:
+    """Plan the child of two sessions from their summaries."""
+    from chat_loop.context import merge  # late: it loads the ledger
+
+    session, second = branches.first.session, branches.second.session
+    fork, depth = branches.fork, branches.first.session.depth
+    room = budget.ledger_room(frame.window.tokens, frame.limits)
+    summary = merge.merge(*summaries, room, frame.count, fork=fork, shift=depth - fork)
+    tags = tuple(dict.fromkeys((*session.tags, *second.tags)))
+    tag_kinds = records.Tag | records.Untag
+    entries = tuple(entry for entry in session.entries if not isinstance(entry, tag_kinds))
+    return ChildPlan(
+        parent=replace(session, header=replace(session.header, tags=tags), entries=entries),
+        path=branches.first.path,
+        block=summary_block.render(summary),
+        merged=second.header.id,
+        depth=depth + second.depth - fork + 1,
+    )

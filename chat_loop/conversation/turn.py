@@ -14,7 +14,7 @@ from chat_loop.context.messages import INTERRUPTED
 from chat_loop.errors import EmptyReply, RequestRejected
 from chat_loop.events import Event, Finished, ReplyEnded, TextDelta, ToolCalled, ToolReturned
 from chat_loop.sessions.live import LiveSession
-from chat_loop.sessions.records import Call, Change, Query, Reply, Result, Session
+from chat_loop.sessions.records import Call, Change, Reply, Result, join_replies
 from chat_loop.values import Message, StopReason, ToolCall, Usage
 
 
@@ -113,10 +113,7 @@ class Turn:
             self._end_step(stop, usage, failed=failed)
             for identity in tuple(self._running):  # the calls of that step
                 self._end_call(identity, INTERRUPTED, failed=True)
-        query = Query(number=self._number, at=self._at, text="")
-        [exchange] = Session(header=self._live.header, entries=(query, *self._steps)).exchanges
-        assert exchange.reply is not None
-        return exchange.reply
+        return join_replies(self._steps)
 
     def _now(self) -> datetime:
         """Return the time of day, in whole seconds as everywhere in a transcript."""

@@ -59,7 +59,7 @@ _REQUEST = re.compile(
 
 class Archive:
     """The ancestors of a live session, for any thread. Its methods may take a while. A query does
-    not wait until the latest exchanges of the session `late` are indexed.
+    not wait until the latest exchanges of the session `unindexed` are indexed.
     """
 
     def __init__(
@@ -69,14 +69,23 @@ class Archive:
         *,
         count: Callable[[str], int] = estimate,
         semantic: SemanticIndex | None = None,
-        late: str = "",
+        unindexed: str = "",
     ) -> None:
-        self.late = late
+        self._unindexed = unindexed
         self._sessions = sessions
         self._link = link_of(session)
         self._depth = session.depth
         self._count = count
         self._semantic = semantic
+
+    @property
+    def is_behind(self) -> bool:
+        """True if queries do not wait for the latest exchanges of a session."""
+        return bool(self._unindexed)
+
+    def mark_indexed(self) -> None:
+        """Let queries wait for all sessions again, since everything is indexed."""
+        self._unindexed = ""
 
     def search(self, text: str, without: Collection[str] = ()) -> list[Hit]:
         """Return the hits by words, best first; none if the index cannot be used in time."""
@@ -86,7 +95,7 @@ class Archive:
                     index, text, self._ancestors(index), self._depth, MAX_HITS, without
                 ),
                 RECALL_SECONDS,
-                self.late,
+                self._unindexed,
             )
         except (SessionError, TimeoutError, MemoryError):
             return []
@@ -132,9 +141,10 @@ class Archive:
         except (SessionError, MemoryError) as error:
             return f"{CANNOT}: {error}"
 
-    def _ask(self, question: Callable[[Engine], T], seconds: float, late: str = "") -> T:
-        """Return the answer of the folder's index, up to date except for the session `late`. Raises
-        SessionError, and TimeoutError after `seconds` of indexing, which the next call continues.
+    def _ask(self, question: Callable[[Engine], T], seconds: float, unindexed: str = "") -> T:
+        """Return the answer of the folder's index, up to date except for the session `unindexed`.
+        Raises SessionError, and TimeoutError after `seconds` of indexing, which the next call goes
+        on with.
         """
         until = time.monotonic() + seconds
 
@@ -144,7 +154,7 @@ class Archive:
 
         # Only ancestors are searched, so the open session is not indexed until it is one of them.
         folder = self._sessions.directory
-        with closing(Library(folder, check, unread=(self._link.id, late))) as library:
+        with closing(Library(folder, check, unread=(self._link.id, unindexed))) as library:
             return library.ask(question)
 
     def _ancestors(self, index: Engine) -> dict[str, int]:

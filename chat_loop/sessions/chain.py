@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,6 +13,8 @@ from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.records import ID_PATTERN, PURGED_PARENT, Exchange, Session
 from chat_loop.values import plural
 
+TREE = "/tree shows the sessions before it."
+NO_BEGINNING = "The chain has no beginning: its sessions go on from each other."
 ALL = sys.maxsize  # the last query of a session that belongs to a conversation as a whole
 
 
@@ -102,19 +104,14 @@ def read_chain(sessions: SessionManager, session: Session) -> Chain:
             if parent in links:
                 continue
             try:
-                if not ID_PATTERN.fullmatch(parent):
-                    raise SessionError("that is not a session id.")
-                loaded[parent] = sessions.load(sessions.session_file(parent))
+                loaded[parent] = _load_parent(sessions, child, parent)
             except SessionError as error:
-                why = error.message
-                if child.restoration and child.restoration.block == PURGED_PARENT:
-                    why = "the user removed that session."
-                problem = problem or f"The chain ends before {parent}: {why}"
+                problem = problem or error.message
             else:
                 links[parent] = link_of(loaded[parent].session)
                 pending.append(links[parent])
     if not problem and all(link.parent for link in links.values()):
-        problem = "The chain has no beginning: its sessions go on from each other."
+        problem = NO_BEGINNING
     nearest_first = last_queries(session.header.id, links)
     del nearest_first[session.header.id]
     ancestors = (
@@ -122,6 +119,33 @@ def read_chain(sessions: SessionManager, session: Session) -> Chain:
         for identity, number in nearest_first.items()
     )
     return Chain(tuple(ancestors), problem)
+
+
+def ancestors_of(sessions: SessionManager, session: Session) -> Iterator[LoadedSession]:
+    """Yield the ancestors of a session, its parent first, each read when it is asked for, without
+    the exchanges after a fork. A merged one has only its first parent. Raises SessionError.
+    """
+    seen = {session.header.id}
+    while session.header.parent:
+        if session.header.parent in seen:
+            raise SessionError(NO_BEGINNING, TREE)
+        loaded = _load_parent(sessions, session, session.header.parent)
+        seen.add(session.header.parent)
+        yield replace(loaded, session=loaded.session.up_to(link_of(session).last_query))
+        session = loaded.session
+
+
+def _load_parent(sessions: SessionManager, child: Session, parent: str) -> LoadedSession:
+    """Load a parent of `child`. Raises SessionError, which says that the chain ends."""
+    try:
+        if not ID_PATTERN.fullmatch(parent):
+            raise SessionError("that is not a session id.")
+        return sessions.load(sessions.session_file(parent))
+    except SessionError as error:
+        why = error.message
+        if child.restoration and child.restoration.block == PURGED_PARENT:
+            why = "the user removed that session."
+        raise SessionError(f"The chain ends before {parent}: {why}", TREE) from error
 
 
 def exchange_of(session: Session, number: int) -> Exchange:

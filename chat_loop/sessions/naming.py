@@ -29,8 +29,8 @@ def title(session: Session, seal: Seal) -> str:
 
 def first_words(session: Session) -> str:
     """Return the first line of the first query with text, preferably one that is not a quote."""
-    for exchange in session.exchanges:
-        if text := exchange.query.text.strip():
+    for query in session.queries:
+        if text := query.text.strip():
             lines = text.split("\n")
             unquoted = (line for line in lines if line.strip() and line[0] != ">")
             return one_line(next(unquoted, lines[0]), MAX_NAME)

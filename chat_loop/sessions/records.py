@@ -411,6 +411,14 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
         new_exchanges = (_exchange(query, records[query.number], depth) for query in queries)
         return (*facts.settled, *new_exchanges)
 
+    @property
+    def queries(self) -> Iterator[Query]:
+        """The queries that were not undone, without the records that belong to them."""
+        undone = self._facts.undone
+        for entry in self.entries:
+            if isinstance(entry, Query) and entry.number not in undone:
+                yield entry
+
     @cached_property
     def sent_entries(self) -> tuple[Entry, ...]:
         """The entries that are sent to the model again: without undone and failed queries."""
@@ -596,18 +604,23 @@ def _exchange(query: Query, records: Sequence[QueryEntry], depth: int) -> Exchan
     uses = tuple(use for step in steps for use in step.uses)
     attached = tuple(entry for entry in records if isinstance(entry, Attachment))
     replies = [entry for entry in records if isinstance(entry, Reply)]
-    reply = replies[-1] if replies else None
-    if reply is not None and len(replies) > 1:  # steps of one reply, between which tools were used
-        seconds = [reply.seconds for reply in replies if reply.seconds is not None]
-        usages = [reply.usage for reply in replies if reply.usage is not None]
-        reply = replace(
-            reply,
-            at=replies[0].at,
-            text="\n\n".join(reply.text for reply in replies if reply.text),
-            seconds=sum(seconds) if len(seconds) == len(replies) else None,
-            usage=sum(usages, Usage()) if usages else None,
-        )
+    reply = join_replies(replies) if replies else None
     return Exchange(query, reply, depth, uses, attached, steps)
+
+
+def join_replies(replies: Sequence[Reply]) -> Reply:
+    """Return the steps of a reply, between which tools were used, as one. There is at least one."""
+    if len(replies) == 1:
+        return replies[0]
+    seconds = [reply.seconds for reply in replies if reply.seconds is not None]
+    usages = [reply.usage for reply in replies if reply.usage is not None]
+    return replace(
+        replies[-1],
+        at=replies[0].at,
+        text="\n\n".join(reply.text for reply in replies if reply.text),
+        seconds=sum(seconds) if len(seconds) == len(replies) else None,
+        usage=sum(usages, Usage()) if usages else None,
+    )
 
 
 def _steps(records: Iterable[QueryEntry]) -> tuple[Step, ...]:

@@ -6,22 +6,28 @@ import argparse
 import asyncio
 import signal
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
 from msgspec.structs import replace
 
-from chat_loop.conversation.conversation import Conversation
-from chat_loop.conversation.options import FEEDBACK, options_of
-from chat_loop.conversation.resume import fork_stored
+from chat_loop.agent.agent import Agent
+from chat_loop.context.budget import Count, Narration
+from chat_loop.context.messages import Context
+from chat_loop.context.request import frame_of
+from chat_loop.conversation import continuing, plans
+from chat_loop.conversation.continuing import Planning
+from chat_loop.conversation.options import FEEDBACK, Options, options_of
+from chat_loop.conversation.summarizer import complete, writer_of
 from chat_loop.display.plain import Meter, err, out, tell
 from chat_loop.display.text import one_line
 from chat_loop.errors import SaveError, SessionError, os_reason
 from chat_loop.export import exporting, importing
 from chat_loop.sessions.chain import exchange_of
 from chat_loop.sessions.files import lock_session
-from chat_loop.sessions.records import Header
+from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.records import Exchange
 from chat_loop.subcommands.sessions import SessionActions
 from chat_loop.tokens import TokenCounter
 from chat_loop.values import plural
@@ -32,9 +38,10 @@ LATE_SECONDS = 120  # the time limit for a summary in the process that an exit s
 
 def fork(actions: SessionActions, options: argparse.Namespace) -> int:
     """Begin a session that continues another one after a query, to be resumed later."""
-    loaded = actions.load(options.reference)
+    loaded, sessions = actions.load(options.reference), actions.app.sessions
     number = exchange_of(loaded.session, options.at).query.number
-    identity = fork_stored(actions.app.sessions, loaded, number)
+    plan = plans.fork(loaded, number, lambda parent: sessions.load(sessions.session_file(parent)))
+    identity = continuing.write_child(sessions, plan, loaded.session.header)
     out(f"{identity}\n")
     text = f"Forked after query {number} of {loaded.session.header.id}."
     err(f"{text} Resume with: chat-loop --resume {identity}")
@@ -45,12 +52,12 @@ def merge(actions: SessionActions, options: argparse.Namespace) -> int:
     """Begin a session that continues two others."""
     first, second = actions.load(options.first), actions.load(options.second)
 
-    async def work(conversation: Conversation) -> str:
-        plan, _ = await conversation.planner().merge(first, second)
-        await conversation.accept(plan, acknowledge=False)
-        return conversation.live.header.id
+    async def work(planning: Planning) -> str:
+        plan, _ = await continuing.merge(planning, first, second)
+        header = replace(first.session.header, model=planning.model)
+        return continuing.write_child(planning.sessions, plan, header)
 
-    identity = _in_conversation(actions, first.session.header, work)
+    identity = _planned(actions, work)
     out(f"{identity}\n")
     err(f"Merged. Resume with: chat-loop --resume {identity}")
     return 0
@@ -67,17 +74,17 @@ def compact(actions: SessionActions, options: argparse.Namespace) -> int:
     except OSError as error:
         raise SaveError(f"{loaded.path} cannot be written to: {os_reason(error)}.") from error
 
-    async def work(conversation: Conversation) -> int:
+    async def work(planning: Planning) -> int:
         if options.late and (seal is None or seal.summary is not None):
             return 0
         focus = " ".join((*options.focus, _feedback(actions, header.id))).strip()
-        made = await conversation.planner().summarize(loaded, focus)
+        made = await continuing.summarize(planning, loaded, focus)
         how = {"model": "by a model", "extracted": "without a model", "none": ""}[made.source]
         tokens = f", {made.usage.total:,} tokens" if made.usage else ""
         out(f"{header.id}: summary made {how}{tokens}.\n")
         return 0
 
-    return _in_conversation(actions, header, work)
+    return _planned(actions, work)
 
 
 def _feedback(actions: SessionActions, identity: str) -> str:
@@ -91,26 +98,52 @@ def _feedback(actions: SessionActions, identity: str) -> str:
     return ""
 
 
-def _in_conversation(
-    actions: SessionActions, header: Header, work: Callable[[Conversation], Awaitable[T]]
-) -> T:
-    """Do `work` in a conversation under the name of the agent in `header`. Raises NoProvider."""
+def _planned(actions: SessionActions, work: Callable[[Planning], Awaitable[T]]) -> T:
+    """Do `work` with the models that the options name. Raises NoProvider."""
     app, agent = actions.app, actions.app.agent()
     has_model = app.options.model or app.options.local  # that model then also summarizes
     is_late = getattr(app.options, "late", False)  # then the options are those of the chat
     summarizer = app.summarizer(agent) if is_late or not has_model else None
-    agent = replace(agent, name=header.agent or agent.name, path=header.agent_path)
-    options, count = options_of(app.config, summarizer), TokenCounter().count
+    options = options_of(app.config, summarizer)
 
     async def run() -> T:
-        conversation = Conversation(agent, app.sessions, count=count, show=tell, options=options)
         try:
-            return await work(conversation)
+            return await work(stored_planning(app.sessions, agent, options, TokenCounter().count))
         finally:
-            conversation.close()
             await agent.provider.close()
 
     return asyncio.run(run())
+
+
+def stored_planning(
+    sessions: SessionManager, agent: Agent, options: Options, count: Count
+) -> Planning:
+    """Return what planning needs outside of a chat."""
+    writer = writer_of(options, agent.provider, agent.limits, count)
+
+    async def narrate(
+        context: Context,
+        span: Sequence[Exchange],
+        focus: str = "",
+        fallback: str = "",
+        *,
+        optional: bool = False,
+    ) -> Narration:
+        asked = writer.asked(optional=optional)
+        return await complete(
+            Narration(), context, span, asked, tell, focus=focus, fallback=fallback
+        )
+
+    frame = frame_of(agent, options.limits, count)
+    return Planning(
+        sessions=sessions,
+        frame=frame,
+        options=options,
+        model=agent.model,
+        acknowledges=False,
+        narrate=narrate,
+        report=tell,
+    )
 
 
 def export(actions: SessionActions, options: argparse.Namespace) -> int:

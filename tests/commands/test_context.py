@@ -114,7 +114,7 @@ def test_uncompact_asks_when_not_everything_fits(tmp_path: Path) -> None:
         options=QUIET,
     )
     assert re.search(r"The context will hold \d+ tokens\.", shown(screen, "/uncompact"))
-    assert len(screen.talk.conversation.thread.exchanges) == 8
+    assert len(screen.talk.conversation.context.exchanges) == 8
     again = Screen(tmp_path / "b", ["Hi", "/uncompact"], ANSWER, options=QUIET)
     assert "✗ This session was not compacted." in again.text
 

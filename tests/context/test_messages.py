@@ -10,9 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from chat_loop.context.budget import PARTS, Budget, parts, reported, weigh
+from chat_loop.context.budget import PARTS, Budget, last_report, parts, weigh
 from chat_loop.context.messages import (
-    Thread,
+    Context,
     messages_of,
     pieces,
     restoration_text,
@@ -73,7 +73,7 @@ def session(*entries: Entry) -> Session:
 
 
 def sent(*entries: Entry, tools: bool = True) -> tuple[Message, ...]:
-    return messages_of(Thread(session(*entries)), tools=tools)
+    return messages_of(Context(session(*entries)), tools=tools)
 
 
 def test_the_restoration_whole() -> None:
@@ -150,7 +150,7 @@ def test_messages_begin_and_end_with_the_user_and_alternate(
 
 @given(sessions, st.booleans())
 def test_joining_neighbors_loses_no_word(value: Session, tools: bool) -> None:
-    thread = Thread(value)
+    thread = Context(value)
     messages = messages_of(thread, tools=tools)
     assert all(first.role != second.role for first, second in pairwise(messages))
     assert "\n\n".join(filter(None, (message.text for message in messages))) == "\n\n".join(
@@ -164,7 +164,7 @@ def test_messages_are_the_same_after_writing_and_reading_the_session(
 ) -> None:
     read = parse(render(value)).session
     assert read is not None
-    assert messages_of(Thread(read), tools=tools) == messages_of(Thread(value), tools=tools)
+    assert messages_of(Context(read), tools=tools) == messages_of(Context(value), tools=tools)
 
 
 @given(STEPS)
@@ -342,11 +342,12 @@ def test_a_turn_that_was_torn_while_tools_ran(rest: tuple[Entry, ...], answer: M
 def test_how_full_the_window_is_by_what_was_reported(
     entries: tuple[Entry, ...], used: int | None
 ) -> None:
-    assert reported(session(*entries), words) == used
+    report = last_report(session(*entries), words)
+    assert (report and report.next) == used
 
 
 def test_how_full_the_window_is_by_an_estimate() -> None:
-    thread = Thread(session(query(1, "a b c"), reply(1, "d e"), *FAILED))
+    thread = Context(session(query(1, "a b c"), reply(1, "d e"), *FAILED))
     weights = weigh(pieces(thread), "Be kind.", "Memory.", 30, words)
     assert weights == {
         "System prompt": 2,

@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from chat_loop.agent.ask import CallLimits
 from chat_loop.context import ledger
-from chat_loop.context.budget import Outcome, SummaryOptions
-from chat_loop.context.messages import Thread
-from chat_loop.context.summary import FIRST, join_outcomes, summarize
+from chat_loop.context.budget import Narration, SummaryOptions
+from chat_loop.context.messages import Context
+from chat_loop.context.summary import FIRST, join_narrations, summarize
 from chat_loop.errors import AuthenticationFailed, ContextTooLong, Overloaded
 from chat_loop.events import Event, Retrying, SummaryProgress, SummaryStarted
 from chat_loop.sessions import summary_block
@@ -71,11 +71,11 @@ class Made:
         clock = self.model.clock
         limits = CallLimits(attempts=1, clock=clock.monotonic, sleep=clock.sleep)
         self.options = replace(options or SummaryOptions(), limit=timeout, limits=limits)
-        self.outcome: Outcome = asyncio.run(self._run(exchanges, parent, focus))
+        self.outcome: Narration = asyncio.run(self._run(exchanges, parent, focus))
 
     async def _run(
         self, exchanges: tuple[Exchange, ...], parent: Summary | None, focus: str
-    ) -> Outcome:
+    ) -> Narration:
         return await summarize(
             [self.model] if self.first is None else [self.first, self.model],
             exchanges,
@@ -96,7 +96,7 @@ def test_the_outcome_of_one_call() -> None:
     span = talk(("Hi", "Hello."))
     made = Made(span, SUMMARY)
     summary = Summary(topics=("Greetings [1]",), decisions=("Stay polite [1]",))
-    assert made.outcome == Outcome(
+    assert made.outcome == Narration(
         narrative=summary, covered=span, usage=USAGE, seconds=2.0, model="scripted:test"
     )
     assert made.events == [
@@ -141,7 +141,7 @@ def test_calls_fit_the_window_counted_exactly_with_a_parent_and_one_giant_messag
     )
     model = Model(*[SUMMARY] * 4, window=Window(window))
 
-    async def run() -> Outcome:
+    async def run() -> Narration:
         return await summarize(
             [model],
             exchanges,
@@ -255,7 +255,7 @@ def test_two_failures_give_no_narrative(
     made = Made(talk(("Hi", "Hello.")), *steps)
     paused = 1.0 if steps[0] is DOWN else 0.0
     seconds = 2.0 * len(steps) + paused
-    assert made.outcome == Outcome(narrative=None, usage=cost, seconds=seconds, problem=problem)
+    assert made.outcome == Narration(narrative=None, usage=cost, seconds=seconds, problem=problem)
     assert made.model.steps == []
 
 
@@ -326,12 +326,12 @@ def test_secrets_do_not_leave_for_a_summary() -> None:
 
 
 def test_a_beginning_and_a_rest_are_one_outcome() -> None:
-    one = Outcome(narrative=Summary(topics=("a",)), usage=USAGE, seconds=1.0, model="m")
-    two = Outcome(narrative=Summary(topics=("b",)), usage=None, seconds=2.0, model="m")
-    both = Outcome(narrative=Summary(topics=("a", "b")), usage=USAGE, seconds=3.0, model="m")
-    assert join_outcomes(one, two) == both
-    failed = Outcome(narrative=None, problem="It is down.")
-    assert join_outcomes(one, failed) == failed
+    one = Narration(narrative=Summary(topics=("a",)), usage=USAGE, seconds=1.0, model="m")
+    two = Narration(narrative=Summary(topics=("b",)), usage=None, seconds=2.0, model="m")
+    both = Narration(narrative=Summary(topics=("a", "b")), usage=USAGE, seconds=3.0, model="m")
+    assert join_narrations(one, two) == both
+    failed = Narration(narrative=None, problem="It is down.")
+    assert join_narrations(one, failed) == failed
 
 
 HOSTILE = (
@@ -366,7 +366,7 @@ def generations(pins: tuple[str, ...], count: int) -> list[Summary]:
         else:
             entries += [Pin(at=START, text=pin) for pin in pins]
         session = Session(header=HEADER, entries=tuple(entries))
-        thread = Thread(session)
+        thread = Context(session)
         exchanges = talk(("Hi", "Hello."))
         told = Summary(topics=("t",))
         made = ledger.ledger(parent, told, exchanges, (), thread.pins, 1_000, words).summary

@@ -170,12 +170,32 @@ def test_a_turn_that_fills_the_window_with_results_goes_on(tmp_path: Path) -> No
     assert "tells of the harbor." in played.requests[-1].text
 
 
-@pytest.mark.xfail(strict=True, reason="Whole exchanges: a report that is too small is believed")
 def test_a_server_that_counts_too_little_does_not_stop_compaction(tmp_path: Path) -> None:
     with Chats(tmp_path, window=8_000) as chats:
         chats.characters_per_token = 400
         played = chats.play(*long(1, 20), "exit")
     assert re.search(COMPACTED, played.shown)
+
+
+@pytest.mark.parametrize(
+    ("characters_per_token", "named"), [(400, True), (1, True), (3, False), (7, False)]
+)
+def test_a_report_that_cannot_be_is_named_and_bounded(
+    tmp_path: Path, characters_per_token: int, named: bool
+) -> None:
+    with Chats(tmp_path) as chats:
+        chats.characters_per_token = characters_per_token
+        played = chats.play(*long(1, 3), "/context", "exit")
+    context = played.after("/context")
+    doubt = re.findall(
+        r"The server reports ([\d,]+) tokens for a request of about ([\d,]+):", context
+    )
+    assert len(doubt) == named
+    for _, ours in doubt:
+        shown = re.search(r"^Context: ~?([\d,]+) of", context, re.MULTILINE)
+        assert shown
+        share = float(shown[1].replace(",", "")) / float(ours.replace(",", ""))
+        assert 1 <= share <= 2.5  # of the request before, without its reply
 
 
 def test_a_message_too_large_for_the_window_is_saved_and_not_sent(tmp_path: Path) -> None:

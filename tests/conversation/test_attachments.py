@@ -21,12 +21,13 @@ from chat_loop.context import activity, budget
 from chat_loop.context.budget import (
     Budget,
     Limits,
+    last_report,
     newest_within,
-    reported,
     weigh,
 )
-from chat_loop.context.messages import Thread, messages_of, pieces, query_message
+from chat_loop.context.messages import Context, messages_of, pieces, query_message
 from chat_loop.context.summary import transcribe
+from chat_loop.conversation import continuing
 from chat_loop.conversation.attachments import MAX_DATA, MAX_IMAGES, with_images
 from chat_loop.conversation.options import Options
 from chat_loop.conversation.reading import AS_TEXT
@@ -105,7 +106,7 @@ def test_files_stand_before_the_words_of_their_query() -> None:
         ArchiveContext(number=1, at=START, text="[1.1] …"),
         reply(1, "I see."),
     )
-    [first, answer] = messages_of(Thread(session))
+    [first, answer] = messages_of(Context(session))
     line = line_in(first.text)
     told = (
         f"Attached file: notes.txt, 14 bytes, between two lines {line}\n{line}\nport is "
@@ -122,7 +123,7 @@ def test_files_stand_before_the_words_of_their_query() -> None:
 
 def test_an_unanswered_query_goes_with_the_next_one_and_both_keep_their_images() -> None:
     second = replace(IMAGE, number=2, name="other.png")
-    [message] = messages_of(Thread(of(query(1, "one"), IMAGE, query(2, "two"), second)))
+    [message] = messages_of(Context(of(query(1, "one"), IMAGE, query(2, "two"), second)))
     assert [image.name for image in message.images] == ["photo.png", "other.png"]
     assert message.text.split("\n\n") == [
         "Attached image: photo.png, 640×480 pixels.",
@@ -136,7 +137,7 @@ def test_what_was_undone_is_not_sent() -> None:
     session = of(
         query(1, "one"), IMAGE, NOTES, reply(1, "1"), Undo(number=1, at=START), query(2, "two")
     )
-    assert messages_of(Thread(session)) == (Message("user", "two"),)
+    assert messages_of(Context(session)) == (Message("user", "two"),)
     assert session.sent_entries == (query(2, "two"),)
     assert session.up_to(1).entries == (*session.entries[:4], session.entries[4])
 
@@ -145,7 +146,7 @@ def test_carried_words_have_their_files() -> None:
     [exchange] = of(query(1, "Look"), IMAGE, NOTES, reply(1, "Yes.")).exchanges
     assert exchange.attached == (IMAGE, NOTES)
     own = of(query(1, "Next"))
-    [first, _, _] = messages_of(Thread(own, (exchange,)))
+    [first, _, _] = messages_of(Context(own, (exchange,)))
     assert first == query_message("Look", (IMAGE, NOTES))
 
 
@@ -304,10 +305,12 @@ def test_files_count_as_what_they_are() -> None:
         replace(NOTES, number=2),
     )
     files = image + (1 + 12) + (1 + 3 + 4 + 80)
-    assert reported(after, words) == 110 + (2 + 4) + files
+    report = last_report(after, words)
+    assert report is not None
+    assert report.next == 110 + (2 + 4) + files
     whole = of(query(1, "Look here"), IMAGE, NOTES)
-    messages = messages_of(Thread(whole))
-    weights = weigh(pieces(Thread(whole)), "Be kind.", "", 0, words)
+    messages = messages_of(Context(whole))
+    weights = weigh(pieces(Context(whole)), "Be kind.", "", 0, words)
     assert sum(weights.values()) == 2 + words(messages[0].text) + 4 + 4 + image
     shown = dict(budget.parts(weights, Budget(600, window, False), 1))
     assert shown["System prompt"] + shown["Attached files"] + shown["This session (1)"] == 600
@@ -446,7 +449,7 @@ def test_what_was_sent_is_kept_and_sent_again_after_a_restart(tmp_path: Path, he
         place(PHOTO).split("/")[1]
     ]
     assert talk.conversation.session.exchanges[0].query.text == "Look at @photo.png and @notes.txt"
-    assert talk.conversation.meter.messages()[0].images == (replace(SHOWN, data=""),)
+    assert talk.conversation.messages[0].images == (replace(SHOWN, data=""),)
     asyncio.run(talk.conversation.leave("exit"))
     [name] = names(sessions)
     clock = Clock()
@@ -457,10 +460,9 @@ def test_what_was_sent_is_kept_and_sent_again_after_a_restart(tmp_path: Path, he
 
     async def whole() -> None:
         loaded = again.sessions.load(sessions / name)
-        plan = await again.conversation.planner().resume(loaded, whole=True)
-        assert again.conversation.meter.child_size(plan.block, plan.carried) > image_tokens(
-            640, 480
-        )
+        planning = again.conversation.planning()
+        plan = (await continuing.resume(planning, loaded, whole=True)).plan
+        assert again.conversation.child_tokens(plan) > image_tokens(640, 480)
         await again.conversation.accept(plan)
         await again.conversation.ask("What was it?")
 
@@ -546,7 +548,7 @@ def test_a_compaction_leaves_the_names_and_the_tail_its_images(tmp_path: Path, h
         for text in ("second", "third"):
             await talk.conversation.ask(text)
         await say(talk, "Last @other.jpg @notes.txt")
-        draft = await talk.conversation.compaction.draft()
+        draft = await talk.conversation.draft()
         assert draft is not None
         assert draft.compaction.after > image_tokens(30, 20)
         await talk.conversation.take(draft, acknowledge=False)

@@ -97,7 +97,7 @@ def test_the_query_of_a_compaction_does_not_wait_for_the_index(tmp_path: Path) -
     options = replace(QUIET, attach_from_archive=True)
     replies = [Says((LONG,), usage=None)] * 20
     talk = Talk(tmp_path, *replies, window=Window(8_000), options=options)
-    compaction, stale = talk.conversation.compaction, list[int | None]()
+    stale: list[int | None] = []
 
     def files_to_read() -> int | None:
         return stale_count(tmp_path, newest_first(tmp_path))
@@ -111,7 +111,7 @@ def test_the_query_of_a_compaction_does_not_wait_for_the_index(tmp_path: Path) -
         talk.screen = note
         while not stale:
             await talk.conversation.ask("Go on.")
-            await compaction.wait()
+            await talk.conversation.background.wait()
         assert files_to_read() == 0
         await talk.conversation.end()
 

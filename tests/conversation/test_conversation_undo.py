@@ -50,7 +50,7 @@ def test_a_summary_that_was_prepared_with_it_is_not_used(tmp_path: Path, *, aske
     async def run() -> None:
         await talk.conversation.ask("Which wood is hard?")
         await talk.conversation.ask(SECRET)
-        await talk.conversation.compaction.wait()
+        await talk.conversation.background.wait()
         assert not talk.model.steps, "the summary was made"
         await talk.conversation.undo()
         if asked:
@@ -63,7 +63,7 @@ def test_a_summary_that_was_prepared_with_it_is_not_used(tmp_path: Path, *, aske
                 "So.",
             ]
             await talk.conversation.ask("And bright?")
-            await talk.conversation.compaction.wait()
+            await talk.conversation.background.wait()
             await talk.conversation.ask("And dark?")
         assert talk.conversation.session.depth == 2
         assert not any(knows(message.text) for message in talk.sent[-1])
@@ -95,7 +95,7 @@ def test_a_summary_in_the_making_does_not_come_late_into_the_file(tmp_path: Path
         assert talk.model.cancelled == 1
         await talk.conversation.ask("And bright? " * 200)
         assert talk.conversation.session.depth == 2
-        await talk.conversation.compaction.wait()
+        await talk.conversation.background.wait()
         await talk.conversation.leave("exit")
 
     asyncio.run(run())

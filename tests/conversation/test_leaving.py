@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from chat_loop.conversation import leaving
+from chat_loop.conversation import exit as ending
 from chat_loop.conversation.options import Options
 from chat_loop.events import Event, SessionFound, SummaryPrepared, Warned
 from chat_loop.sessions import records
@@ -32,8 +32,8 @@ def left(talk: Talk, *texts: str, idle: bool = False, detached: list[str] | None
         for text in texts:
             await conversation.ask(text)
             if idle:
-                await conversation.compaction.prepare_exit()
-                await conversation.compaction.wait()
+                await conversation.prepare_exit()
+                await conversation.background.wait()
         await conversation.end()
 
     asyncio.run(run())
@@ -67,15 +67,15 @@ def test_a_fresh_session_leaves_the_old_one_with_the_prepared_summary(tmp_path: 
 
     async def run() -> None:
         await conversation.ask(LONG)
-        await conversation.compaction.prepare_exit()
-        await conversation.compaction.wait()
+        await conversation.prepare_exit()
+        await conversation.background.wait()
         await conversation.leave("clear")
 
     asyncio.run(run())
     seal = talk.sessions.load(path).session.seal
     assert seal is not None
     assert (seal.source, seal.reason) == ("model", "clear")
-    assert conversation.compaction.state == ""
+    assert conversation.background.state == ""
 
 
 def test_what_was_said_since_the_summary_goes_along_in_its_own_words(tmp_path: Path) -> None:
@@ -119,14 +119,14 @@ def test_nothing_is_prepared_without_need(tmp_path: Path, why: str) -> None:
         talk.model.window = replace(talk.model.window, tokens=7_500)
     left(talk, "Hi" if why == "little" else LONG, idle=why != "full")
     if why == "full":
-        asyncio.run(talk.conversation.compaction.prepare_exit())
+        asyncio.run(talk.conversation.prepare_exit())
     assert not kinds(talk, SummaryPrepared)
 
 
 def test_a_slow_summary_is_waited_for_briefly(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(leaving, "EXIT_SECONDS", 0.05)
+    monkeypatch.setattr(ending, "EXIT_SECONDS", 0.05)
     detached: list[str] = []
     talk = Talk(tmp_path, "Yes.", Says(then="silence"), options=PRICE)
     left(talk, "Hi", detached=detached)

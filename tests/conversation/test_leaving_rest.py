@@ -29,8 +29,8 @@ def test_a_prepared_summary_may_lag_by_the_smaller_limit(
 
     async def run() -> None:
         await conversation.ask("word " * 5_000)
-        await conversation.compaction.prepare_exit()
-        await conversation.compaction.wait()
+        await conversation.prepare_exit()
+        await conversation.background.wait()
         await conversation.ask("more " * words)
         await conversation.end()
 

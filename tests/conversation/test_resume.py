@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from chat_loop.conversation import continuing
 from chat_loop.conversation.options import Options
 from chat_loop.errors import Overloaded
 from chat_loop.values import Window
@@ -42,7 +43,7 @@ def test_offline_the_extract_stays_and_the_next_resume_tries_again(tmp_path: Pat
     talk = later(tmp_path, *[Overloaded("It is down.")] * 2)
     asyncio.run(talk.resume(before))
     assert len(talk.sent) == 2
-    block = talk.conversation.thread.inherited
+    block = talk.conversation.context.parent_block
     assert block is not None
     assert block.topics[0] == "My boat is 9.4 m long. [1.1]"
     assert "My boat is 9.4 m long. [1 user]" in block.key_facts
@@ -84,7 +85,7 @@ def test_a_resume_that_reads_a_long_session_can_be_stopped(tmp_path: Path) -> No
 
     async def stop() -> None:
         loaded = talk.sessions.load(first.path)
-        resuming = asyncio.ensure_future(talk.conversation.planner().resume(loaded))
+        resuming = asyncio.ensure_future(continuing.resume(talk.conversation.planning(), loaded))
         await asyncio.sleep(0)
         assert not resuming.done()
         resuming.cancel()

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from chat_loop.conversation.compaction import MAKING
-from chat_loop.conversation.meter import ContextMeter
+from chat_loop.context.request import measure
+from chat_loop.conversation import continuing
+from chat_loop.conversation.background import MAKING
 from chat_loop.conversation.options import Options
 from chat_loop.errors import SessionLocked
 from chat_loop.events import Event, SummaryPrepared
@@ -65,17 +66,18 @@ class Resumed(Talk):
 
     async def begin(self) -> None:
         """Resume, and wait until the summary is being made."""
-        planner = self.conversation.planner()
         loaded = self.sessions.load(self.sessions.session_file(self.parent))
-        await self.conversation.accept(await planner.resume(loaded))
-        assert planner.summarize_extracted()
+        resumed = await continuing.resume(self.conversation.planning(), loaded)
+        await self.conversation.accept(resumed.plan)
+        assert resumed.missing is not None
+        assert self.conversation.summarize_missing(resumed.missing)
         await self.model.silent.wait()
-        assert self.conversation.compaction.state == MAKING
+        assert self.conversation.background.state == MAKING
 
     async def summarize(self) -> None:
         """Let the model finish the summary."""
         self.released.set()
-        await self.conversation.compaction.wait()
+        await self.conversation.background.wait()
 
     @property
     def seal(self) -> Seal | None:
@@ -103,7 +105,8 @@ def test_before_the_first_message_the_summary_takes_the_place_of_the_extract(
         await talk.summarize()
         assert talk.uses() == ["restored"]
         assert talk.conversation.budget.used != before, "the number shown is that of what is sent"
-        assert talk.conversation.budget == ContextMeter(talk.conversation).budget()
+        conversation = talk.conversation
+        assert conversation.budget == measure(conversation.frame, conversation.context)
         assert names(tmp_path) == [f"{talk.parent}.md"]
         await talk.conversation.ask("And now?")
         talk.conversation.close()
@@ -142,7 +145,7 @@ def test_after_the_first_message_the_prefix_stays_and_the_file_gets_the_summary(
     assert second[: len(first)] == first
     assert talk.seal is not None
     assert talk.seal.source == "model"
-    assert "Greetings" in talk.conversation.thread.inherited.background  # type: ignore[union-attr]
+    assert "Greetings" in talk.conversation.context.parent_block.background  # type: ignore[union-attr]
 
 
 def test_an_undo_leaves_the_summary_alone(tmp_path: Path) -> None:
@@ -173,7 +176,7 @@ def test_leaving_meanwhile_stops_it_and_costs_nothing_else(tmp_path: Path, how: 
             await talk.conversation.leave("clear")
         else:
             await talk.conversation.end()
-        assert talk.conversation.compaction.state == ""
+        assert talk.conversation.background.state == ""
         await talk.summarize()
         talk.conversation.close()
 
@@ -210,4 +213,4 @@ def test_nothing_is_paid_for_what_cannot_be_kept(tmp_path: Path, why: str) -> No
     with closing(locked):
         asyncio.run(talk.resume(parent))
     assert talk.sent == []
-    assert talk.conversation.thread.carried
+    assert talk.conversation.context.carried

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from chat_loop.conversation import continuing
 from chat_loop.conversation.options import Options
+from chat_loop.conversation.plans import ChildPlan
 from chat_loop.errors import UsageError
 from chat_loop.sessions.records import Restoration, Session
 from chat_loop.values import Message, Usage, Window
@@ -72,22 +74,27 @@ def test_what_a_compaction_leaves_in_its_own_words_stands_in_the_childs_context_
     )
 
 
+async def uncompacted(talk: Talk) -> ChildPlan:
+    conversation = talk.conversation
+    return await continuing.uncompact(
+        conversation.planning(), conversation.live, conversation.context
+    )
+
+
 def test_uncompact_gives_the_words_back_and_what_was_said_since(tmp_path: Path) -> None:
     talk = talk_of(tmp_path, *EIGHT, "then", compacted_after=8)
     talk.model.steps = [ANSWER, SUMMED]
     talk.conversation.pin("Boats are blue.")
 
     async def run() -> None:
-        await talk.conversation.accept(
-            await talk.conversation.planner().uncompact(), acknowledge=False
-        )
+        await talk.conversation.accept(await uncompacted(talk), acknowledge=False)
         await talk.conversation.ask("again")
         assert await talk.conversation.compact()
 
     asyncio.run(run())
     assert queries_of(talk.sent[-2]) == [*EIGHT, "then", "again"]
     assert not talk.sent[-2][0].text.startswith("CONTEXT RESTORATION")
-    assert talk.conversation.thread.pins == ("Boats are blue.",)
+    assert talk.conversation.context.pins == ("Boats are blue.",)
     assert [f"[1.{n}] User: {EIGHT[n - 1]}" in talk.sent[-1][0].text for n in range(1, 9)] == [
         True
     ] * 8
@@ -96,30 +103,26 @@ def test_uncompact_gives_the_words_back_and_what_was_said_since(tmp_path: Path) 
 def test_uncompact_at_once_makes_a_sibling_of_the_empty_child(tmp_path: Path) -> None:
     talk = talk_of(tmp_path, *EIGHT, compacted_after=8)
     parent = talk.conversation.session.header.parent
-    asyncio.run(
-        talk.conversation.accept(
-            asyncio.run(talk.conversation.planner().uncompact()), acknowledge=False
-        )
-    )
+    asyncio.run(talk.conversation.accept(asyncio.run(uncompacted(talk)), acknowledge=False))
     assert talk.conversation.session.header.parent == parent
-    assert queries_of(talk.conversation.meter.messages()) == list(EIGHT)
+    assert queries_of(talk.conversation.messages) == list(EIGHT)
 
 
 def test_uncompact_that_does_not_fit_is_offered_in_part(tmp_path: Path) -> None:
     long = tuple(f"{number} " + "word " * 300 for number in range(1, 9))
     talk = talk_of(tmp_path, *long, "then", compacted_after=8, window=Window(8_192))
     talk.conversation.agent.provider.window = Window(2_600)  # as if the model was changed
-    plan = asyncio.run(talk.conversation.planner().uncompact())
+    plan = asyncio.run(uncompacted(talk))
     assert plan.left_out > 0
     assert [exchange.query.text for exchange in plan.carried][-1] == "then"
     asyncio.run(talk.conversation.accept(plan, acknowledge=False))
-    assert talk.conversation.meter.messages()[0].text.startswith("CONTEXT RESTORATION")
+    assert talk.conversation.messages[0].text.startswith("CONTEXT RESTORATION")
 
 
 def test_nothing_can_be_taken_back_where_nothing_was_compacted(tmp_path: Path) -> None:
     talk = talk_of(tmp_path, "Hi")
     with pytest.raises(UsageError, match="This session was not compacted"):
-        asyncio.run(talk.conversation.planner().uncompact())
+        asyncio.run(uncompacted(talk))
 
 
 @pytest.mark.parametrize("damage", ["gone", "truncated", "garbage"])
@@ -145,10 +148,10 @@ def test_pins_can_be_taken_off_for_good(tmp_path: Path) -> None:
     talk.model.steps = [SUMMED, ANSWER, SUMMED]
     asyncio.run(talk.conversation.compact())
     talk.conversation.unpin("Bob is 41.")
-    assert talk.conversation.thread.pins == ("Ann is 42.",)
+    assert talk.conversation.context.pins == ("Ann is 42.",)
     asyncio.run(talk.conversation.ask("Hi again"))
     asyncio.run(talk.conversation.compact())
-    assert talk.conversation.thread.pins == ("Ann is 42.",)
+    assert talk.conversation.context.pins == ("Ann is 42.",)
     assert "41" not in restoration(talk.conversation.session).block
 
 
@@ -162,7 +165,7 @@ def test_a_smaller_window_is_given_what_fits_and_nothing_is_left_out_of_both(
     later = Talk(tmp_path, *[SUMMED] * 30, options=QUIET, window=Window(1_000))
     asyncio.run(later.resume(parent))
     restored = restoration(later.conversation.session)
-    assert later.conversation.budget.used <= later.conversation.trigger
+    assert later.conversation.budget.used <= later.conversation.frame.trigger
     assert restored.unsummarized_from == ""
     sealed = later.sessions.load(tmp_path / f"{parent}.md").session.seal
     assert sealed is not None

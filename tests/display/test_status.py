@@ -155,17 +155,17 @@ def test_the_summary_in_the_background_is_told(tmp_path: Path) -> None:
 
     async def run() -> None:
         await talk.conversation.ask("Which wood is hard?")
-        states.append(talk.conversation.compaction.state)
+        states.append(talk.conversation.background.state)
         await talk.conversation.ask("And bright?")
-        states.append(talk.conversation.compaction.state)
-        await talk.conversation.compaction.wait()
-        states.append(talk.conversation.compaction.state)
+        states.append(talk.conversation.background.state)
+        await talk.conversation.background.wait()
+        states.append(talk.conversation.background.state)
         await talk.conversation.undo()
-        states.append(talk.conversation.compaction.state)
+        states.append(talk.conversation.background.state)
         talk.model.steps += [Says(("So.",), usage=usage), "No.", "No."]
         await talk.conversation.ask("And bright?")
-        await talk.conversation.compaction.wait()
-        states.append(talk.conversation.compaction.state)
+        await talk.conversation.background.wait()
+        states.append(talk.conversation.background.state)
         talk.conversation.close()
 
     asyncio.run(run())

@@ -6,6 +6,7 @@ import asyncio
 from contextlib import suppress
 from pathlib import Path
 
+from chat_loop.conversation import continuing
 from chat_loop.errors import SessionError
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.manager import SessionManager
@@ -29,7 +30,8 @@ async def _go_on(run: Run) -> None:
     if identity:
         loaded = run.talk.sessions.load(run.talk.sessions.session_file(identity))
         with suppress(SessionError):  # nothing has been said in it yet
-            plan = await run.talk.conversation.planner(quick=True).resume(loaded)
-            await run.talk.conversation.accept(plan, acknowledge=False)
+            planning = run.talk.conversation.planning()
+            resumed = await continuing.resume(planning, loaded, quick=True)
+            await run.talk.conversation.accept(resumed.plan, acknowledge=False)
     await scenarios.ask(run)
     run.talk.conversation.close()

@@ -45,11 +45,11 @@ async def compacted(talk: Conversation) -> None:
     """Say a fact and much else, and compact it all into a block that contains none of it."""
     for text in (SAID, *CHATTER):
         await talk.ask(text)
-    draft = await talk.compaction.draft()
+    draft = await talk.draft()
     assert draft is not None
     bare = replace(draft.summary, topics=("Boats",), decisions=(), pending=(), key_facts=())
     assert await talk.take(replace(draft, summary=bare, plan=replace(draft.plan, keep=())))
-    await talk.compaction.wait()
+    await talk.background.wait()
 
 
 def test_a_model_that_calls_tools_searches_the_archive(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_an_error_of_the_system_in_a_command_or_a_message_ends_no_chat(tmp_path:
     broken = bug(
         tmp_path / "code",
         "chat_loop.commands.view:accounting",
-        "chat_loop.conversation.attachments:save_files",
+        "chat_loop.conversation.attachments:check",
         error="PermissionError(13, 'Permission denied', '/a/file')",
     )
     (tmp_path / "notes.txt").write_text("notes")

@@ -23,6 +23,7 @@ from typing import Any, Self
 
 import pytest
 
+from chat_loop.conversation import continuing
 from chat_loop.errors import SessionError
 from chat_loop.events import SessionSealed, Warned
 from chat_loop.sessions.manager import LoadedSession, SessionManager
@@ -264,7 +265,7 @@ def test_a_fork(way: Way, tmp_path: Path) -> None:
     async def on() -> None:
         conversation = talk.conversation
         live = LoadedSession(conversation.session, conversation.live.path, is_open=True)
-        plan = await conversation.planner().fork(live, 1)
+        plan = await continuing.fork(conversation.planning(), live, 1)
         await conversation.accept(plan, acknowledge=False)
         await conversation.ask("third words")
 
@@ -273,7 +274,7 @@ def test_a_fork(way: Way, tmp_path: Path) -> None:
     check(talk, way, said, left)
     child = talk.sessions.load(talk.path).session
     assert (child.header.parent, texts(child)) == (left, ["third words", "three"])
-    assert [exchange.query.text for exchange in talk.conversation.thread.exchanges] == [
+    assert [exchange.query.text for exchange in talk.conversation.context.exchanges] == [
         "first words",
         "third words",
     ]

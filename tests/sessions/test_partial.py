@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from chat_loop.conversation import continuing
 from chat_loop.conversation.options import Options
 from chat_loop.sessions import partial
 from chat_loop.sessions.manager import SessionManager
@@ -188,11 +189,11 @@ def test_a_child_of_the_ends_is_the_child_of_the_whole(
             loaded = talk.sessions.load_ends(path, last) if from_ends else talk.sessions.load(path)
             assert loaded is not None
             assert loaded.is_partial == from_ends
-            await talk.conversation.accept(
-                await talk.conversation.planner().resume(loaded, last=last)
-            )
+            planning = talk.conversation.planning()
+            resumed = await continuing.resume(planning, loaded, last=last)
+            await talk.conversation.accept(resumed.plan)
             await talk.conversation.ask("And then?")
-            await talk.conversation.compaction.wait()
+            await talk.conversation.background.wait()
 
         asyncio.run(resume())
         talk.conversation.close()

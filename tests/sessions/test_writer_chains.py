@@ -65,7 +65,7 @@ async def say(talk: Talk, queries: int, first: int = 0) -> None:
 async def compact(talk: Talk, made: Step) -> None:
     talk.model.steps += [made, "I know what we have: ready to continue."]
     assert await talk.conversation.compact()
-    await talk.conversation.compaction.wait()
+    await talk.conversation.background.wait()
     talk.clock.seconds += 60
 
 
@@ -93,7 +93,7 @@ async def resume_compact_resume(folder: Path) -> None:
     await first.conversation.end()
     second = Talk(folder, "Welcome back.", agent="Sally", clock=first.clock, options=Options())
     await second.resume(first.conversation.live.header.id)
-    await second.conversation.compaction.wait()
+    await second.conversation.background.wait()
     await say(second, 5, first=3)
     await compact(second, summary("The kitchen is planned.", "Handles and budget [2.1]"))
     await say(second, 1, first=8)
@@ -101,7 +101,7 @@ async def resume_compact_resume(folder: Path) -> None:
     await second.conversation.end()
     third = Talk(folder, "Here again.", agent="Sally", clock=first.clock, options=Options())
     await third.resume(second.conversation.live.header.id)
-    await third.conversation.compaction.wait()
+    await third.conversation.background.wait()
     await say(third, 1, first=9)
     third.model.steps.append(summary("Kitchen, handles, budget.", "Budget [4.1]"))
     await third.conversation.end()

@@ -9,7 +9,7 @@ from pathlib import Path
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.tools import Tool
-from chat_loop.context.messages import Thread, messages_of
+from chat_loop.context.messages import Context, messages_of
 from chat_loop.conversation.turn import Turn
 from chat_loop.events import (
     Event,
@@ -63,7 +63,7 @@ class Turns:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        return messages_of(Thread(self.live.session))
+        return messages_of(Context(self.live.session))
 
     @property
     def text(self) -> str:

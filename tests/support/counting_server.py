@@ -229,7 +229,7 @@ class CountedChat:
             for line in lines:
                 reader.typed = line
                 await loop.handle(line)
-                await conversation.compaction.wait()
+                await conversation.background.wait()
             told = _told(out.getvalue())
             start = len(out.getvalue())
             await loop.handle("/context")

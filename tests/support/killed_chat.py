@@ -17,6 +17,7 @@ from itertools import count
 from pathlib import Path
 
 from chat_loop.agent.agent import Agent
+from chat_loop.conversation import continuing
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.errors import SessionError
@@ -86,7 +87,8 @@ async def resume_newest(conversation: Conversation) -> None:
     for row in partial.rows(conversation.sessions.directory):
         with suppress(SessionError):
             loaded = conversation.sessions.load(row.path)
-            await conversation.accept(await conversation.planner().resume(loaded))
+            resumed = await continuing.resume(conversation.planning(), loaded)
+            await conversation.accept(resumed.plan)
             return
 
 

@@ -10,6 +10,7 @@ from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
 
+from chat_loop.conversation import continuing
 from chat_loop.conversation.reading import QueryFile
 from chat_loop.errors import SessionError
 from chat_loop.events import Event, SessionSealed, Warned
@@ -207,7 +208,7 @@ async def undo(run: Run) -> None:
 async def compact(run: Run) -> None:
     """Compact; the child has the parent's name and tags."""
     conversation, number = run.talk.conversation, run.next
-    if conversation.thread.fresh:
+    if conversation.context.unsummarized:
         run.steps(SUMMARY, f"Understood {number}.")
         if await conversation.compact():
             parent = conversation.live.header.parent
@@ -219,7 +220,7 @@ async def fork(run: Run) -> None:
     if conversation.session.exchanges:
         first = conversation.session.exchanges[0].query.number
         live = LoadedSession(conversation.session, conversation.live.path, is_open=True)
-        plan = await conversation.planner().fork(live, first)
+        plan = await continuing.fork(conversation.planning(), live, first)
         await conversation.accept(plan, acknowledge=False)
         await run.ask(f"Query {number}", f"Reply {number}")
 

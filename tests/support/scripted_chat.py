@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeVar
 
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import CallLimits
+from chat_loop.conversation import continuing
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.errors import ProviderError
@@ -203,11 +204,11 @@ class Talk:
     async def resume(self, identity: str, *, last: int = 0) -> None:
         """Resume as the command does, and wait for the summary that is made in the background."""
         loaded = self.sessions.load(self.sessions.directory / f"{identity}.md")
-        planner = self.conversation.planner()
-        plan = await planner.resume(loaded, last=last)
-        await self.conversation.accept(plan, acknowledge=not planner.extracted)
-        planner.summarize_extracted()
-        await self.conversation.compaction.wait()
+        resumed = await continuing.resume(self.conversation.planning(), loaded, last=last)
+        await self.conversation.accept(resumed.plan, acknowledge=resumed.missing is None)
+        if resumed.missing is not None:
+            self.conversation.summarize_missing(resumed.missing)
+        await self.conversation.background.wait()
 
     async def interrupt(self, work: Coroutine[Any, Any, object]) -> None:
         """Run `work`, cancel it once the model has fallen silent, and let it end."""

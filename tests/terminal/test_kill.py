@@ -134,7 +134,7 @@ def test_fifty_kills_lose_nothing(tmp_path: Path) -> None:
     shown: list[Event] = []
     conversation = conversation_in(folder, ScriptedProvider(), shown.append)
     asyncio.run(resume_newest(conversation))
-    pins = set(conversation.thread.pins)
+    pins = set(conversation.context.pins)
     whole = [read(folder)[identity] for identity in chain(folder, conversation.live.header.id)]
     conversation.close()
     said = {

@@ -1,0 +1,237 @@
+"""Request (pure): fits a conversation into its model's window, counts it, and builds the messages
+of the next request. All sizes are in tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property, lru_cache
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from chat_loop.agent.agent import Agent
+from chat_loop.context import budget, messages
+from chat_loop.context.budget import Budget, Count, Limits
+from chat_loop.context.messages import Context
+from chat_loop.errors import ContextFull
+from chat_loop.library import archive_tools
+from chat_loop.sessions import records
+from chat_loop.sessions.records import Exchange, Header, Restoration
+from chat_loop.values import Message, ToolSpec, Window, window_text
+
+COMPARABLE = 1_000
+"""The smallest request whose count is compared: below, what a wire adds distorts the ratio."""
+LOWEST, HIGHEST = 0.5, 2.0
+"""The bounds of a believable count, as a share of ours. Encodings differ less than that."""
+ACKNOWLEDGMENT = 80  # a few sentences
+SAMPLE = "0123456789"
+"""A text whose count tells whether the encoding has been loaded since."""
+
+
+class Calibration(Struct, frozen=True, kw_only=True):
+    """What the server's last report says about our own counts. `ratio` is its count divided by
+    ours, within bounds. `fixed` is our count of the prompt, the memory and the tools at that time.
+    If its count was outside of the bounds, `doubt` says so, and reports are not believed.
+    """
+
+    ratio: float = 1.0
+    fixed: int = 0
+    doubt: str = ""
+
+
+class Frame(Struct, frozen=True, kw_only=True, dict=True):
+    """All that a request needs beside the words of the conversation. `calls_tools` is true if the
+    model can call tools, whether there are any or not. `count(text)` estimates tokens.
+    """
+
+    system_prompt: str
+    memory: str
+    tools: tuple[ToolSpec, ...]
+    calls_tools: bool
+    window: Window
+    limits: Limits
+    count: Count
+    calibration: Calibration = Calibration()
+
+    @cached_property
+    def tools_tokens(self) -> int:
+        tools = self.tools if self.calls_tools else ()
+        return budget.tools_size(tools, self.count)
+
+    @cached_property
+    def fixed_tokens(self) -> int:
+        """The tokens of the prompt, the memory and the tools."""
+        system = "\n\n".join(filter(None, (self.system_prompt, self.memory)))
+        return self.count(system) + self.tools_tokens
+
+    @property
+    def room(self) -> int:
+        """The maximum tokens of a request."""
+        return budget.room(self.window.tokens)
+
+    @property
+    def trigger(self) -> int:
+        """The tokens at which the context is compacted."""
+        return budget.trigger(self.window.tokens, self.limits)
+
+    @cached_property
+    def for_child(self) -> Frame:
+        """The frame of a child session, which also has the tools of the archive."""
+        if not self.calls_tools:
+            return self
+        tools = {spec.name: spec for spec in self.tools} | archive_tools.TOOLS
+        return replace(self, tools=tuple(tools.values()))
+
+
+def frame_of(
+    agent: Agent, limits: Limits, count: Count, calibration: Calibration | None = None
+) -> Frame:
+    """Return the frame of an agent's requests."""
+    provider = agent.provider
+    return Frame(
+        system_prompt=agent.system_prompt,
+        memory=agent.memory,
+        tools=tuple(tool.spec for tool in agent.tools),
+        calls_tools=provider.calls_tools,
+        window=provider.window,
+        limits=limits,
+        count=count,
+        calibration=calibration or Calibration(),
+    )
+
+
+def short_block(block: str, frame: Frame) -> str:
+    """Return a summary block as the window has room for it."""
+    limit = messages.block_room(frame.window.tokens)
+    return _shortened(block, limit, frame.count, frame.count(SAMPLE))
+
+
+@lru_cache(maxsize=4)
+def _shortened(block: str, limit: int, count: Count, encoding: int) -> str:
+    return messages.shorten_block(block, limit, count)
+
+
+def sent(frame: Frame, context: Context) -> Context:
+    """Return a context as it is sent: its block fits, and older exchanges are left out if automatic
+    compaction is off and there is a limit.
+    """
+    limits = frame.limits
+    if not limits.enabled and (limits.max_messages or limits.max_tokens):
+        newest = budget.newest_within(context.exchanges, limits, frame.count)
+        context = _only(context, newest)
+    session = context.session
+    restoration = session.restoration
+    if restoration is None:
+        return context
+    block = short_block(restoration.block, frame)
+    if block == restoration.block:
+        return context
+    fitting = replace(restoration, block=block)
+    entries = tuple(fitting if entry is restoration else entry for entry in session.entries)
+    return replace(context, session=replace(session, entries=entries))
+
+
+def _only(context: Context, exchanges: Sequence[Exchange]) -> Context:
+    """Return a context with these exchanges, and with all records that belong to no query."""
+    session = context.session
+    own = {0}
+    own.update(each.query.number for each in exchanges if each.depth == session.depth)
+    entries = tuple(
+        entry
+        for entry in session.entries
+        if not isinstance(entry, records.QueryEntry) or entry.number in own
+    )
+    carried = tuple(exchange for exchange in context.carried if exchange in exchanges)
+    return replace(context, carried=carried, session=replace(session, entries=entries))
+
+
+def left_out(frame: Frame, context: Context) -> int:
+    """Return the number of exchanges that the limits leave out of the next request."""
+    return len(context.exchanges) - len(sent(frame, context).exchanges)
+
+
+def token_estimates(frame: Frame, context: Context) -> dict[str, int]:
+    """Return our count of each part of the next request."""
+    pieces = messages.pieces(sent(frame, context), tools=frame.calls_tools)
+    return budget.weigh(pieces, frame.system_prompt, frame.memory, frame.tools_tokens, frame.count)
+
+
+def measure(frame: Frame, context: Context) -> Budget:
+    """Return the tokens of the next request without a query, the number shown everywhere."""
+    used = _reported(frame, context)
+    if used is not None:
+        return Budget(used, frame.window, estimated=False)
+    estimate = sum(token_estimates(frame, context).values())
+    used = round(estimate * frame.calibration.ratio)
+    return Budget(used, frame.window, estimated=True)
+
+
+def _reported(frame: Frame, context: Context) -> int | None:
+    """Return the tokens by the last report, or None if none applies."""
+    calibration = frame.calibration
+    if calibration.doubt or (not frame.limits.enabled and left_out(frame, context)):
+        return None
+    report = budget.last_report(context.session, frame.count)
+    return None if report is None else report.next + frame.fixed_tokens - calibration.fixed
+
+
+def calibrated(frame: Frame, context: Context) -> Calibration:
+    """Return the calibration by the report that is the newest of the context."""
+    calibration = replace(frame.calibration, fixed=frame.fixed_tokens)
+    report = budget.last_report(context.session, frame.count)
+    if report is None:
+        return calibration
+    ours = sum(token_estimates(frame, context).values()) - report.reply - report.later
+    if ours < COMPARABLE:
+        return calibration
+    theirs = report.usage.input
+    ratio = theirs / ours
+    doubt = ""
+    if not LOWEST <= ratio <= HIGHEST:
+        doubt = f"The server reports {theirs:,} tokens for a request of about {ours:,}: "
+        doubt += "our own count is used instead."
+    # a server that counts too little must not fill the window
+    bounded = 1.0 if ratio < LOWEST else min(HIGHEST, ratio)
+    return replace(calibration, ratio=bounded, doubt=doubt)
+
+
+def child_tokens(
+    frame: Frame,
+    header: Header,
+    restoration: Restoration,
+    exchanges: Iterable[Exchange],
+    *,
+    acknowledged: bool = False,
+) -> int:
+    """Return the tokens of the first request of a child that begins with a restoration and carries
+    exchanges, without a query. `acknowledged` is true if its model is asked to confirm the block.
+    """
+    child, count = frame.for_child, frame.count
+    size = count(child.system_prompt) + count(child.memory) + child.tools_tokens
+    if restoration.block:
+        short = replace(restoration, block=short_block(restoration.block, frame))
+        text = messages.restoration_text(header, short)
+        if acknowledged:
+            text = messages.with_task(text)
+            size += budget.size("-", count) + ACKNOWLEDGMENT
+        size += budget.size(text, count)
+    size += sum(budget.exchange_size(exchange, count, tools=False) for exchange in exchanges)
+    return round(size * frame.calibration.ratio)
+
+
+def build(frame: Frame, context: Context, used: int) -> tuple[Message, ...]:
+    """Return the messages of the next request, which was measured as `used` tokens. Raises
+    ContextFull if they do not fit.
+    """
+    room = frame.room
+    if isinstance(context.session.entries[-1], records.ArchiveContext):
+        room += budget.recall_room(frame.window.tokens)
+    if used > room:  # a server may count too much
+        used = min(used, sum(token_estimates(frame, context).values()))
+    if used > room:
+        text = f"Not sent: the request would hold {used:,} tokens, and the window of "
+        text += f"{window_text(frame.window.tokens, False)} takes {room:,} beside a reply. "
+        hint = "/context shows what fills it; compact makes the conversation smaller."
+        raise ContextFull(f"{text}Nothing is lost.", hint)
+    return messages.messages_of(sent(frame, context), tools=frame.calls_tools)

@@ -1,0 +1,377 @@
+"""Continuing: reads stored sessions, has missing summaries made, and plans the child."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from chat_loop.context.budget import Narration
+from chat_loop.context.messages import Context
+from chat_loop.context.request import Frame
+from chat_loop.conversation import plans, summarizer
+from chat_loop.conversation.options import Options
+from chat_loop.conversation.plans import ChildPlan, DelayedBlock, Draft, Wish
+from chat_loop.errors import SaveError, SessionError, SessionLocked
+from chat_loop.events import Event, SessionFound, SummaryEnded, Warned
+from chat_loop.sessions.chain import ancestors_of, read_chain
+from chat_loop.sessions.live import LiveSession, save_error
+from chat_loop.sessions.manager import LoadedSession, SessionManager
+from chat_loop.sessions.records import Exchange, Header, Seal, SealReason, Session, Summary
+from chat_loop.tasks import in_daemon_thread, uncancel
+from chat_loop.values import Usage
+
+GOES_ON = "Continuing in a new session with what is saved so far."
+
+
+class Narrate(Protocol):
+    """Has the models write the narrative of a span. `fallback` says what happens if that fails, and
+    the user may skip an `optional` one.
+    """
+
+    def __call__(
+        self,
+        context: Context,
+        span: Sequence[Exchange],
+        focus: str = "",
+        fallback: str = "",
+        *,
+        optional: bool = False,
+    ) -> Awaitable[Narration]: ...
+
+
+class Planning(Struct, frozen=True, kw_only=True):
+    """What planning needs. `options` are those of the program, without the settings of a session.
+    `narrate` has the models write the narrative of a span, and reports how that ended. `fallback`
+    says what happens if a resume fails.
+    """
+
+    sessions: SessionManager
+    frame: Frame
+    options: Options
+    model: str
+    acknowledges: bool
+    narrate: Narrate
+    report: Callable[[Event], None]
+    fallback: str = plans.SEEN
+
+    def load(self, identity: str) -> LoadedSession:
+        """Load a session by its id. Raises SessionError."""
+        return self.sessions.load(self.sessions.session_file(identity))
+
+    def context_of(self, loaded: LoadedSession) -> Context:
+        """Return a stored session as its model saw it; warn about words that are missing."""
+        context, missing = plans.context_of(loaded.session, self.load)
+        if missing:
+            self.report(Warned(missing, "The summary covers what it can of them."))
+        return context
+
+
+class Missing(Struct, frozen=True):
+    """A session whose summary is missing, so that its child begins with an extract."""
+
+    loaded: LoadedSession
+    context: Context
+
+
+class Resumption(Struct, frozen=True, kw_only=True):
+    """A planned resume. `confirmed` is true if the model is asked to confirm the block, which
+    `tokens` includes. `missing` is the session whose summary can still be made.
+    """
+
+    plan: ChildPlan
+    tokens: int
+    confirmed: bool
+    missing: Missing | None = None
+
+
+class _Made(Struct, frozen=True):
+    """A summary that was missing; `is_extract` if no model was asked, `failed` if it gave none."""
+
+    summary: Summary
+    missing: Missing | None = None
+    failed: bool = False
+
+
+async def resume(
+    planning: Planning,
+    loaded: LoadedSession,
+    *,
+    last: int = 0,
+    whole: bool = False,
+    quick: bool = False,
+) -> Resumption:
+    """Plan to continue a session from its summary and `last` exchanges, or with all if `whole`. If
+    `quick`, no model is asked. Raises SessionError.
+    """
+    session, frame = loaded.session, planning.frame
+    plans.check_resumable(session, planning.fallback)
+    context = planning.context_of(loaded)
+    full_tokens = 0
+    if not (whole or loaded.is_partial):
+        tokens = await in_daemon_thread(partial(plans.whole_tokens, frame, loaded, context))
+        full_tokens = tokens if tokens <= frame.window.tokens // 4 else 0
+    planning.report(_found(planning, loaded, full_tokens))
+    is_missing = plans.stored_summary(session) is None
+    if is_missing and not quick:
+        _warn_if_locked(planning, session)
+    asks = not (quick or is_missing)  # nobody waits for a summary
+    options = planning.options.with_settings(session.settings)
+    wish = Wish(last=last, whole=whole, covers_all=options.compact_on_resume and asks)
+    wish = plans.wish_to_resume(loaded, context, frame.limits, wish, fits=full_tokens > 0)
+    plan, made = await _child(planning, loaded, context, wish, asks=asks)
+    if loaded.is_open and session.exchanges:
+        text = f"The machine that began {session.header.id} has not ended it."
+        planning.report(Warned(text, "Continuing in a new session with what is here so far."))
+        plan = replace(plan, until=session.exchanges[-1].ref)
+    missing = made.missing if made is not None else None
+    failed = made is not None and made.failed
+    confirmed = not (quick or failed or missing is not None)
+    counted = partial(
+        plans.child_tokens, frame, plan, acknowledged=confirmed and planning.acknowledges
+    )
+    tokens = await in_daemon_thread(counted)
+    return Resumption(plan=plan, tokens=tokens, confirmed=confirmed, missing=missing)
+
+
+def _found(planning: Planning, loaded: LoadedSession, full_tokens: int) -> SessionFound:
+    """Return what is shown of a session that is resumed."""
+    header, totals = loaded.session.header, loaded.session.totals
+    parent = loaded.session.restoration
+    queries, tokens = totals.queries, totals.combined
+    if not queries and parent is not None:  # it only has its parent's words
+        queries, tokens = parent.queries, parent.tokens
+    cost = None
+    if full_tokens:
+        cost = planning.options.cost(planning.model, Usage(input=full_tokens))
+    return SessionFound(
+        id=header.id,
+        agent=header.agent,
+        created=header.created,
+        queries=queries,
+        tokens=tokens,
+        damage=loaded.damage,
+        full_tokens=full_tokens,
+        full_cost=cost,
+    )
+
+
+def _warn_if_locked(planning: Planning, session: Session) -> None:
+    """Warn when another process has the session open, or is still making its summary."""
+    try:
+        with suppress(OSError):
+            planning.sessions.lock_summary(session.header.id).close()
+    except SessionLocked as error:
+        planning.report(Warned(error.message, GOES_ON))
+
+
+async def _child(
+    planning: Planning, loaded: LoadedSession, context: Context, wish: Wish, *, asks: bool
+) -> tuple[ChildPlan, _Made | None]:
+    """Plan a child, after making the summary of its parent if that is missing."""
+    plan = await in_daemon_thread(partial(plans.continued, planning.frame, loaded, context, wish))
+    if plan is not None:
+        return plan, None
+    if loaded.is_partial:  # only its ends were read, and the middle is needed
+        loaded = planning.sessions.load(loaded.path)
+        context = planning.context_of(loaded)
+    made = await _summary_of(planning, loaded, context, asks=asks)
+    plan = await in_daemon_thread(
+        partial(plans.continued, planning.frame, loaded, context, wish, made.summary)
+    )
+    assert plan is not None
+    return plan, made
+
+
+async def _summary_of(
+    planning: Planning, loaded: LoadedSession, context: Context, *, asks: bool
+) -> _Made:
+    """Make the summary of a stored session, and write it into its file if a model was asked or if
+    it needs none.
+    """
+    session, report = loaded.session, planning.report
+    options = planning.options.with_settings(session.settings)
+    said = context.unsummarized
+    is_invalid = session.seal is not None and session.seal.summary is not None
+    if said and is_invalid and plans.stored_summary(session) is None:
+        report(Warned("The session's summary has an invalid format; making a new one."))
+    narration, is_final = Narration(), bool(said) and asks
+    if is_final and options.use_ai_summary:
+        try:
+            narration = await planning.narrate(context, said, optional=True)
+        except asyncio.CancelledError:
+            uncancel()
+            report(SummaryEnded(source="extracted", problem="Summary skipped."))
+            is_final = False
+    # neither Ctrl-C nor an exit waits for a large session to be read
+    summary = await in_daemon_thread(
+        partial(summarizer.final_block, planning.frame, context, narration)
+    )
+    if is_final and loaded.is_sealable:
+        try:
+            seal_stored(planning.sessions, loaded, "resume", summary, narration)
+        except (SaveError, SessionLocked) as error:
+            report(Warned(error.message, GOES_ON))
+    missing = Missing(loaded, context) if said and not asks else None
+    return _Made(summary, missing, failed=bool(narration.problem))
+
+
+def seal_stored(
+    sessions: SessionManager,
+    loaded: LoadedSession,
+    reason: SealReason,
+    summary: Summary,
+    narration: Narration,
+) -> Seal:
+    """Write a summary into the file of a session that has ended; return its seal."""
+    before = loaded.session.seal
+    seal = narration.seal(sessions.now(), reason, summary)
+    seal = replace(seal, compaction=before.compaction if before else None)
+    sessions.seal_stored(loaded, seal)
+    return seal
+
+
+def deliver_missing(
+    sessions: SessionManager, frame: Frame, missing: Missing, narration: Narration
+) -> DelayedBlock:
+    """Write the summary that was missing into its session's file, and return it for the child."""
+    loaded = missing.loaded
+    summary = summarizer.final_block(frame, missing.context, narration)
+    problem: SessionError | None = None
+    if loaded.is_sealable:
+        try:
+            seal_stored(sessions, loaded, "resume", summary, narration)
+        except SessionError as error:
+            problem = error
+    return DelayedBlock(parent=loaded.session.header.id, summary=summary, problem=problem)
+
+
+def add_delayed(
+    sessions: SessionManager,
+    frame: Frame,
+    context: Context,
+    draft: Draft,
+    path: Path,
+    narration: Narration,
+) -> DelayedBlock | None:
+    """Write a narration into the file of a session that `draft` sealed with an extract of
+    `context`, unless it was edited. Return its block.
+    """
+    span = context.unsummarized_of(draft.plan.compact)
+    summary = summarizer.build_block(frame, context, narration, span, draft.plan.keep).summary
+    with suppress(SessionError):
+        loaded = sessions.load(path)
+        seal = loaded.session.seal
+        if seal is not None and seal.summary == draft.summary:
+            usage, seconds = narration.usage, narration.seconds
+            seal = replace(seal, source="model", summary=summary, usage=usage, seconds=seconds)
+            sessions.seal_stored(loaded, seal)
+            return DelayedBlock(parent=loaded.session.header.id, summary=summary)
+    return None
+
+
+async def fork(planning: Planning, loaded: LoadedSession, number: int) -> ChildPlan:
+    """Plan to continue from query `number` of a session, word for word. Raises UsageError."""
+    cut_off = plans.forked(loaded, number)
+    plan = await _whole(planning, cut_off)
+    return plans.fork_of(loaded, plan, number)
+
+
+async def _whole(
+    planning: Planning, loaded: LoadedSession, after: tuple[Exchange, ...] = ()
+) -> ChildPlan:
+    """Plan a child with all words of a session and those `after` it, as far as they fit."""
+    options = planning.options.with_settings(loaded.session.settings)
+    wish = Wish(whole=True, after=after, covers_all=options.compact_on_resume)
+    plan, _ = await _child(planning, loaded, planning.context_of(loaded), wish, asks=True)
+    return plan
+
+
+async def uncompact(planning: Planning, live: LiveSession, context: Context) -> ChildPlan:
+    """Plan to continue with all words from before and after the last compaction of the live
+    session. Raises UsageError if there was none, and SessionError.
+    """
+    sessions, session = planning.sessions, context.session
+    found = plans.uncompacted(context, ancestors_of(sessions, session), planning.load)
+    plan = await _whole(planning, found.loaded, found.after)
+    plan = replace(plan, basis=plans.basis_of(session))
+    if not found.after:
+        settings = session.present_header.settings
+        header = replace(plan.parent.header, settings=settings)
+        return replace(plan, parent=replace(plan.parent, header=header), until=found.until)
+    pins = context.pins
+    if not live.is_empty:
+        return replace(plan, parent=session, path=live.path, until="", pins=pins)
+    # it has no file yet, so the child continues its parent instead
+    stored = planning.load(session.header.parent)
+    until = session.restoration.until if session.restoration is not None else ""
+    return replace(plan, parent=stored.session, path=stored.path, until=until, pins=pins)
+
+
+async def merge(
+    planning: Planning, first: LoadedSession, second: LoadedSession
+) -> tuple[ChildPlan, bool]:
+    """Plan to continue two branches, after making missing summaries. Return the plan, and True if
+    the branches have a session in common. Raises UsageError and SessionError.
+    """
+
+    def ancestors(session: Session) -> Iterator[Session]:
+        for loaded in read_chain(planning.sessions, session).ancestors:
+            yield loaded.session
+
+    branches = plans.branches_of(first, second, ancestors)
+    summaries = (
+        await _whole_summary(planning, branches.first),
+        await _whole_summary(planning, branches.second),
+    )
+    plan = await in_daemon_thread(partial(plans.merged, planning.frame, branches, summaries))
+    return plan, branches.fork > 0
+
+
+async def _whole_summary(planning: Planning, loaded: LoadedSession) -> Summary:
+    """Return a summary of everything in a session, since a merge carries no words."""
+    context = planning.context_of(loaded)
+    stored = plans.covering_summary(loaded.session, covers_all=True)
+    if stored is not None:
+        return stored
+    made = await _summary_of(planning, loaded, context, asks=True)
+    return made.summary
+
+
+async def summarize(planning: Planning, loaded: LoadedSession, focus: str = "") -> Seal:
+    """Rewrite the summary of a stored session; return its seal. Raises SessionError."""
+    identity = loaded.session.header.id
+    context = planning.context_of(loaded)
+    loaded.check_sealable()
+    if not context.unsummarized:
+        raise SessionError(f"Session {identity} has nothing to summarize.")
+    narration = Narration()
+    if planning.options.use_ai_summary:
+        stays = "The file stays as it is."
+        narration = await planning.narrate(context, context.unsummarized, focus, stays)
+        if narration.narrative is None:
+            raise SessionError(f"No summary could be made of session {identity}.")
+    reason = loaded.session.seal.reason if loaded.session.seal is not None else "exit"
+    summary = summarizer.final_block(planning.frame, context, narration)
+    return seal_stored(planning.sessions, loaded, reason, summary, narration)
+
+
+def write_child(sessions: SessionManager, plan: ChildPlan, header: Header) -> str:
+    """Write the file of a planned child, for the agent and model of `header`; return its id. Raises
+    SaveError.
+    """
+    live, entries = plan.begin(sessions, header.agent, header.agent_path, header.model)
+    try:
+        for entry in entries:
+            live.add(entry)
+        if live.problem is not None:
+            raise save_error(live.path, live.problem) from live.problem
+        return live.header.id
+    finally:
+        live.close()

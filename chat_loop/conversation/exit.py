@@ -1,0 +1,58 @@
+"""The seals of a session that ends: with a prepared summary, a new one, an extract, or none."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from chat_loop.context.budget import Narration
+from chat_loop.context.messages import Context
+from chat_loop.context.request import Frame
+from chat_loop.conversation import summarizer
+from chat_loop.conversation.plans import tokens_of
+from chat_loop.sessions.records import Seal, SealReason
+
+SUMMARY_ON_RESUME = "It will be made when you resume the session."
+EXIT_SECONDS = 3.0  # the longest that an exit waits for a summary that another process can make
+QUICK_TOKENS = 2_000  # the largest conversation whose summary is tried in that time
+REST_TOKENS = 8_000  # the most tokens that a prepared summary may leave uncovered
+
+
+def is_quick(frame: Frame, context: Context) -> bool:
+    """Return True if a summary of what is new is likely to be made before an exit gets slow."""
+    return tokens_of(frame, context.unsummarized) <= QUICK_TOKENS
+
+
+def prepared_seal(
+    frame: Frame, context: Context, ready: Narration, at: datetime, reason: SealReason
+) -> Seal | None:
+    """Return a seal with the summary that is `ready` if it covers nearly everything, else None."""
+    rest = context.unsummarized[len(ready.covered) :]
+    if ready.narrative is None or any(each.depth != context.session.depth for each in rest):
+        return None
+    if tokens_of(frame, rest) > min(REST_TOKENS, frame.window.tokens // 8):
+        return None
+    block = summarizer.build_block(frame, context, ready, ready.covered, rest)
+    seal = ready.seal(at, reason, block.summary)
+    return replace(seal, covers=rest[0].query.number - 1 if rest else None)
+
+
+def seal_without_model(
+    frame: Frame, context: Context, at: datetime, reason: SealReason, *, uses_model: bool
+) -> Seal:
+    """Return a seal with what costs nothing: an extract if summaries are not for the model at all,
+    or the parent's block if nothing was said, else no summary.
+    """
+    said = context.unsummarized
+    needs_model = bool(said) and uses_model
+    if needs_model or not (said or context.parent_block or context.pins):
+        return Seal(at=at, reason=reason)
+    return Narration().seal(at, reason, summarizer.final_block(frame, context))
+
+
+def narrated_seal(frame: Frame, context: Context, narration: Narration, at: datetime) -> Seal:
+    """Return the seal for the exit with a narration, or without a summary if the model failed."""
+    if narration.narrative is None:
+        return Seal(at=at, reason="exit", usage=narration.usage, seconds=narration.seconds)
+    return narration.seal(at, "exit", summarizer.final_block(frame, context, narration))
