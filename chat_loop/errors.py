@@ -59,6 +59,10 @@ class SaveError(SessionError):
     """The transcript could not be written: the disk is full, read-only, or forbids it."""
 
 
+class SealError(SaveError):
+    """The end of a transcript could not be written. All words are on disk."""
+
+
 class StoreUnavailable(SessionError):
     """The object store of the sessions cannot be used."""
 

@@ -53,6 +53,7 @@ class ChatLoop:
         loop, main = asyncio.get_running_loop(), asyncio.current_task()
         # One handler all the time: between two steps Ctrl-C must not reach Python's own handler.
         loop.add_signal_handler(signal.SIGINT, self._interrupt, main)
+        is_elsewhere = False
         try:
             try:
                 await self._begin(lines, message, chooses=chooses)
@@ -64,7 +65,7 @@ class ChatLoop:
                 self._reader.hide()
                 await self._cancellable(chat.conversation.end())
                 with suppress(EOFError, KeyboardInterrupt):
-                    await self._write_elsewhere()
+                    is_elsewhere = await self._write_elsewhere()
             if chat.conversation.live.is_empty:
                 display.line("Goodbye!")
                 if parent := chat.conversation.live.header.parent:
@@ -79,23 +80,29 @@ class ChatLoop:
         finally:
             chat.conversation.close()
             loop.remove_signal_handler(signal.SIGINT)
-        saved = chat.conversation.live.is_empty or chat.conversation.live.is_saved
+        live = chat.conversation.live
+        saved = live.is_empty or live.is_saved or is_elsewhere
         return int(self._failed or not saved)
 
-    async def _write_elsewhere(self) -> None:
-        """Offer to write a conversation elsewhere if it cannot be saved in its folder."""
+    async def _write_elsewhere(self) -> bool:
+        """Offer to write the conversation elsewhere if words are missing on disk. Return True if it
+        is there now. Without a path, its own folder is tried again as the chat closes.
+        """
         live, display = self.chat.conversation.live, self._display
-        while self.chat.can_ask and not (live.is_empty or live.is_saved):
-            display.prose("Type a path on another disk to write it there, or Enter to drop it.")
+        while self.chat.can_ask and live.problem is not None:
+            display.prose(
+                "Type a path on another disk to write it there, or Enter to try once more."
+            )
             if not (text := (await self._reader.read()).strip()):
-                return
+                return False
             try:
                 live.write_to(expand_home(text))
             except ChatLoopError as error:
                 display.error(error)
                 continue
             display.line(f"Written to {text}: chat-loop sessions import {text} brings it back.")
-            return
+            return True
+        return False
 
     async def _begin(self, lines: Sequence[str], message: str, *, chooses: bool) -> None:
         """Run the first lines, and enter the first message when none of them failed."""

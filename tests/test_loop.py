@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from chat_loop.sessions.parser import parse
 from chat_loop.values import Window
 from tests.support.failing_files import FailingFiles
 from tests.support.screens import Screen, Terminal
-from tests.support.scripted_chat import SUMMARY, Says, names
+from tests.support.scripted_chat import SUMMARY, Says, Talk, names
 
 ID = "sally_20261121_223015"
 
@@ -302,13 +303,46 @@ def test_an_unsaved_conversation_is_said_and_gets_no_command_to_resume_it(tmp_pa
         "Free some space or fix the permissions: it is tried again with every message. The "
         "conversation is in memory.\n"
     )
+    at_the_end = warning.replace(
+        ": it is tried again with every message. The conversation is in memory", ""
+    )
     assert screen.text == (
         f"You: Hi\n{warning}"
         "Sally: Hello.\nTime: 2.0s | Tokens: 110 (in: 100, out: 10)\n\n"
-        f"📝 Generating session summary... ✓\n{warning}"
+        f"📝 Generating session summary... ✓\n{at_the_end}"
         f"Goodbye!\n✗ The conversation is NOT saved: {tmp_path}/{ID}.md\n"
-        "Type a path on another disk to write it there, or Enter to drop it.\n"
+        "Type a path on another disk to write it there, or Enter to try once more.\n"
     )
+
+
+class NoAppending(FailingFiles):
+    """A disk that refuses, from `refuse` on, to append to a file that has its final name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._refuses = False
+        self._final: set[int] = set()
+
+    def refuse(self, _: Talk) -> None:
+        self._refuses = True
+
+    def create(self, path: Path) -> int:
+        descriptor = super().create(path)
+        self._final.discard(descriptor)
+        if not path.name.startswith("."):
+            self._final.add(descriptor)
+        return descriptor
+
+    def append_to(self, path: Path) -> int:
+        descriptor = super().append_to(path)
+        self._final.add(descriptor)
+        return descriptor
+
+    def write(self, descriptor: int, data: bytes) -> int:
+        if self._refuses and descriptor in self._final:
+            self.failures += 1
+            raise OSError(errno.EIO, "Input/output error")
+        return super().write(descriptor, data)
 
 
 class FullFolder(FailingFiles):
@@ -316,7 +350,10 @@ class FullFolder(FailingFiles):
 
     def write_new(self, path: Path, data: bytes) -> None:
         self.room = None if path.parent.name == "elsewhere" else 0
-        super().write_new(path, data)
+        try:
+            super().write_new(path, data)
+        finally:
+            self.room = 0
 
 
 def test_an_exit_on_a_full_disk_offers_another_place(tmp_path: Path) -> None:
@@ -326,6 +363,7 @@ def test_an_exit_on_a_full_disk_offers_another_place(tmp_path: Path) -> None:
     place.parent.mkdir()
     lines = ["Hi", "exit", str(tmp_path / "missing" / "talk.md"), str(place)]
     screen = Screen(tmp_path, lines, "Hello.", SUMMARY, files=files)
+    assert screen.code == 0, "its words are on a disk"
     assert "✗ The conversation is NOT saved" in screen.text
     assert "talk.md cannot be written: no such file or directory." in screen.text
     assert screen.text.count("Type a path on another disk") == 2
@@ -333,6 +371,40 @@ def test_an_exit_on_a_full_disk_offers_another_place(tmp_path: Path) -> None:
     assert session is not None
     assert [(one.query.text, one.reply and one.reply.text) for one in session.exchanges] == [
         ("Hi", "Hello.")
+    ]
+
+
+def test_a_disk_that_works_again_while_the_exit_asks(tmp_path: Path) -> None:
+    files = FailingFiles()
+    files.room = 0
+
+    def free(talk: Talk) -> None:
+        files.room = None
+
+    screen = Screen(tmp_path, ["Hi", "exit", free, ""], "Hello.", SUMMARY, files=files)
+    assert screen.code == 0
+    refused, _, end = screen.text.partition("✗ The conversation is NOT saved")
+    assert "Saving works again" not in refused
+    assert end.endswith("Saving works again: everything said so far is on disk.\n")
+    assert screen.talk.path.read_text().count("Hello.") == 1
+
+
+def test_a_disk_that_takes_new_files_and_refuses_to_append(tmp_path: Path) -> None:
+    """Each message is saved in a new file in the place of the old one, and nobody is warned."""
+    files = NoAppending()
+    screen = Screen(
+        tmp_path, ["Hi", files.refuse, "And now?"], "Hello.", "Yes.", SUMMARY, files=files
+    )
+    assert screen.code == 0
+    assert files.failures
+    assert "Conversation saved successfully!" in screen.text
+    assert "aved: " not in screen.text
+    session = parse(screen.talk.path.read_bytes()).session
+    assert session is not None
+    assert session.seal is not None
+    assert [(one.query.text, one.reply and one.reply.text) for one in session.exchanges] == [
+        ("Hi", "Hello."),
+        ("And now?", "Yes."),
     ]
 
 

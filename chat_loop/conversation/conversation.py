@@ -41,7 +41,7 @@ from chat_loop.providers import Provider
 from chat_loop.redact import redact_text
 from chat_loop.sessions import records, summary_block
 from chat_loop.sessions.chain import exchange_of
-from chat_loop.sessions.live import LiveSession, save_error
+from chat_loop.sessions.live import TRIED_AGAIN, LiveSession, save_error
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange, Reply, Seal, SealReason
 from chat_loop.tasks import in_daemon_thread, run_to_completion, uncancel
@@ -756,6 +756,7 @@ class Conversation:
             except errors.SaveError as error:
                 hint = f"{leaving.refusal} {error.hint}"
                 raise errors.SaveError(error.message, hint) from error
+            self.live.close()
         if leaving.keeps_background:
             deliver = leaving.deliver
             self.background.hand_over(deliver and partial(deliver, self.live.path))
@@ -820,18 +821,24 @@ class Conversation:
     # Ending
 
     async def _seal(self, seal: Seal, reason: str, *, must_save: bool) -> None:
-        """Seal, close and report the live session. Raises SaveError, or only warns."""
+        """Seal, close and report the live session. Raises SaveError if it must be saved. Else only
+        warn, and keep a session open whose words are not all on disk.
+        """
         live = self.live
+        summary = seal.source
         try:
             await asyncio.to_thread(live.seal, seal)
         except errors.SaveError as error:
-            self._problem_shown = True
+            self._problem_shown = live.problem is not None
             if must_save:
                 raise
-            self.show(events.Warned(error.message, error.hint))
+            summary = "none"
+            later = "" if live.problem is not None else f" {ending.SUMMARY_ON_RESUME}"
+            self.show(events.Warned(error.message, error.hint.replace(TRIED_AGAIN, ".") + later))
         self._report_saving()
         saved, totals = live.is_saved, self.session.totals
-        live.close()
+        if saved:
+            live.close()
         self.show(
             events.SessionSealed(
                 id=live.header.id,
@@ -841,7 +848,7 @@ class Conversation:
                 session_tokens=totals.session,
                 restoration_tokens=totals.restoration,
                 saved=saved,
-                summary=seal.source,
+                summary=summary,
             )
         )
 
@@ -920,7 +927,7 @@ class Conversation:
             self.show(events.SummaryEnded(source="none", problem=problem))
         await self.background.cancel()
         await run_to_completion(self._seal(seal, "exit", must_save=False))
-        if detach is not None and self.live.is_saved:
+        if detach is not None and self.live.is_sealed:
             try:
                 with contextlib.suppress(errors.SessionLocked):  # another process is making it
                     detach(self.live.header.id)

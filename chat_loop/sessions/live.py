@@ -1,6 +1,6 @@
 """LiveSession, the only writer of an open session. A query is on disk before the request is sent,
-and a reply before the next prompt. Text that cannot be written is written with the next record. A
-file that others changed is compared with the session in memory.
+and a reply before the next prompt. Text that cannot be appended is written in a new file, or else
+with the next record. A file that others changed is compared with the session in memory.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from chat_loop.errors import SaveError, SessionLocked, os_reason
+from chat_loop.errors import SaveError, SealError, SessionLocked, os_reason
 from chat_loop.sessions import marker, records, writer
 from chat_loop.sessions.escape import StreamEncoder
 from chat_loop.sessions.files import Files, Lock, lock_session, read_part
@@ -40,7 +40,7 @@ class LiveSession:
         saves: bool = True,
     ) -> None:
         self.session = records.Session(header=header)
-        self.problem: OSError | None = None  # why the file lacks entries
+        self.problem: OSError | None = None  # why words are missing on disk, whatever the seal
         self._directory = directory
         self._files = files
         self._monotonic = monotonic
@@ -58,7 +58,8 @@ class LiveSession:
         self._encoder = StreamEncoder()
         self._pieces: list[str] = []
         self._lossy = False  # the system may have lost data that was written
-        self._ended = self._unsynced = False
+        self.is_sealed = False  # the file has its seal
+        self._unsynced = False
         self._synced_at = 0.0
         self._abandoned: list[tuple[Path, str]] = []  # files that were abandoned, with their faults
 
@@ -138,6 +139,7 @@ class LiveSession:
                 self._write(writer.reply_end(reply, self.header.minor))
                 self._written += 1
                 self._torn = False
+        with self._noting_problem():  # if the end was not written, the whole reply is
             self._flush()
         self._streaming = False
 
@@ -175,22 +177,33 @@ class LiveSession:
         ]
 
     def seal(self, seal: records.Seal) -> None:
-        """End the session by writing its totals and summary block. Raises SaveError."""
+        """End the session by writing its totals and summary block, which takes a new file. Raises
+        SaveError if words are missing on disk, and SealError if all of them are there.
+        """
         if not self._saves or (self.is_empty and not self.header.parent):
             return
         try:
-            for _ in range(3):
-                self._flush()
-                if (current := self._compare()) is not None:
-                    self._files.replace(self.path, append_seal(*current, seal))
-                    self._ended = True
-                    return
-            raise OSError(errno.EBUSY, "Another program changes it all the time")
+            data, parsed = self._settle()
         except OSError as error:
             self.problem = error
-            with suppress(OSError):  # it may be sealed already; then it is written again
-                self._lossy = self._lossy or not self._is_current()
             raise save_error(self.path, error) from error
+        try:
+            self._files.replace(self.path, append_seal(data, parsed, seal))
+            self.is_sealed = True
+        except OSError as error:
+            with suppress(OSError):  # if it is sealed already, more words need a new file
+                self.is_sealed = not self._is_current()
+                self._lossy = self.is_sealed
+            message = f"{self.path} has all words, but no summary: {os_reason(error)}."
+            raise SealError(message, _remedy(error)) from error
+
+    def _settle(self) -> tuple[bytes, Parsed]:
+        """Write what is missing in the file, and return the file. Raises OSError."""
+        for _ in range(3):
+            self._flush()
+            if (current := self._compare()) is not None:
+                return current
+        raise OSError(errno.EBUSY, "Another program changes it all the time")
 
     def write_to(self, path: Path) -> None:
         """Write the whole session to a new file elsewhere. Raises SaveError."""
@@ -201,7 +214,7 @@ class LiveSession:
 
     def close(self) -> None:
         """Release the descriptor and the lock, after a last flush of an open session."""
-        if not (self.is_empty or self._ended):
+        if not (self.is_empty or self.is_sealed):
             with self._noting_problem():
                 self._flush()
         self._close_file()
@@ -220,6 +233,18 @@ class LiveSession:
             return
         if self._lossy or (self._torn and not self._has_header):
             self._rewrite()
+        try:
+            self._append_rest()
+        except OSError:
+            if self._is_shared or not self._has_header:
+                raise
+            # some disks refuse to append, and take new files
+            if not self._rewrite():
+                self._append_rest()
+        self.problem = None
+
+    def _append_rest(self) -> None:
+        """Append the entries that are not in the file, and sync. Raises OSError."""
         self._open()
         if not self._has_header:
             self._write(writer.head(self.header))
@@ -230,7 +255,6 @@ class LiveSession:
             self._written += 1
         if self._unsynced:
             self._sync()
-        self.problem = None
 
     def _last_written(self) -> records.Entry | None:
         """Return the last entry of the file, or None if another program may have added one."""
@@ -266,19 +290,24 @@ class LiveSession:
             self._lossy = True
             raise
 
-    def _rewrite(self) -> None:
-        """Replace a file whose content is in doubt with a new, synced one."""
+    def _rewrite(self) -> bool:
+        """Replace the file with a new, synced one that has every entry. Return False, and change
+        nothing, if the file is no longer ours. Raises OSError.
+        """
         if not self._is_current() and self._compare() is None:
-            return  # it is no longer ours
+            return False
         self._files.replace(self.path, writer.render(self.session))
         self._has_header = True
         self._written = len(self.session.entries)
-        self._lossy = self._is_shared = False
-        self._reopen()
+        self._lossy = self._is_shared = self.is_sealed = False
+        self._close_file()
+        self._stamp = _stamp(self.path.lstat())
+        return True
 
     def _open(self) -> None:
         """Ensure that the descriptor is that of a file with all entries counted as written."""
-        if self._descriptor is not None and not self._is_current():
+        is_begun = self._descriptor is not None or self._has_header
+        if is_begun and not self._is_current():
             self._compare()
         if self._descriptor is None and self._has_header:
             self._reopen()
@@ -421,12 +450,14 @@ def _added_lines(data: bytes) -> list[str]:
 
 def save_error(path: Path, error: OSError) -> SaveError:
     """Return the error with the system's reason and a remedy."""
+    hint = _remedy(error).removesuffix(".") + TRIED_AGAIN
+    return SaveError(f"Not saved: {path}: {os_reason(error)}.", hint)
+
+
+def _remedy(error: OSError) -> str:
+    """Return a sentence that says what to do."""
     is_misplaced = error.errno in (errno.ENOENT, errno.ENOTDIR, errno.EEXIST, errno.EISDIR)
-    remedy = "Check that folder" if is_misplaced else "Free some space or fix the permissions"
-    return SaveError(
-        f"Not saved: {path}: {os_reason(error)}.",
-        f"{remedy}{TRIED_AGAIN}",
-    )
+    return "Check that folder." if is_misplaced else "Free some space or fix the permissions."
 
 
 def _stamp(status: os.stat_result) -> tuple[int, ...]:

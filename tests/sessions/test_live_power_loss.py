@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.errors import SaveError, SessionError
+from chat_loop.errors import SaveError, SealError, SessionError
 from chat_loop.events import Event, TextDelta
 from chat_loop.library.index import FILE
 from chat_loop.library.library import Library
 from chat_loop.sessions.live import SYNC_SECONDS
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.partial import rows
-from chat_loop.sessions.records import Query, Reply, Seal, Session
+from chat_loop.sessions.records import Pin, Query, Reply, Seal, Session
 from tests.support.disk import Disk, Tree
 from tests.support.scenarios import (
     SCENARIOS,
@@ -288,9 +288,15 @@ def test_a_disk_that_refuses_to_sync_is_not_called_safe(tmp_path: Path) -> None:
         raise OSError(5, "Input/output error")
 
     disk.sync = refuse  # type: ignore[method-assign]
-    with pytest.raises(SaveError, match="input/output error"):
-        talk.conversation.live.seal(Seal(at=START, reason="exit"))
-    assert not talk.conversation.live.is_saved
+    live = talk.conversation.live
+    with pytest.raises(SealError, match="input/output error"):
+        live.seal(Seal(at=START, reason="exit"))
+    assert live.is_saved, "its words were synced before"
+    live.add(Pin(at=START, text="later"))
+    assert not live.is_saved
+    with pytest.raises(SaveError, match=r"Not saved: .*input/output error"):
+        live.seal(Seal(at=START, reason="exit"))
+    assert not live.is_sealed
     talk.conversation.close()
 
 
