@@ -9,9 +9,16 @@ if TYPE_CHECKING:
     from chat_loop.values import Usage
 
 
+class FolderError(OSError):
+    """A folder of the program's own that is a link or no folder; `filename` is the folder."""
+
+
 def os_reason(error: OSError) -> str:
     """Return the system's reason as the rest of a sentence, such as `no space left on device`."""
-    return (error.strerror or str(error)).lower()
+    reason = (error.strerror or str(error)).lower()
+    if isinstance(error, FolderError):  # the sentence is about a file in it
+        return f"{error.filename} {reason}"
+    return reason
 
 
 class ChatLoopError(Exception):
@@ -194,6 +201,8 @@ def os_failure(error: OSError) -> ChatLoopError:
     if error.filename is None and isinstance(error, FileNotFoundError):
         # every other missing file has a name
         return ChatLoopError("The working folder no longer exists.", "Start again in another one.")
+    if isinstance(error, FolderError):
+        return ChatLoopError(f"{os_reason(error)}.", "Remove it, or put a folder in its place.")
     return ChatLoopError(f"{error.filename or 'A file'} cannot be used: {os_reason(error)}.")
 
 

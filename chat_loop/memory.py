@@ -260,7 +260,7 @@ class ProjectMemory:
                 if len(data) > MAX_BYTES and after != before:
                     message = f"{path.name} would be larger than {size_text(MAX_BYTES)}"
                     raise ChatLoopError(f"{message}: nothing is written.", "/forget makes room.")
-                mode = path.stat().st_mode & 0o7777 if exists else 0o600
+                mode = path.lstat().st_mode & 0o7777 if exists else 0o600
                 if not mode & 0o222:  # a rename would ignore that
                     raise OSError(errno.EACCES, "it is write-protected")
                 if after != before:
@@ -268,7 +268,7 @@ class ProjectMemory:
                         self.decide(after, "yes")
                     self._files.make_directory(path.parent)
                     self._files.replace(path, data)
-                    path.chmod(mode)
+                    self._files.set_mode(path, mode)
         except Locked as error:
             message = f"{path} is being changed by another process. Nothing is changed."
             raise ChatLoopError(message, "Try again.") from error

@@ -1,4 +1,8 @@
-"""File system primitives for saving, and the lock that limits a session to one writer."""
+"""File system primitives for saving, and the lock that limits a session to one writer.
+
+No link is followed in the place of a file, or of a folder that the program makes inside a folder of
+sessions. The folder of sessions itself may be a link, and so may those above it.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +16,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from chat_loop.errors import ChatLoopError, Locked, SessionLocked, os_reason
+from chat_loop.errors import ChatLoopError, FolderError, Locked, SessionLocked, os_reason
+from chat_loop.sessions.records import IMAGE_FOLDER
 from chat_loop.values import size_text
 
 LOCK_FOLDER = ".locks"
+TRASH = ".trash"
+INNER_FOLDERS = frozenset({LOCK_FOLDER, TRASH, IMAGE_FOLDER})
+"""The names of the folders that the program makes inside a folder of sessions."""
 SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__"})
 """Folders that are not listed or searched unless named explicitly."""
 
@@ -28,6 +36,8 @@ class Files:
 
     def make_directory(self, path: Path) -> None:
         """Make a private directory with its missing parents, and sync their names."""
+        if path.name in INNER_FOLDERS and os.path.lexists(path):
+            os.close(open_folder(path))
         missing = [folder for folder in (path, *path.parents) if not folder.exists()]
         for folder in reversed(missing):
             folder.mkdir(mode=0o700, exist_ok=True)
@@ -35,11 +45,21 @@ class Files:
 
     def create(self, path: Path) -> int:
         """Create a file that must not exist; return a descriptor that only appends."""
-        return os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | _FLAGS, 0o600)
+        flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | _FLAGS
+        with _folder_of(path) as (folder, name):
+            return os.open(name, flags, 0o600, dir_fd=folder)
 
     def append_to(self, path: Path) -> int:
         """Open an existing file for appending, without waiting if it is a pipe."""
         return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK | _FLAGS)
+
+    def set_mode(self, path: Path, mode: int) -> None:
+        """Set the permissions of a file."""
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | _FLAGS)
+        try:
+            os.fchmod(descriptor, mode)
+        finally:
+            os.close(descriptor)
 
     def write(self, descriptor: int, data: bytes) -> int:
         """Write once; return the number of bytes that were written."""
@@ -49,7 +69,7 @@ class Files:
         _flush(descriptor)
 
     def sync_directory(self, path: Path) -> None:
-        descriptor = os.open(path, os.O_RDONLY)
+        descriptor = open_folder(path) if path.name in INNER_FOLDERS else os.open(path, os.O_RDONLY)
         try:
             os.fsync(descriptor)
         finally:
@@ -57,7 +77,8 @@ class Files:
 
     def rename(self, source: Path, target: Path) -> None:
         """Rename a file, replacing `target` if it exists."""
-        source.replace(target)
+        with _folder_of(source) as (before, old), _folder_of(target) as (after, new):
+            os.replace(old, new, src_dir_fd=before, dst_dir_fd=after)
 
     def move(self, source: Path, target: Path) -> None:
         """Move a file to a free name in another directory, and sync both."""
@@ -67,7 +88,8 @@ class Files:
 
     def remove(self, path: Path) -> None:
         """Remove a file, if it exists."""
-        path.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError), _folder_of(path) as (folder, name):
+            os.unlink(name, dir_fd=folder)
 
     def write_new(self, path: Path, data: bytes) -> None:
         """Write a new file completely or not at all, even on Ctrl-C. Raises FileExistsError."""
@@ -95,10 +117,38 @@ class Files:
         self.sync_directory(path.parent)
 
 
+def open_folder(path: Path) -> int:
+    """Open a folder that is not a link; return its descriptor. Raises FolderError and OSError."""
+    try:
+        return os.open(path, os.O_RDONLY | os.O_DIRECTORY | _FLAGS)
+    except OSError as error:
+        if path.is_symlink():
+            raise FolderError(errno.ELOOP, "is a symbolic link", str(path)) from error
+        if error.errno == errno.ENOTDIR and os.path.lexists(path):
+            raise FolderError(errno.ENOTDIR, "is not a folder", str(path)) from error
+        raise
+
+
+@contextlib.contextmanager
+def _folder_of(path: Path) -> Iterator[tuple[int | None, Path | str]]:
+    """Yield the descriptor of a file's folder, if it is one of INNER_FOLDERS, and the file's name
+    in it; else None and the path. So nobody can put a link in the folder's place meanwhile.
+    """
+    if path.parent.name not in INNER_FOLDERS:
+        yield None, path
+        return
+    folder = open_folder(path.parent)
+    try:
+        yield folder, path.name
+    finally:
+        os.close(folder)
+
+
 @contextlib.contextmanager
 def open_regular(path: Path, buffering: int = 0) -> Iterator[tuple[BinaryIO, os.stat_result]]:
     """Open a regular file for reading, without following links or waiting. Raises OSError."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | _FLAGS)
+    with _folder_of(path) as (folder, name):
+        descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | _FLAGS, dir_fd=folder)
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
         os.close(descriptor)
@@ -166,14 +216,17 @@ class Lock:
 
 
 def take_lock(directory: Path, name: str, *, seconds: float = 0) -> Lock:
-    """Take the lock `name` of a folder, waiting at most `seconds`. Raises Locked and OSError.
+    """Take the lock `name` of a folder, waiting at most `seconds`. Raises Locked, and FolderError
+    or another OSError.
 
     The lock file is never removed: otherwise two processes could hold the same lock.
     """
     folder = directory / LOCK_FOLDER
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        folder.mkdir(mode=0o700, parents=True)
     flags = os.O_RDWR | os.O_CREAT | _FLAGS
-    lock = Lock(os.open(folder / f"{name}.lock", flags, 0o600))
+    with _folder_of(folder / f"{name}.lock") as (descriptor, file):
+        lock = Lock(os.open(file, flags, 0o600, dir_fd=descriptor))
     deadline = time.monotonic() + seconds
     while True:
         try:

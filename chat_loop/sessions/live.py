@@ -24,6 +24,8 @@ from chat_loop.sessions.parser import BOM, Parsed, parse
 SYNC_SECONDS = 2.0  # while a reply streams, it is synced to disk this often
 TRIED_AGAIN = ": it is tried again with every message. The conversation is in memory."
 """The end of a hint during a chat."""
+MISPLACED = (errno.ENOENT, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ELOOP)
+"""The errors of a path on which something else is in the way."""
 TORN_FENCE = f"\n{marker.write('torn')}\n".encode()
 
 
@@ -456,7 +458,7 @@ def save_error(path: Path, error: OSError) -> SaveError:
 
 def _remedy(error: OSError) -> str:
     """Return a sentence that says what to do."""
-    is_misplaced = error.errno in (errno.ENOENT, errno.ENOTDIR, errno.EEXIST, errno.EISDIR)
+    is_misplaced = error.errno in MISPLACED
     return "Check that folder." if is_misplaced else "Free some space or fix the permissions."
 
 

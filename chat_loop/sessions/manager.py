@@ -25,7 +25,15 @@ from chat_loop.errors import (
 )
 from chat_loop.sessions import legacy, marker, partial, records
 from chat_loop.sessions.escape import encode_line
-from chat_loop.sessions.files import Files, Lock, lock_session, read_part, take_lock
+from chat_loop.sessions.files import (
+    TRASH,
+    Files,
+    Lock,
+    lock_session,
+    open_folder,
+    read_part,
+    take_lock,
+)
 from chat_loop.sessions.git import git_head
 from chat_loop.sessions.images import ImageStore
 from chat_loop.sessions.live import (
@@ -40,8 +48,8 @@ from chat_loop.sessions.parser import Parsed, parse
 from chat_loop.sessions.writer import render
 
 CURRENT = ".current"
+SETTLED_SECONDS = 5  # a file that changed later than that may not be whole yet
 SHORT_COMMIT = 12  # digits of a commit that name it in a repository of any size
-TRASH = ".trash"
 
 
 class LoadedSession(Struct, frozen=True):
@@ -233,7 +241,7 @@ class SessionManager:
                 return False if self.load(path).session == session else None
             return None
         self._files.replace(path, render(session))
-        os.utime(path, (changed, changed))
+        os.utime(path, (changed, changed), follow_symlinks=False)
         return True
 
     def erase(self, changes: Mapping[Path, bytes | None]) -> None:
@@ -288,12 +296,18 @@ class SessionManager:
         """Return the sessions in the trash, most recently used first. Raises SessionError."""
         folder = self.directory / TRASH
         try:
+            with suppress(FileNotFoundError):
+                os.close(open_folder(folder))
             return partial.rows(folder)
         except OSError as error:
             raise SessionError(f"The trash {folder} cannot be read: {os_reason(error)}.") from error
 
     def remove_leftovers(self) -> None:
-        """Remove temporary copies that killed processes left; those of open sessions stay."""
+        """Remove temporary copies that killed processes left, and move their empty files to the
+        trash; those of open sessions stay.
+        """
+        if self.saves:
+            self._move_empty_files()
         patterns = (
             ".*.md.*.tmp",
             f"{TRASH}/.*.md.*.tmp",
@@ -306,6 +320,21 @@ class SessionManager:
                 name = records.IMAGE_FOLDER if path.parent.name == records.IMAGE_FOLDER else name
                 with suppress(OSError, Locked), closing(take_lock(self.directory, name)):
                     self._files.remove(path)
+
+    def _move_empty_files(self) -> None:
+        """Move the session files without a byte to the trash.
+
+        They are not removed: a tool that is about to fill one has it open, and fills it there.
+        """
+        with suppress(OSError):  # only a convenience
+            for changed, identity, size in partial.stamps(self.directory):
+                age = abs(self.now().timestamp() - changed / 1e9)
+                if size or age < SETTLED_SECONDS:
+                    continue
+                path = self.session_file(identity)
+                with suppress(SessionLocked), closing(lock_session(path.parent, identity)):
+                    if path.lstat().st_size == 0:  # nobody else has written to it meanwhile
+                        self._files.move(path, self._free_in_trash(identity))
 
     def take_in_copies(self) -> list[str]:
         """Rename the copies that sync tools left, so that they become branches. Return a sentence
@@ -323,7 +352,7 @@ class SessionManager:
         """Rename a copy; return its id, or an empty string when it stays. Raises OSError."""
         head, status = read_part(path, 100)
         age = abs(self.now().timestamp() - status.st_mtime)
-        if age < 5 or not partial.is_transcript(head):  # seconds: it may not be whole yet
+        if age < SETTLED_SECONDS or not partial.is_transcript(head):
             return ""
         data, _ = read_part(path)
         copy = parse(data).session

@@ -18,9 +18,8 @@ from chat_loop.library import archive_tools, lineage
 from chat_loop.library.index import BUSY_SECONDS, discard
 from chat_loop.memory import NAME, locate
 from chat_loop.sessions import erasure
-from chat_loop.sessions.files import lock_session, read_part
+from chat_loop.sessions.files import TRASH, lock_session, read_part
 from chat_loop.sessions.live import change_content
-from chat_loop.sessions.manager import TRASH
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import IMAGE_FOLDER, Attachment, Change, Query, Session
 from chat_loop.subcommands.sessions import SessionActions, confirm

@@ -201,7 +201,7 @@ def test_a_file_in_the_place_of_the_locks_is_a_problem_not_a_hang(tmp_path: Path
     (tmp_path / ".locks").write_text("in the way")
     live = manager(tmp_path).begin(agent="A")
     exchange(live, "one", "1")
-    assert isinstance(live.problem, FileExistsError)
+    assert live.problem is not None
     (tmp_path / ".locks").unlink()
     exchange(live, "two", "2")
     assert live.is_saved
