@@ -6,9 +6,7 @@ import contextlib
 import hashlib
 import os
 import re
-import stat
 import threading
-import unicodedata
 from collections.abc import Callable, Sequence
 from difflib import unified_diff
 from fnmatch import fnmatchcase
@@ -18,13 +16,13 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from chat_loop.agent import shell, tools
+from chat_loop.agent import automatic, no_links, shell, tools
 from chat_loop.agent.isolation import in_thread
 from chat_loop.agent.tools import Arguments, PreparedCall, Tool
 from chat_loop.errors import ChatLoopError, ConfigError, Locked, os_reason
 from chat_loop.memory import ProjectMemory, bullet, fact_of
 from chat_loop.redact import redact_text
-from chat_loop.sessions.files import Files, read_text, walk_files
+from chat_loop.sessions.files import read_text, walk_files
 from chat_loop.sessions.images import ImageStore, ImageUnavailable
 from chat_loop.sessions.records import IMAGE_FOLDER, Change
 from chat_loop.values import FileChange, ToolSpec, plural
@@ -36,14 +34,6 @@ MAX_VISITED = 50_000
 MAX_MATCHES = 200
 MAX_LINE = 300
 MAX_COMPARED = 2_000  # lines of a file; a minimal diff of longer files takes too long
-_SENSITIVE_FOLDERS = frozenset((".git", ".github", ".ssh", ".vscode", ".idea", ".config"))
-_SENSITIVE_FILES = """
-memory.md agents.md agents.override.md claude.md claude.local.md gemini.md qwen.md skill.md
-makefile gnumakefile justfile dockerfile package.json eslint.config.js eslint.config.mjs
-setup.py conftest.py sitecustomize.py usercustomize.py lefthook.yml mise.toml jenkinsfile
-azure-pipelines.yml bitbucket-pipelines.yml appveyor.yml cloudbuild.yaml buildspec.yml
-"""
-"""Names of files, in lower case, that programs run or give to a model automatically."""
 SPECS = {
     spec.name: spec
     for spec in msgspec.json.decode(
@@ -97,8 +87,10 @@ def _command_tool(root: Path, seconds: float) -> Tool:
         first, *rest = command.replace("\r", "␍").split("\n")
         lines = [f"In {root}:", f"  $ {first}", *(f"  > {line}" for line in rest)]
         words = re.sub(r"['\"\\]", "", command).replace(".venv/", "")  # a usual prefix of programs
-        if any(map(is_sensitive, re.split(r"[\s;|&<>()$`={},:]+", words))):
-            lines.insert(0, f"{tools.COMMAND_PREFIX}:")
+        for word in re.split(r"[\s;|&<>()$`={},:]+", words):
+            if used_by := automatic.users_of(word.removeprefix("./")):
+                lines.insert(0, f"{tools.COMMAND_PREFIX} (used by {used_by}):")
+                break
         return "\n".join(lines)
 
     longest = shell.MAX_SECONDS + 2 * shell.TERM_SECONDS
@@ -138,21 +130,16 @@ class Place(Struct, frozen=True):
             raise ChatLoopError(f"{self.display_path}: {error}.") from error
 
     def write(self, text: str | None) -> None:
-        """Write the file, or remove it if None. Replacing is atomic. Raises ChatLoopError."""
-        path = self.path
+        """Write the file, or remove it if None. Replacing is atomic, and no link is followed.
+        Raises ChatLoopError.
+        """
         try:
             if text is None:
-                path.unlink()
-            elif not os.path.lexists(path):
-                path.parent.mkdir(parents=True, exist_ok=True)
-                with path.open("xb") as file:
-                    file.write(text.encode())
+                no_links.remove(self.path)
+            elif os.path.lexists(self.path):
+                no_links.replace(self.path, text.encode())
             else:
-                mode = stat.S_IMODE(path.stat().st_mode)
-                if not (mode & 0o222 and os.access(path, os.W_OK)):
-                    raise ChatLoopError(f"{self.display_path} is write-protected.")
-                Files().replace(path, text.encode())
-                path.chmod(mode)
+                no_links.create(self.path, text.encode())
         except OSError as error:
             raise ChatLoopError(f"{self.display_path}: {os_reason(error)}.") from error
 
@@ -253,9 +240,10 @@ class Workspace:
         changes: list[FileChange] = []
         if name in FILE_CHANGES:
             diff, act = self._prepare_change(name, place, others, changes)
-            inside = not _SENSITIVE_FOLDERS.isdisjoint(self.root.parts)
-            asks_again = inside or is_sensitive(place.display_path)
-            question = f"{tools.SENSITIVE_PREFIX}:\n{diff}" if asks_again else diff
+            used_by = automatic.users_of_folder(self.root)
+            used_by = used_by or automatic.users_of_change(path, place.path, self.root)
+            reason = f"{tools.SENSITIVE_PREFIX} (used by {used_by}):"
+            question = f"{reason}\n{diff}" if used_by else diff
         if place.outside:
             question = f"{tools.OUTSIDE_PREFIX} {self.root}:\n{diff or f'read {place.path}'}"
 
@@ -397,16 +385,6 @@ def diff_lines(source: str, target: str, old: str, new: str) -> list[str]:
     place = f"@@ -{start + 1},{len(before)} +{start + 1},{len(after)} @@"
     removed, added = (f"-{line}" for line in before), (f"+{line}" for line in after)
     return [f"--- {source}", f"+++ {target}", place, *removed, *added]
-
-
-def is_sensitive(path: str) -> bool:
-    """Return True for the path of a file that can run code or steer later sessions: a hidden file
-    or one of certain names, also in spellings that a file system takes for the same name.
-    """
-    path = "".join(filter(str.isprintable, unicodedata.normalize("NFKC", path).casefold()))
-    parts = [part.rstrip(". ") for part in re.split(r"[/\\]", path)]
-    name, hidden = parts[-1], any(part.startswith(".") for part in parts)
-    return hidden or name in _SENSITIVE_FILES.split() or name.endswith((".pth", ".code-workspace"))
 
 
 def _lines(text: str) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from chat_loop.agent.ask import CallLimits
+from chat_loop.agent.automatic import users_of_arguments
 from chat_loop.errors import ChatLoopError, ToolDenied, os_reason
 from chat_loop.events import ToolReturned
 from chat_loop.providers.replies import MAX_ARGUMENTS, arguments_of
@@ -21,7 +22,8 @@ MIN_RESULT = 1_000  # characters that it always gets
 OUTSIDE_PREFIX = "Outside of the working directory"
 SENSITIVE_PREFIX = "This file can run code or steer later sessions"
 COMMAND_PREFIX = "The command names a file that can run code or steer later sessions"
-ASKED_AGAIN = (OUTSIDE_PREFIX, SENSITIVE_PREFIX, COMMAND_PREFIX)
+CALL_PREFIX = "The call names a file that can run code or steer later sessions"
+ASKED_AGAIN = (OUTSIDE_PREFIX, SENSITIVE_PREFIX, COMMAND_PREFIX, CALL_PREFIX)
 """The beginnings of questions that offer no “project”; “always” covers only the same call."""
 CALL_LIMIT_RESULT = "Not run: too many calls at once. Call the tool again if you need it."
 STEP_LIMIT_RESULT = (
@@ -146,8 +148,13 @@ class Toolbox(Struct):
 
 
 def call_text(title: str, arguments: Arguments) -> str:
-    """Return the full text of a call: a line per argument, multi-line texts below their names."""
-    lines = [f"{title}:"]
+    """Return the full text of a call: a line per argument, multi-line texts below their names.
+
+    It begins with CALL_PREFIX if an argument is the path of a file that programs use by themselves.
+    """
+    used_by = users_of_arguments(arguments)
+    lines = [f"{CALL_PREFIX} (used by {used_by}):"] if used_by else []
+    lines.append(f"{title}:")
     for key, value in arguments.items():
         name = key if key.isidentifier() else json.dumps(key)  # so that it cannot forge a line
         if isinstance(value, str) and "\n" in value:

@@ -503,7 +503,7 @@ def test_the_program_s_own_files_are_not_touched(tmp_path: Path) -> None:
     [
         ("picture.png", "!picture.png: it is not UTF-8 text."),
         ("src", "!src: it is not a regular file."),
-        ("locked.txt", "!locked.txt is write-protected."),
+        ("locked.txt", "!locked.txt: it is write-protected."),
         ("src/a.py/new", "!src/a.py/new"),
         ("pipe", "!pipe"),
     ],

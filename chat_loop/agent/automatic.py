@@ -1,0 +1,195 @@
+"""Files that programs run, load or obey by themselves: no lasting answer covers a change of one."""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from fnmatch import translate
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+MAX_HOPS = 40  # links in a row, as in Linux
+MAX_PATH = 4_096  # characters; a longer argument is no path
+MAX_FOLLOWED = 200  # arguments of a call whose links are followed
+HIDDEN = "programs that read hidden files"
+SYSTEM = "the system and other users"
+COMMANDS = "whoever types its name as a command"
+
+
+class Ecosystem(Struct, frozen=True):
+    """Patterns of the files that the programs in `used_by` use by themselves."""
+
+    used_by: str
+    source: str
+    names: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+
+
+class _Rule(Struct, frozen=True):
+    """An ecosystem whose patterns of one kind are a single expression each."""
+
+    used_by: str
+    names: re.Pattern[str]
+    folders: re.Pattern[str]
+    paths: re.Pattern[str]
+
+
+def users_of(path: str) -> str:
+    """Return the programs that use the file at `path` by themselves, or "" if it is any other file.
+
+    It may be spelled in any way that a file system takes for the same name.
+    """
+    parts = _parts(path)
+    *folders, name = parts
+    whole = "/".join(parts)
+    for rule in _rules():
+        if rule.names.fullmatch(name) or rule.paths.fullmatch(whole):
+            return rule.used_by
+        if any(map(rule.folders.fullmatch, folders)):
+            return rule.used_by
+    is_hidden = any(part.startswith(".") for part in parts)
+    return HIDDEN if is_hidden else ""
+
+
+def users_of_folder(folder: Path) -> str:
+    """Return the programs that use all files below `folder`, or ""."""
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - the other one fails without a home
+    if folder in (Path("/"), *home.parents):
+        return SYSTEM
+    for part in _parts(str(folder)):
+        for rule in _rules():
+            if rule.folders.fullmatch(part):
+                return rule.used_by
+    return ""
+
+
+def users_of_change(typed: str, real: Path, root: Path) -> str:
+    """Return the programs that use a file under any of its names, or "": the path as the model
+    `typed` it, with the links on the way, the `real` path without links, and the links to it in the
+    folders above it, and in those of Git's hooks.
+    """
+    for name in (*_hops(typed, root), *_names(real, root)):
+        # a name without a folder is a file here, not a command
+        if used_by := users_of(f"./{name}"):
+            return used_by
+    commands = (root / folder for folder in os.get_exec_path())
+    return COMMANDS if any(_same(folder, real.parent) for folder in commands) else ""
+
+
+def users_of_arguments(arguments: Mapping[str, Any]) -> str:
+    """Return the programs that use a file by themselves whose path is an argument, or ""."""
+    paths = list(_paths(arguments))
+    root = Path("/")
+    with suppress(FileNotFoundError):  # the working directory was removed, with its links
+        root = Path.cwd()
+    for path in paths:
+        if used_by := users_of(f"./{path}"):
+            return used_by
+    for path in paths[:MAX_FOLLOWED]:
+        with suppress(OSError, ValueError, RuntimeError):  # nobody can follow it either
+            real = Path(os.path.realpath(root / path))
+            if used_by := users_of_change(path, real, root):
+                return used_by
+    return ""
+
+
+def _paths(arguments: Mapping[str, Any]) -> Iterator[str]:
+    """Yield all texts in the arguments that may be paths, and the keys inside of them."""
+    values: list[object] = [*arguments.values()]
+    while values:
+        value = values.pop()
+        if isinstance(value, Mapping):
+            values += [*value.keys(), *value.values()]
+        elif isinstance(value, list | tuple):
+            values += value
+        elif isinstance(value, str) and 0 < len(value) <= MAX_PATH and "\n" not in value:
+            path = value.removeprefix("file://")
+            if "://" not in path:
+                yield path
+
+
+def _hops(typed: str, root: Path) -> Iterator[str]:
+    """Yield a path as it was typed, and as each link at its end has it."""
+    path = root / Path(typed).expanduser()
+    for _ in range(MAX_HOPS):
+        yield _below(os.path.normpath(path), root)
+        if not path.is_symlink():
+            return
+        path = path.parent / path.readlink()
+
+
+def _names(real: Path, root: Path) -> Iterator[str]:
+    """Yield the path without links, and the names that links nearby give it."""
+    yield _below(str(real), root)
+    folders = [folder for folder in real.parents if folder.is_relative_to(root)]
+    for folder in (*folders, root / ".git" / "hooks"):
+        for link in _links(folder):
+            target = os.path.realpath(link)
+            rest = _rest(str(real), target)
+            if rest is not None:
+                yield _below(f"{link}{rest}", root)
+
+
+def _links(folder: Path) -> list[str]:
+    with suppress(OSError), os.scandir(folder) as entries:
+        return [entry.path for entry in entries if entry.is_symlink()]
+    return []
+
+
+def _rest(path: str, folder: str) -> str | None:
+    """Return what follows `folder` in `path`, or None. A file system may ignore case."""
+    begin, rest = path[: len(folder)], path[len(folder) :]
+    is_inside = begin.casefold() == folder.casefold() and rest[:1] in ("", "/")
+    return rest if is_inside else None
+
+
+def _below(path: str, root: Path) -> str:
+    """Return a path relative to `root`, or the whole one if it is outside."""
+    rest = _rest(path, str(root))
+    return path if rest is None else rest.lstrip("/")
+
+
+def _same(folder: Path, other: Path) -> bool:
+    return os.path.realpath(folder).casefold() == str(other).casefold()
+
+
+def _parts(path: str) -> list[str]:
+    folded = unicodedata.normalize("NFKC", path).casefold()
+    visible = "".join(filter(str.isprintable, folded))
+    return [part.rstrip(". ") for part in re.split(r"[/\\]", visible)]
+
+
+@cache
+def ecosystems() -> tuple[Ecosystem, ...]:
+    """Return the table of ecosystems."""
+    import tomllib  # 2 ms, too long for the first prompt
+
+    text = Path(__file__).with_name("automatic_files.toml").read_text("utf-8")
+    return msgspec.convert(tomllib.loads(text)["ecosystem"], tuple[Ecosystem, ...])
+
+
+@cache
+def _rules() -> tuple[_Rule, ...]:
+    return tuple(
+        _Rule(
+            ecosystem.used_by,
+            _expression(ecosystem.names),
+            _expression(ecosystem.folders),
+            _expression(ecosystem.paths),
+        )
+        for ecosystem in ecosystems()
+    )
+
+
+def _expression(patterns: Iterable[str]) -> re.Pattern[str]:
+    """Return an expression that matches one of the patterns; without any, it matches nothing."""
+    alternatives = [translate(pattern.casefold()) for pattern in patterns]
+    return re.compile("|".join(alternatives) or "(?!)")
