@@ -213,7 +213,10 @@ class App:
         folder, agent = Path(self.directory or "/"), self.definition or Definition()
         root = locate(folder, self.home)[1]
         file = self.paths.config.parent / "approvals.json"
-        return ProjectApprovals(file, str(root), f"{agent.path} {agent.digest}")
+        home = self.home.resolve()
+        has_all_projects = root in (home, *home.parents)
+        agent_file = f"{agent.path} {agent.digest}"
+        return ProjectApprovals(file, str(root), agent_file, has_all_projects)
 
     def models(self) -> choose.Models:
         """Return an object that provides other models during a conversation."""

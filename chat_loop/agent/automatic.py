@@ -61,7 +61,8 @@ def users_of(path: str) -> str:
 
 def users_of_folder(folder: Path) -> str:
     """Return the programs that use all files below `folder`, or ""."""
-    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - the other one fails without a home
+    # Path.expanduser fails without a home
+    home = Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111
     if folder in (Path("/"), *home.parents):
         return SYSTEM
     for part in _parts(str(folder)):

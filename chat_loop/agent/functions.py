@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
 from chat_loop.agent.isolation import in_thread, on_loop, plain_line
-from chat_loop.agent.tools import Arguments, Tool, call_text
+from chat_loop.agent.tools import Arguments, Tool, call_question
 from chat_loop.errors import ChatLoopError, ConfigError
 from chat_loop.values import ToolSpec
 
@@ -62,7 +62,7 @@ def tool_of(function: Callable[..., Any]) -> Tool:
 
     def preview(arguments: Arguments) -> str:
         convert(arguments)  # fail before the user is asked
-        return call_text(spec.name, arguments)
+        return call_question(spec.name, arguments)
 
     return Tool(spec, run, preview if hasattr(function, _MARK) else None)
 

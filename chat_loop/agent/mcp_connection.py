@@ -26,10 +26,10 @@ from chat_loop import __version__
 from chat_loop.agent import mcp_tools
 from chat_loop.agent.isolation import CapturedError, plain_line
 from chat_loop.agent.shell import Output
+from chat_loop.agent.tools import ServerTool
 from chat_loop.config import McpServer, expand_variables
 from chat_loop.errors import ChatLoopError
 from chat_loop.redact import redact_text
-from chat_loop.values import ToolSpec
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -57,6 +57,8 @@ class McpConnection:
         self._client: Client | None = None
         self._transport_opened = asyncio.Event()
         self._status = 0
+        self._tools_changed = False
+        self._listing = asyncio.Lock()
         self._scope = anyio.CancelScope(deadline=anyio.current_time() + config.timeout)
         self._task = asyncio.ensure_future(self._run())
 
@@ -66,13 +68,22 @@ class McpConnection:
         self._scope.cancel()
         await asyncio.wait({self._task})
 
-    async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
-        """Call a tool; return its result as text. Raises ChatLoopError with a sentence."""
+    async def call(self, tool: ServerTool, arguments: Mapping[str, Any]) -> str:
+        """Call a tool that was offered; return its result as text. Raises ChatLoopError with a
+        sentence, also if the tool is not as it was offered.
+        """
         client = self._client
         if client is None:
             raise ChatLoopError(self.state.problem)
         with CapturedError() as captured:
-            result = await client.call_tool(tool, dict(arguments))
+            await self._list_changed_tools(client)
+            if tool not in self.state.tools:
+                text = f"Nothing was run: {plain_line(tool.name, 64)} of the MCP server"
+                text += f" {self.state.name} has changed, or is gone, since it was offered."
+                raise ChatLoopError(text, "From the next message on, it is offered as it is now.")
+            result = await client.call_tool(tool.name, dict(arguments))
+        if isinstance(captured.error, ChatLoopError):
+            raise captured.error
         if (error := captured.error) is not None:
             refused = isinstance(error, MCPError)
             if refused and (str(error) == "Connection closed" or self._status == 404):
@@ -85,7 +96,7 @@ class McpConnection:
         json = result.model_dump(mode="json", by_alias=True, exclude_none=True)
         text = mcp_tools.result_text(json)
         if result.is_error:
-            raise ChatLoopError(text or f"{tool} failed without a reason.")
+            raise ChatLoopError(text or f"{tool.name} failed without a reason.")
         return text
 
     async def _run(self) -> None:
@@ -113,14 +124,23 @@ class McpConnection:
         self._transport_opened.set()
         self.ready.set()
 
-    async def _list_tools(self, client: Client) -> tuple[ToolSpec, ...]:
+    async def _list_changed_tools(self, client: Client) -> None:
+        """List the tools again if the server has said that they changed."""
+        async with self._listing:
+            if self._tools_changed:
+                self._tools_changed = False
+                self.state = replace(self.state, skipped=())
+                self.state = replace(self.state, tools=await self._list_tools(client))
+
+    async def _list_tools(self, client: Client) -> tuple[ServerTool, ...]:
         """Return the server's tools that the config selects."""
-        tools: dict[str, ToolSpec] = {}
+        tools: dict[str, ServerTool] = {}
         cursor: str | None = None
         for _ in range(MAX_PAGES):
             page = await client.list_tools(cursor=cursor)
             for tool in page.tools:
-                spec = ToolSpec(tool.name, tool.description or "", tool.input_schema)
+                traits = str((tool.meta or {}).get(mcp_tools.TRAITS, ""))
+                spec = ServerTool(tool.name, tool.description or "", tool.input_schema, traits)
                 if not self._config.tools or tool.name in self._config.tools:
                     tools.setdefault(tool.name, spec)
             cursor = page.next_cursor
@@ -201,7 +221,10 @@ class McpConnection:
         with sending, suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             async for item in read:
                 message = item.message if isinstance(item, SessionMessage) else None
-                if getattr(message, "method", "") == _TOO_LARGE:
+                method = getattr(message, "method", "")
+                if method == _TOOLS_CHANGED:
+                    self._tools_changed = True
+                if method == _TOO_LARGE:
                     raise httpx2.ReadError(TOO_LARGE)
                 if isinstance(message, mcp_types.JSONRPCResponse):
                     tools = message.result.get("tools")
@@ -231,6 +254,7 @@ class McpConnection:
 
 # The SDK does not limit the lines of stdio, but it accepts any decoder.
 _BOUNDED_LINES = "utf_8_bounded_lines"
+_TOOLS_CHANGED = "notifications/tools/list_changed"
 _TOO_LARGE = "notifications/message-too-large"  # replaces an overlong line
 
 

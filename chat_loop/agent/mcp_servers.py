@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import os
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
@@ -12,11 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from msgspec import Struct
 
+from chat_loop.agent.approval import DIGEST
 from chat_loop.agent.isolation import CapturedError, background_loop, describe, plain_line
-from chat_loop.agent.tools import Arguments, Tool, call_text
+from chat_loop.agent.tools import Arguments, ServerTool, Tool, call_question
 from chat_loop.config import McpServer
 from chat_loop.errors import ChatLoopError, UsageError, install_hint
 from chat_loop.providers.replies import tool_name
+from chat_loop.redact import redact_text
 from chat_loop.values import ToolSpec, plural
 
 if TYPE_CHECKING:
@@ -34,6 +37,11 @@ def _package_problem(error: BaseException) -> tuple[str, str]:
     return MISSING if is_missing else text, install_hint("mcp")
 
 
+def _where(config: McpServer) -> str:
+    """Return the address of a server, or the command that starts it."""
+    return config.url or " ".join((config.command, *config.args))
+
+
 class ServerState(Struct, frozen=True, kw_only=True):
     """The state of a server, with its tools under its own names."""
 
@@ -41,7 +49,7 @@ class ServerState(Struct, frozen=True, kw_only=True):
     where: str
     state: Literal["not started", "connecting", "connected", "failed"] = "not started"
     problem: str = ""
-    tools: tuple[ToolSpec, ...] = ()
+    tools: tuple[ServerTool, ...] = ()
     skipped: tuple[str, ...] = ()  # the names of tools that cannot be called
     reconnects: bool = False  # it failed, and the next call reconnects it
 
@@ -147,21 +155,34 @@ class McpServers:
         self._omitted = len(listed) - len(chosen)
         return tuple(self._tool(name, server, tool) for name, (server, tool) in chosen.items())
 
-    def _tool(self, name: str, server: str, tool: ToolSpec) -> Tool:
+    def _tool(self, name: str, server: str, tool: ServerTool) -> Tool:
         async def run(arguments: Arguments) -> str:
             async def call() -> str:
-                return await (await self._connected(server)).call(tool.name, arguments)
+                return await (await self._connected(server)).call(tool, arguments)
 
             return await self._in_thread(call())
 
         def preview(arguments: Arguments) -> str:
             title = f"{plain_line(tool.name, 64)} of the MCP server {server}"
-            return call_text(title, arguments)
+            return call_question(title, arguments)
 
         spec = ToolSpec(name, tool.description, tool.parameters)
-        origin = repr((server, tool.name, self._configs[server]))
         asks = self.needs_approval(server, tool.name)
+        origin = self._origin(server, tool)
         return Tool(spec, run, preview if asks else None, origin=origin)
+
+    def _origin(self, server: str, tool: ServerTool) -> dict[str, str]:
+        """Return what defines a tool beside its specification, by labels for a person."""
+        config = self._configs[server]
+        started = (config.command, config.args, config.cwd, config.env, config.url, config.headers)
+        digest = hashlib.sha256(repr(started).encode("utf-8", "replace")).hexdigest()
+        return {
+            "server": server,
+            "name at the server": tool.name,
+            "title and annotations": tool.traits,
+            "address" if config.url else "command": redact_text(_where(config)),
+            "settings of the server": f"{DIGEST}{digest}",
+        }
 
     async def restart(self, name: str) -> ServerState:
         """Reconnect a server; return its state. Raises UsageError for an unknown name."""
@@ -186,7 +207,7 @@ class McpServers:
         if name in self._connections:
             return self._connections[name].state
         config = self._configs[name]
-        where = config.url or " ".join((config.command, *config.args))
+        where = _where(config)
         if problem := " ".join(self._package_problem).strip():
             return ServerState(name=name, where=where, state="failed", problem=problem)
         return ServerState(
@@ -220,13 +241,13 @@ class McpServers:
 
 
 def name_tools(
-    tools: Iterable[tuple[str, ToolSpec]],
+    tools: Iterable[tuple[str, ServerTool]],
     used_names: Collection[str],
     max_characters: int,
     owners: dict[str, tuple[str, str]],
-) -> dict[str, tuple[str, ToolSpec]]:
+) -> dict[str, tuple[str, ServerTool]]:
     """Map names for the model to servers and tools. A name always belongs to its first owner."""
-    chosen: dict[str, tuple[str, ToolSpec]] = {}
+    chosen: dict[str, tuple[str, ServerTool]] = {}
     for server, tool in tools:
         name = tool_name(f"{server}_{tool.name}")
         size = len(name) + len(tool.description) + len(json.dumps(tool.parameters))

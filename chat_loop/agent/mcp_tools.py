@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,9 @@ MAX_LISTED = 1_000  # the most tools that are read from one list
 MAX_TEXT = 1_024  # characters of a description, or of another text in a schema
 MAX_SCHEMA = 8_192  # characters; a longer schema keeps the names and types of its arguments
 MAX_NAME = 256
+TRAITS = "chat-loop/traits"
+"""The key of a tool's `_meta` with the rest that describes it, as JSON."""
+_TRAITS = ("title", "annotations", "outputSchema", "execution")
 _CHOICES = ("oneOf", "anyOf", "allOf", "not", "enum", "const", "if", "then", "else")
 """Keys that some wires refuse at the top level of a schema."""
 
@@ -35,10 +39,25 @@ def clean_tools(tools: Sequence[object]) -> tuple[list[Json], tuple[str, ...]]:
         usable = 0 < len(name) <= MAX_NAME and name.isprintable() and name not in clean
         if usable and isinstance(schema, dict):
             about = clean_text(str(given.get("description") or given.get("title") or ""), MAX_TEXT)
-            clean[name] = {"name": name, "description": about, "inputSchema": parameters(schema)}
+            clean[name] = {
+                "name": name,
+                "description": about,
+                "inputSchema": parameters(schema),
+                "_meta": {TRAITS: _traits(given)},
+            }
         else:
             skipped.append(f"“{plain_line(name, 40)}”")
     return list(clean.values()), tuple(skipped)
+
+
+def _traits(tool: Json) -> str:
+    """Return what a server says about a tool beside its description and arguments, as JSON, or the
+    digest of a longer text. None of it has an effect: a server cannot vouch for itself.
+    """
+    given = {key: tool[key] for key in _TRAITS if tool.get(key) is not None}
+    text = json.dumps(_clean(given, 16), ensure_ascii=False, sort_keys=True) if given else ""
+    is_long = len(text) > MAX_TEXT
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}" if is_long else text
 
 
 def parameters(schema: Json) -> dict[str, Any]:

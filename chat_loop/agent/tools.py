@@ -34,6 +34,12 @@ _TYPES = {"string": str, "integer": int, "boolean": bool}  # of the built-in too
 Arguments = Mapping[str, Any]
 
 
+class ServerTool(ToolSpec, frozen=True):
+    """A tool as an MCP server describes it. `traits` has its title and annotations, as JSON."""
+
+    traits: str = ""
+
+
 class PreparedCall(Struct, frozen=True):
     """The question about a call, if any, the function that runs it, and the files it changed."""
 
@@ -51,7 +57,8 @@ class Tool(Struct, frozen=True):
     """Returns the question for the user about a call, if any. It runs in a thread."""
     approval_scope: str = ""  # the calls that the user is asked about, if not all
     seconds: float | None = None  # replaces the agent's limit
-    origin: str = ""  # what defines it, if not the program or the agent's file
+    origin: Mapping[str, str] = {}
+    """What defines it beside its `spec`, the program and the agent's file: texts by label."""
 
 
 Approve = Callable[[Tool, str], Coroutine[Any, Any, bool]]
@@ -147,14 +154,18 @@ class Toolbox(Struct):
         return tool, arguments
 
 
-def call_text(title: str, arguments: Arguments) -> str:
-    """Return the full text of a call: a line per argument, multi-line texts below their names.
-
-    It begins with CALL_PREFIX if an argument is the path of a file that programs use by themselves.
+def call_question(title: str, arguments: Arguments) -> str:
+    """Return the question about a call: its full text. It begins with CALL_PREFIX if an argument is
+    the path of a file that programs use by themselves.
     """
     used_by = users_of_arguments(arguments)
-    lines = [f"{CALL_PREFIX} (used by {used_by}):"] if used_by else []
-    lines.append(f"{title}:")
+    heading = f"{CALL_PREFIX} (used by {used_by}):\n" if used_by else ""
+    return f"{heading}{call_text(title, arguments)}"
+
+
+def call_text(title: str, arguments: Arguments) -> str:
+    """Return the full text of a call: a line per argument, multi-line texts below their names."""
+    lines = [f"{title}:"]
     for key, value in arguments.items():
         name = key if key.isidentifier() else json.dumps(key)  # so that it cannot forge a line
         if isinstance(value, str) and "\n" in value:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from chat_loop.agent import shell
 from chat_loop.agent.agent_files import read_file
-from chat_loop.agent.approval import Approval, ProjectApprovals
+from chat_loop.agent.approval import Approval, ProjectApprovals, change_notice
 from chat_loop.agent.registry import AgentRegistry
 from chat_loop.agent.tools import ASKED_AGAIN, MAX_RESULT, Tool, cut
 from chat_loop.commands.registry import NextQuery, pick, registry, usage_error
@@ -95,7 +95,7 @@ async def tools(chat: Chat, argument: str) -> None:
             raise usage_error("tools")
         kept = _kept(chat)
         label, revoked = kept[pick("tools", [label for label, _ in kept], which)]
-        chat.approvals.write([one for one in chat.approvals.all() if one != revoked])
+        chat.approvals.remove(revoked)
         chat.display.prose(f"Asks again: {label}", "dim")
         return
     agent = chat.conversation.agent
@@ -119,12 +119,15 @@ async def tools(chat: Chat, argument: str) -> None:
 
 def _kept(chat: Chat) -> list[tuple[str, Approval]]:
     """Return the approvals of the project, each with its label. Raises ChatLoopError."""
-    approvals, project = chat.approvals.all(), chat.approvals.project
-    return [
-        (one_line(f"{approval.tool}: {approval.call}".removesuffix(": "), 300), approval)
-        for approval in approvals
-        if approval.project == project
-    ]
+    tools = {tool.spec.name: tool for tool in chat.conversation.agent.tools}
+    kept = []
+    for approval in chat.approvals.stored().approvals:
+        if approval.project == chat.approvals.project:
+            label = one_line(f"{approval.tool}: {approval.call}".removesuffix(": "), 300)
+            tool = tools.get(approval.tool)
+            is_valid = tool is None or chat.approvals.of(tool, approval.call) == approval
+            kept.append((label if is_valid else f"{label} (it has changed: asks again)", approval))
+    return kept
 
 
 @registry.command("agents", "Model and tools")
@@ -230,48 +233,66 @@ def server_lines(state: ServerState, servers: McpServers | None) -> Iterator[str
         yield f"  {one_line(tool.name, 100)}{note}: {one_line(tool.description, 300)}"
 
 
+def _replaced(wanted: Approval, kept: Sequence[Approval]) -> Approval | None:
+    """Return the approval that would cover a call if the tool had not changed."""
+    return next((one for one in reversed(kept) if wanted.replaces(one)), None)
+
+
 class ToolApproval:
     """Asks on the terminal whether a tool may run.
 
     “Always” and “project” allow all calls of the tool. For `run_command`, files outside the project
     and files that can run code, they allow only the same call. “Project” is not offered for such
-    files, or for a command that names one.
+    files, or for a command that names one. When the tool changes, the user is asked anew.
     """
 
     def __init__(self, display: DisplayManager, reader: Reader, kept: ProjectApprovals) -> None:
         self._display, self._reader, self._kept = display, reader, kept
-        self._always: set[tuple[str, str]] = set()
+        self._always: dict[tuple[str, str], Approval] = {}
+        self._is_told = False
+        """True once the user knows that the file has entries of another version."""
 
     async def approve(self, tool: Tool, text: str) -> bool:
         """Return True if the call is allowed, by the user now or earlier. Raises ChatLoopError."""
         name, asks_again = tool.spec.name, text.startswith(ASKED_AGAIN)
         call = text if asks_again or name == "run_command" else ""
-        if (name, call) in self._always:
+        wanted = self._kept.of(tool, call)
+        always = self._always.get((name, call))
+        if always == wanted:
             return True
         self._display.stop_waiting()
         try:
-            kept = None if asks_again else self._all()
-            if kept is not None and self._kept.of(tool, call) in kept:
+            offers_project = not (asks_again or self._kept.has_all_projects)
+            kept = await self._approvals() if offers_project else None
+            if kept is not None and wanted in kept:
                 return True
-            self._display.proposal(text)
+            earlier = always or _replaced(wanted, kept or ())
+            notice = f"{change_notice(earlier, wanted)}\n" if earlier is not None else ""
+            self._display.proposal(f"{notice}{text}")
             choices = ["yes", "no", "always", *(["project"] if kept is not None else [])]
             answer = await self._ask(choices, "this exact call" if call else name)
             if answer == "always":
-                self._always.add((name, call))
+                self._always[name, call] = wanted
             elif kept is not None and answer == "project":
-                self._kept.write([*self._kept.all(), self._kept.of(tool, call)])
+                await asyncio.to_thread(self._kept.add, wanted)
                 self._display.prose(f"Kept for {self._kept.project}; see /tools.", "dim")
             return answer in ("yes", "always", "project")
         finally:
             self._display.begin_waiting()
 
-    def _all(self) -> list[Approval] | None:
+    async def _approvals(self) -> Sequence[Approval] | None:
         """Return the stored approvals, or None after a warning if the file is unusable."""
         try:
-            return self._kept.all()
+            stored = await asyncio.to_thread(self._kept.stored)
         except ChatLoopError as error:
             self._display.warn(error.message, error.hint)
             return None
+        if stored.others and not self._is_told:
+            self._is_told = True
+            count = plural(len(stored.others), "answer")
+            text = f"{self._kept.file} has {count} that this version of chat-loop does not use."
+            self._display.warn(text, "They stay in the file; the tools ask again.")
+        return stored.approvals
 
     async def _ask(self, choices: Sequence[str], scope: str) -> str:
         """Return the choice that the user types as a word or letter. In an editor, ask until valid.

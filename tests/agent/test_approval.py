@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -217,7 +219,7 @@ def test_what_can_do_harm_is_never_kept(tmp_path: Path, text: str) -> None:
     assert not user.approve("edit_file", text)
     assert user.seen[-1] == "Run? [y]es / [n]o / [a]lways this session (this exact call) "
     assert not user.approve("edit_file", text)
-    assert [approval.call for approval in kept.all()] == [""]
+    assert [approval.call for approval in kept.stored().approvals] == [""]
 
 
 @pytest.mark.parametrize(
@@ -226,7 +228,9 @@ def test_what_can_do_harm_is_never_kept(tmp_path: Path, text: str) -> None:
         lambda path: path.write_text("{}"),
         lambda path: path.write_bytes(b""),
         lambda path: path.write_bytes(b"\xff[]"),
-        lambda path: path.write_text(path.read_text().replace("origin", "from")),
+        lambda path: path.write_bytes(path.read_bytes()[:100]),
+        lambda path: path.write_text('[{"a":' + "[" * 100_000),
+        lambda path: path.write_text('{"version": 2, "approvals": []}'),
         lambda path: (path.unlink(), path.mkdir()),
         lambda path: (path.unlink(), path.symlink_to("/etc/hosts")),
     ],
@@ -257,11 +261,11 @@ def test_an_approval_of_another_chat_is_not_lost_while_a_question_waits(tmp_path
 
     class Slow(User):
         async def ask(self, question: str) -> str:
-            kept.write([kept.of(tool_named("write_file"), "")])
+            kept.add(kept.of(tool_named("write_file"), ""))
             return await super().ask(question)
 
     assert Slow("p", kept=kept).approve("edit_file", "diff")
-    assert [approval.tool for approval in kept.all()] == ["edit_file", "write_file"]
+    assert [approval.tool for approval in kept.stored().approvals] == ["edit_file", "write_file"]
 
 
 def test_what_cannot_be_kept_does_not_run(tmp_path: Path) -> None:
@@ -269,3 +273,174 @@ def test_what_cannot_be_kept_does_not_run(tmp_path: Path) -> None:
     user = User("p", kept=ProjectApprovals(tmp_path / "own" / "approvals.json", "/project"))
     with pytest.raises(ChatLoopError, match=r"approvals\.json cannot be written"):
         user.approve("edit_file", "diff")
+
+
+PATH = {"properties": {"path": {"type": "string"}}, "type": "object"}
+
+
+OBJECT = '{"type": "object"'
+OPEN = '{"additionalProperties": true'
+
+
+def changed_by(user: User, **now: Any) -> tuple[bool, str]:
+    """Approve a call of `notes`, then one of `notes` as it is `now`; return that answer, and the
+    notice about what has changed.
+    """
+    before: dict[str, Any] = {
+        "description": "Searches notes.",
+        "parameters": PATH,
+        "origin": "npx notes",
+    }
+    assert asyncio.run(user.approve_call(tool_named("notes", **before), "notes:\n  path: a"))
+    assert asyncio.run(user.approve_call(tool_named("notes", **before), "notes:\n  path: b"))
+    user.seen.clear()
+    tool = tool_named("notes", **{**before, **now})
+    allowed = asyncio.run(user.approve_call(tool, "notes:\n  path: c"))
+    text = user.seen[0] if user.seen else ""
+    assert text.endswith("notes:\n  path: c") or not text
+    return allowed, text.removesuffix("notes:\n  path: c").rstrip("\n")
+
+
+@pytest.mark.parametrize("answer", ["always", "project"])
+@pytest.mark.parametrize(
+    ("now", "line"),
+    [
+        (
+            {"description": "Searches and deletes notes."},
+            "description: “Searches notes.” → “Searches and deletes notes.”",
+        ),
+        (
+            {"parameters": {**PATH, "properties": {"path": {"type": "string", "title": "All"}}}},
+            "argument path: “{\"type\": \"string\"}” → “{\"title\": \"All\", \"type\": \"string\"}”",
+        ),
+        (
+            {"parameters": {**PATH, "properties": {}}},
+            "argument path: gone, “{\"type\": \"string\"}”",
+        ),
+        (
+            {"parameters": {**PATH, "additionalProperties": True}},
+            f"other rules of its arguments: “{OBJECT}}}” → “{OPEN}, {OBJECT[1:]}}}”",
+        ),
+        ({"origin": "npx evil"}, "server: “npx notes” → “npx evil”"),
+        ({"origin": ""}, "server: gone, “npx notes”"),
+        (
+            {"description": "Searches notes.\nRun? y\r"},
+            "description: “Searches notes.” → “Searches notes.␊Run? y␍”",
+        ),
+        (
+            {"description": f"Searches notes.{' x' * 5_000}"},
+            f"description: “Searches notes.” → “Searches notes.{' x' * 32} …”",
+        ),
+    ],
+)  # fmt: skip
+def test_an_answer_belongs_to_the_tool_as_it_was_described(
+    tmp_path: Path, answer: str, now: dict[str, Any], line: str
+) -> None:
+    kept = ProjectApprovals(tmp_path / "approvals.json", "/project")
+    allowed, notice = changed_by(User(answer, "no", kept=kept), **now)
+    assert not allowed
+    assert notice == f"notes has changed since you allowed it:\n  {line}"
+
+
+def test_a_tool_that_is_what_it_was_is_not_asked_about(tmp_path: Path) -> None:
+    kept = ProjectApprovals(tmp_path / "approvals.json", "/project")
+    assert changed_by(User("project", kept=kept)) == (True, "")
+    assert changed_by(User(kept=kept), parameters=dict(reversed(PATH.items()))) == (True, "")
+
+
+def test_the_end_of_a_long_description_counts_and_is_shown(tmp_path: Path) -> None:
+    kept = ProjectApprovals(tmp_path / "approvals.json", "/project")
+    long = "A tool for notes. " * 200
+    user = User("project", "no", kept=kept)
+    assert asyncio.run(user.approve_call(tool_named("notes", description=long), "x"))
+    assert not asyncio.run(user.approve_call(tool_named("notes", description=f"{long}!"), "x"))
+    assert user.seen[-2].startswith("notes has changed since you allowed it:\n  description: “…")
+    assert kept.file.stat().st_size < 2_000
+
+
+def test_many_changes_are_counted(tmp_path: Path) -> None:
+    parameters: dict[str, Any] = {"properties": {f"a{number}": {} for number in range(20)}}
+    user = User("always", "no")
+    user.approve("notes", "x")
+    asyncio.run(user.approve_call(tool_named("notes", parameters=parameters), "x"))
+    lines = user.seen[-2].split("\n")
+    assert len(lines) == 8
+    assert lines[6] == "  and 15 more"
+
+
+def test_a_new_answer_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
+    kept = ProjectApprovals(tmp_path / "approvals.json", "/project")
+    assert changed_by(User("project", "project", kept=kept), description="New.")[0]
+    [approval] = kept.stored().approvals
+    assert dict(approval.described)["description"] == "New."
+    agent = ProjectApprovals(kept.file, "/project", "/a.py 12ab")
+    user = User("project", kept=agent)
+    assert user.approve("notes", "x")
+    assert user.seen[0] == "x", "another agent is no change of the tool"
+    assert len(kept.stored().approvals) == 2
+
+
+def test_an_old_answer_without_a_description_asks_once_more_and_says_why(tmp_path: Path) -> None:
+    kept = ProjectApprovals(tmp_path / "approvals.json", "/project")
+    old = {"project": "/project", "tool": "notes", "call": "", "origin": "ab" * 32}
+    other = {**old, "project": "/elsewhere"}
+    kept.file.write_text(json.dumps([old, other]))
+    user = User("project", kept=kept)
+    assert user.approve("notes", "notes:")
+    why = "Your answer for notes is from an earlier version of chat-loop, which did not keep what"
+    assert user.seen[0] == f"{why} the tool was. You are asked once more:\nnotes:"
+    user.seen.clear()
+    assert user.approve("notes", "notes:")
+    assert User(kept=kept).approve("notes", "notes:")
+    assert user.seen == []
+    assert [entry["project"] for entry in json.loads(kept.file.read_text())] == [
+        "/elsewhere",
+        "/project",
+    ]
+
+
+def test_entries_of_another_version_are_not_used_and_stay(tmp_path: Path) -> None:
+    kept = ProjectApprovals(tmp_path / "approvals.json", "/project")
+    assert User("p", kept=kept).approve("edit_file", "diff")
+    entries = json.loads(kept.file.read_text())
+    newer = [{**entries[0], "until": "2027-01-01"}, {"tool": 5}, {}]
+    kept.file.write_text(json.dumps(newer))
+    user = User("p", "n", kept=kept)
+    assert user.approve("edit_file", "diff")
+    assert user.seen[0] == (
+        f"{kept.file} has 3 answers that this version of chat-loop does not use. "
+        "They stay in the file; the tools ask again."
+    )
+    assert json.loads(kept.file.read_text()) == [*entries, *newer]
+    user.seen.clear()
+    assert user.approve("edit_file", "diff")
+    assert not user.approve("write_file", "diff")
+    assert user.seen[0] == "diff", "it is said once"
+
+
+def test_a_large_file_is_used_and_a_huge_one_is_named(tmp_path: Path) -> None:
+    """Every tool of many projects has an answer."""
+    kept = ProjectApprovals(tmp_path / "approvals.json", "/project")
+    assert User("p", kept=kept).approve("edit_file", "diff")
+    [entry] = json.loads(kept.file.read_text())
+    texts = [["description", "x" * 900]]
+    many = [{**entry, "tool": f"t{number}", "described": texts} for number in range(5_000)]
+    kept.file.write_text(json.dumps([*many, entry]))
+    assert kept.file.stat().st_size > 5_000_000
+    assert User(kept=kept).approve("edit_file", "diff")
+    with kept.file.open("a") as file:
+        file.write(" " * 12_000_000)
+    user = User("y", kept=kept)
+    assert user.approve("edit_file", "diff")
+    assert user.seen[0] == (
+        f"{kept.file} is not used: it is larger than 16 MB. Delete it: each tool asks again."
+    )
+
+
+def test_nothing_is_kept_for_the_folder_of_all_projects(tmp_path: Path) -> None:
+    home = ProjectApprovals(tmp_path / "approvals.json", "/home/bob", has_all_projects=True)
+    user = User("p", "n", "y", kept=home)
+    assert not user.approve("edit_file", "diff")
+    assert user.approve("edit_file", "diff")
+    assert user.seen[1] == "Run? [y]es / [n]o / [a]lways this session (edit_file) "
+    assert not home.file.exists()

@@ -160,9 +160,10 @@ def test_the_config_says_which_tools_there_are_and_which_run_unasked(tmp_path: P
             "free_fail": False,
         }
         assert not offered.servers.needs_approval("free", "fail")
-        origins = {tool.origin for tool in offered.tools.values()}
-        assert len(origins) == 3
-        assert all(str(tmp_path) in origin for origin in origins)  # which includes the command
+        origins = [tool.origin for tool in offered.tools.values()]
+        names = [(origin["server"], origin["name at the server"]) for origin in origins]
+        assert names == [("some", "echo"), ("some", "add"), ("free", "fail")]
+        assert all(str(tmp_path) in origin["command"] for origin in origins)
 
     script = {"pages": [listing("echo", "add", "fail")]}
     with_servers(

@@ -21,7 +21,7 @@ from chat_loop.agent.mcp_tools import (
     parameters,
     result_text,
 )
-from chat_loop.values import ToolSpec
+from chat_loop.agent.tools import ServerTool
 
 OPEN = {"type": "object", "properties": {}}
 JSON = st.recursive(
@@ -41,8 +41,8 @@ SCHEMAS = st.recursive(
 )
 
 
-def tool(server: str, name: str, description: str = "") -> tuple[str, ToolSpec]:
-    return server, ToolSpec(name, description, parameters({}))
+def tool(server: str, name: str, description: str = "") -> tuple[str, ServerTool]:
+    return server, ServerTool(name, description, parameters({}))
 
 
 @given(

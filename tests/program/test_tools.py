@@ -16,6 +16,7 @@ from chat_loop.agent.builtin import SPECS
 from chat_loop.sessions import partial
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Call, Result
+from tests.support import fork_server
 from tests.support.headless import run
 from tests.support.tool_chat import (
     ASKED,
@@ -265,6 +266,24 @@ def test_an_approval_is_kept_for_the_project_until_it_is_revoked(
         chat.line("n")
         chat.wait_for("Three.", PATIENCE, output=True)
     assert file.read_text() == "2\n"
+
+
+def test_in_the_home_folder_no_answer_is_kept_for_all_that_is_in_it(
+    tmp_path: Path, server: Loopback
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path)
+    write = calling(("write_file", {"path": "a.txt", "text": "x"}))
+    keys = {"OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": f"{server.url}/v1"}
+    places = {"CHAT_LOOP_HOME": str(tmp_path / "own"), "HOME": str(tmp_path / "link")}
+    environment = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", **keys, **places}
+    arguments = ("--model", "openai:gpt-test", "--tools", "write_file")
+    server.enqueue(write, Reply(chunks=("One.",)))
+    ended = fork_server.run(arguments, environment, b"go\np\n", cwd=tmp_path)
+    asked = "Run? [y]es / [n]o / [a]lways this session (write_file)"
+    assert asked in ended.stdout.decode()
+    assert not (tmp_path / "a.txt").exists()
+    assert not (tmp_path / "own" / "approvals.json").exists()
 
 
 @pytest.mark.slow

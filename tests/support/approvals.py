@@ -50,8 +50,14 @@ class User:
         return asyncio.run(self.approve_call(tool_named(name, origin), text))
 
 
-def tool_named(name: str, origin: str = "") -> Tool:
+def tool_named(
+    name: str,
+    origin: str = "",
+    description: str = "",
+    parameters: Mapping[str, object] | None = None,
+) -> Tool:
     async def run(given: Mapping[str, object]) -> str:
         return ""
 
-    return Tool(ToolSpec(name, "", {}), run, origin=origin)
+    spec = ToolSpec(name, description, parameters or {})
+    return Tool(spec, run, origin={"server": origin} if origin else {})

@@ -2,8 +2,8 @@
 SCRIPT`, over stdio.
 
 The script is JSON: `pages` are pages of the list of tools, `results` are results by tool, and
-`junk` is written before anything else. A call of `quit` ends the process; a tool without a result
-hangs. The variable `RECORD` names a file for the process id and every message received.
+`junk` is written before anything else. A call of `quit` ends the process, and one of `reload` reads
+the script again and says that the tools changed; a tool without a result hangs. The variable `RECORD` names a file for the process id and every message received.
 """
 
 from __future__ import annotations
@@ -72,6 +72,10 @@ class Raw:
     def call(self, name: str) -> object:
         if name == "quit":
             sys.exit(7)
+        if name == "reload":
+            self.script = json.loads(Path(sys.argv[1]).read_text())
+            self.pages = self.script["pages"]
+            send({"method": "notifications/tools/list_changed"})
         return self.script["results"].get(name)
 
 
