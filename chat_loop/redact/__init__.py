@@ -32,9 +32,12 @@ class Secret(NamedTuple):
 
 
 class Redactor:
-    """Redacts one document: equal secrets become equal marks, `[REDACTED:kind:number]`."""
+    """Redacts one document: equal secrets become equal marks, `[REDACTED:kind:number]`. With
+    `keeps_lines`, a mark is followed by the newlines of its secret.
+    """
 
-    def __init__(self, *marked: str) -> None:
+    def __init__(self, *marked: str, keeps_lines: bool = False) -> None:
+        self._keeps_lines = keeps_lines
         self._numbers: dict[str, int] = {}
         self._last = 0
         for text in marked:
@@ -51,6 +54,8 @@ class Redactor:
                 number = self._numbers.setdefault(text[start:end], self._last + 1)
                 self._last = max(self._last, number)
                 parts += [text[done:start], f"[REDACTED:{kind}:{number}]"]
+                if self._keeps_lines:
+                    parts.append("\n" * text.count("\n", start, end))
                 done = end
             text = "".join(parts) + text[done:]
         return text
