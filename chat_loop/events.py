@@ -6,7 +6,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from chat_loop.values import Compaction, FileChange, StopReason, ToolCall, Usage
+from chat_loop.values import Compaction, FileChange, LeftOutText, StopReason, ToolCall, Usage
 
 
 class Event(Struct, frozen=True):
@@ -53,7 +53,9 @@ class ToolCalled(Event, frozen=True):
 
 
 class ToolReturned(Event, frozen=True, kw_only=True):
-    """A call has its result. The model gets `text`. If `denied`, the user did not allow it."""
+    """A call has its result. The model gets `text`, without what was `left_out`. If `denied`, the
+    user did not allow the call.
+    """
 
     id: str
     name: str
@@ -62,6 +64,7 @@ class ToolReturned(Event, frozen=True, kw_only=True):
     seconds: float
     denied: bool = False
     changes: tuple[FileChange, ...] = ()
+    left_out: tuple[LeftOutText, ...] = ()
 
 
 class Finished(Event, frozen=True, kw_only=True):

@@ -152,6 +152,13 @@ ALLOWED = "[allowed by the user]"
 """The first line of the result of a tool call that the user approved."""
 
 
+class LeftOutText(Struct, frozen=True):
+    """The name of something that a model did not get, and the reason as a word."""
+
+    text: str
+    reason: str
+
+
 def compact_number(number: int) -> str:
     """Shorten a number: 156 -> `156`, 2345 -> `2.3K`, 1_250_000 -> `1.2M`."""
     for unit, name in ((1_000_000, "M"), (1_000, "K")):

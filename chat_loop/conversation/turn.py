@@ -14,7 +14,7 @@ from chat_loop.context.messages import INTERRUPTED
 from chat_loop.errors import EmptyReply, RequestRejected
 from chat_loop.events import Event, Finished, ReplyEnded, TextDelta, ToolCalled, ToolReturned
 from chat_loop.sessions.live import LiveSession
-from chat_loop.sessions.records import Call, Change, Reply, Result, join_replies
+from chat_loop.sessions.records import Call, Change, LeftOut, Reply, Result, join_replies
 from chat_loop.values import Message, StopReason, ToolCall, Usage
 
 
@@ -101,6 +101,8 @@ class Turn:
                 self._end_call(event.id, event.text, event.failed, event.seconds)
                 for change in event.changes:
                     self._live.add(Change(number=self._number, at=self._now(), **asdict(change)))
+                for left_out in event.left_out:
+                    self._live.add(LeftOut(number=self._number, at=self._now(), **asdict(left_out)))
 
     def _close(self, stop: StopReason, usage: Usage | None, *, rejected: bool) -> Reply:
         """Close open records, with `stop` and `usage` unless the reply is complete. Return the
