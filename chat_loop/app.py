@@ -194,6 +194,22 @@ class App:
         )
         return (*builtin, *added.values())
 
+    def folder_warning(self, agent: Agent) -> tuple[str, str]:
+        """Return a sentence and a hint if tools that read files begin in the home folder or above
+        it, else empty texts.
+        """
+        names = {tool.spec.name for tool in agent.tools}
+        folder = Path(self.directory or "/")
+        home = Path(os.path.realpath(self.home))
+        if not names & {"read_file", "search_files"} or not home.is_relative_to(folder):
+            return "", ""
+        what = (
+            "your home folder" if folder == home else f"{folder}, which contains your home folder"
+        )
+        text = f"The tools work in {what}: the model may read all its files without asking, except"
+        text += " what looks like a key or a password."
+        return text, "Start chat-loop in the folder of a project to limit it to that."
+
     def summarizer(self, agent: Agent) -> Provider | None:
         """Return the model for summaries, if the config names one. Raises ConfigError."""
         settings = self.config.auto_compact

@@ -12,19 +12,23 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from chat_loop import errors, events
+from chat_loop.agent.secret_gate import SecretGate, judged
 from chat_loop.agent.tools import CALL_LIMIT_RESULT, STEP_LIMIT_RESULT, Tool
 from chat_loop.app import App, cancel_on, run_cancellable
 from chat_loop.commands.references import find_session, require_file
 from chat_loop.conversation import continuing
+from chat_loop.conversation.attachments import release
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import options_of
 from chat_loop.display.plain import out_json, reply_writer, tell
 from chat_loop.input.lines import clean
 from chat_loop.input.start import SIGNAL_EXIT_BASE
 from chat_loop.library.library import Library
+from chat_loop.redact.outgoing import TextSource
 from chat_loop.sessions.live import TRIED_AGAIN
 from chat_loop.sessions.naming import validate_name
 from chat_loop.tokens import TokenCounter
@@ -51,33 +55,47 @@ STDIN = "-"  # the question that means standard input
 
 def run(app: App) -> int:
     """Answer one question on standard output, and save the session; return the exit code."""
-    return run_cancellable(Run(app, whole_question(app.options.question)).ask())
+    return run_cancellable(Run(app, read_question(app.options.question)).ask())
 
 
-def whole_question(question: str) -> str:
-    """Return the question, followed by the text of standard input. Raises UsageError."""
+class Question(Struct, frozen=True):
+    """The question of the command line, and the text of standard input that follows it."""
+
+    typed: str
+    piped: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.typed}\n\n{self.piped}".strip("\n") if self.piped else self.typed
+
+
+def read_question(question: str) -> Question:
+    """Return the question with the text of standard input. Raises UsageError."""
     alone = question == STDIN
-    question = "" if alone else clean(question)
+    typed = "" if alone else clean(question)
+    piped = ""
     if alone or not sys.stdin.isatty():
         data = sys.stdin.buffer.read(LARGEST_INPUT + 1)
         if len(data) > LARGEST_INPUT:
             text = f"Standard input has more than {LARGEST_INPUT >> 20} MB."
             raise errors.UsageError(text, "No model takes that much.")
         piped = clean(data.decode("utf-8", "replace"))
-        question = f"{question}\n\n{piped}".strip("\n") if piped.strip() else question
-    if not question.strip():
+        piped = piped if piped.strip() else ""
+    whole = Question(typed, piped)
+    if not whole.text.strip():
         raise errors.UsageError("No question given.", 'For example: chat-loop -p "question".')
-    return question
+    return whole
 
 
 class Run:
     """One question and its reply."""
 
-    def __init__(self, app: App, question: str) -> None:
+    def __init__(self, app: App, question: Question) -> None:
         self._app = app
         self._agent = app.agent()
         self._servers = app.servers()
         self._question = question
+        self._secrets = SecretGate(tell=self._warn)
         self._json = app.options.json
         look = app.config.display
         as_written = self._json or app.options.plain or not look.markdown
@@ -97,11 +115,12 @@ class Run:
         app = self._app
         agent = self._agent
         memory = app.memory(agent, self._show)
-        problems = (memory.warning if memory else "", ""), agent.tools_problem
+        problems = [(memory.warning if memory else "", ""), agent.tools_problem]
+        problems.append(app.folder_warning(agent))
         for message, hint in filter(any, problems):
             self._show(events.Warned(message, hint))
         conversation = Conversation(
-            replace(agent, approve=self._approve),
+            replace(agent, approve=self._approve, secrets=self._secrets),
             app.sessions,
             count=TokenCounter().count,
             show=self._show,
@@ -160,20 +179,21 @@ class Run:
         return INCOMPLETE if self._stop in INCOMPLETE_STOPS or self._tools_stopped else 0
 
     async def _exchange(self, conversation: Conversation) -> None:
-        """Ask, with the named files, but without their secrets, since nobody can confirm them."""
+        """Ask, with the named files, but without secrets, since nobody can confirm them."""
         options = self._app.options
-        if options.resume or len(self._question) > MAX_SAFE_QUESTION:
+        if options.resume or len(self._question.text) > MAX_SAFE_QUESTION:
             await asyncio.to_thread(conversation.agent.provider.warm)  # the window must be known
         if options.resume:
             await self._resume(conversation, options.resume)
         if options.title:
             conversation.describe(name=validate_name(options.title))
-        typed = "" if options.question == STDIN else clean(options.question)
+        typed = self._question.typed
         files = await conversation.files(typed) if "@" in typed else ()
-        for name in (file.attachment.name for file in files if file.secret):
-            warning = f"What looks like a key or a password in {name} is not sent."
-            self._show(events.Warned(warning))
-        await conversation.ask(self._question, [file.without_secrets() for file in files])
+        released = await release(files, self._secrets)
+        piped = await judged(self._question.piped, TextSource("standard input"))
+        [sent] = await self._secrets.release([piped])
+        question = replace(self._question, piped=sent.text)
+        await conversation.ask(question.text, released or ())
 
     async def _resume(self, conversation: Conversation, reference: str) -> None:
         """Continue a saved session with all of its exchanges that fit, word for word. Raises
@@ -209,6 +229,9 @@ class Run:
         text = f"{tool.spec.name} was not run: it has to be allowed, and there is nobody to ask."
         self._show(events.Warned(text, "--yes allows all such calls."))
         raise errors.ToolDenied(text, "Go on without it.")
+
+    def _warn(self, message: str, hint: str) -> None:
+        self._show(events.Warned(message, hint))
 
     def _show(self, event: events.Event) -> None:
         match event:

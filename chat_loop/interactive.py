@@ -24,6 +24,7 @@ from chat_loop.app import App, cancel_on, run_cancellable, start_process
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.completing import CommandCompleter
 from chat_loop.commands.registry import registry
+from chat_loop.commands.secrets import secret_gate
 from chat_loop.commands.templates import Templates
 from chat_loop.commands.tools import ToolApproval
 from chat_loop.commands.view import status_of
@@ -136,11 +137,12 @@ class Interactive:
         servers = app.servers()
         approvals = app.approvals()
         approval = ToolApproval(self._display, self._reader, approvals)
+        secrets = secret_gate(self._display, self._reader, can_ask=sys.stdin.isatty())
         limits = replace(agent.limits, confirm=self._confirm if sys.stdin.isatty() else None)
         if memory is not None and sys.stdin.isatty() and sys.stdout.isatty():
             self._asks_about_files = not all(file.answer for file in memory.project_files)
         self._conversation = Conversation(
-            replace(agent, approve=approval.approve, limits=limits),
+            replace(agent, approve=approval.approve, secrets=secrets, limits=limits),
             sessions,
             count=self._counter.count,
             show=self._show,
@@ -155,6 +157,7 @@ class Interactive:
             sessions=sessions,
             display=self._display,
             reader=self._reader,
+            secrets=secrets,
             can_ask=sys.stdin.isatty(),
             facts=(
                 ("Sessions", str(sessions.directory)),
@@ -281,8 +284,9 @@ class Interactive:
         agent = self._conversation.agent
         if chat.memory is not None and chat.memory.warning and not self._asks_about_files:
             yield chat.memory.warning
-        if agent.tools_problem[0]:
-            yield " ".join(agent.tools_problem)
+        for message, hint in (agent.tools_problem, self._app.folder_warning(agent)):
+            if message:
+                yield f"{message} {hint}"
         if ignored := ", ".join(f"/{name}" for name in chat.templates.names(ignored=True)):
             yield f"Templates with the names of commands are ignored: {ignored}."
 

@@ -23,7 +23,7 @@ from chat_loop.commands import (  # noqa: F401 - importing them registers their 
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import Call, NextQuery, Quit, Unknown, registry
 from chat_loop.config import expand_home
-from chat_loop.display.text import one_line
+from chat_loop.conversation.attachments import release
 from chat_loop.errors import ChatLoopError, SpendingLimit, UsageError, os_failure
 from chat_loop.tasks import report_bug
 
@@ -215,17 +215,12 @@ class ChatLoop:
         except UsageError:
             self._reader.put_back()
             raise
-        secret = [one_line(file.attachment.name, 80) for file in files or () if file.secret]
-        if not secret:
-            return files
-        self._display.warn(f"What looks like a key or a password is in {', '.join(secret)}.")
-        answer = await chat.ask("Send it as it is? (y, n, r leaves these out) ")
-        if answer == "r":
-            return tuple(file.without_secrets() for file in files or ())
-        if answer in ("y", "yes"):
-            return files
-        self._display.line("Not sent.", "dim")
-        return None
+        if files is None:
+            return None
+        released = await self._cancellable(release(files, chat.secrets))
+        if released is None:
+            self._display.line("Not sent.", "dim")
+        return released
 
     async def _ask(self, text: str, files: tuple[QueryFile, ...]) -> None:
         conversation, display = self.chat.conversation, self._display

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chat_loop.agent.ask import CallLimits, ask
+from chat_loop.agent.secret_gate import SecretGate
 from chat_loop.agent.tools import CALL_LIMIT_RESULT, STEP_LIMIT_RESULT, Approve, Tool, Toolbox
 from chat_loop.events import Event, Finished, TextDelta, ToolCalled, ToolReturned, Warned
 from chat_loop.providers import Provider
@@ -30,6 +31,7 @@ class Agent(Struct, frozen=True, kw_only=True):
     limits: CallLimits = field(default_factory=CallLimits)
     memory: str = ""  # the project's block
     approve: Approve | None = None  # without it, calls that change something do not run
+    secrets: SecretGate = field(default_factory=SecretGate)  # asks before secrets are sent
     steps: int = MAX_STEPS  # the number of requests in a reply that offer tools
     description: str = ""
     own_tools: bool = False  # the provider runs its tools, and streams their results
@@ -73,7 +75,8 @@ class Agent(Struct, frozen=True, kw_only=True):
         offered = self.tools if offer_tools and self.calls_tools else ()
         by_name = {tool.spec.name: tool for tool in offered}
         specs = tuple(tool.spec for tool in by_name.values())
-        toolbox = Toolbox(by_name, self.provider.window.tokens, self.approve, self.limits)
+        window = self.provider.window.tokens
+        toolbox = Toolbox(by_name, window, self.approve, self.limits, self.secrets)
         for step in count(1):
             request = Request(
                 system=self.system,

@@ -1,4 +1,6 @@
-"""The built-in tools. Only reading in the working directory needs no approval."""
+"""The built-in tools. Only reading in the working directory needs no approval. What read tools
+return carries the secrets that were found in each file, for the rule in `redact/outgoing.py`.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,17 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from chat_loop.agent import automatic, no_links, shell, tools
 from chat_loop.agent.isolation import in_thread
-from chat_loop.agent.tools import Arguments, PreparedCall, Tool
+from chat_loop.agent.secret_gate import SecretGate
+from chat_loop.agent.tools import Arguments, Output, PreparedCall, Tool
 from chat_loop.errors import ChatLoopError, ConfigError, Locked, os_reason
 from chat_loop.memory import ProjectMemory, bullet, fact_of
 from chat_loop.redact import redact_text
+from chat_loop.redact.key_places import key_place
+from chat_loop.redact.outgoing import Outgoing, TextSource, judge
 from chat_loop.sessions.files import read_text, walk_files
 from chat_loop.sessions.images import ImageStore, ImageUnavailable
 from chat_loop.sessions.records import IMAGE_FOLDER, Change
@@ -71,7 +77,18 @@ def builtin_tools(
 def _file_tool(name: str, workspace: Workspace) -> Tool:
     prepare = partial(workspace.prepare, name)
     scope = "" if name in FILE_CHANGES else "files outside of the working directory"
-    return Tool(SPECS[name], lambda given: prepare(given).run(), prepare, approval_scope=scope)
+
+    async def run(arguments: Arguments) -> str:
+        """Run a call without a question: marks replace secrets."""
+        output = await prepare(arguments).run()
+        if isinstance(output, str):
+            return output
+        released = await SecretGate().release(output)
+        return "\n".join(sent.text for sent in released if sent.text)
+
+    # what was read has its own sources; a sentence about a call comes from none of its arguments
+    source = TextSource(f"the result of {name}")
+    return Tool(SPECS[name], run, prepare, approval_scope=scope, source=lambda _: source)
 
 
 def _command_tool(root: Path, seconds: float) -> Tool:
@@ -93,8 +110,11 @@ def _command_tool(root: Path, seconds: float) -> Tool:
                 break
         return "\n".join(lines)
 
+    def source(arguments: Arguments) -> TextSource:
+        return shell.source_of(arguments["command"])
+
     longest = shell.MAX_SECONDS + 2 * shell.TERM_SECONDS
-    return Tool(SPECS["run_command"], run, question, seconds=longest)
+    return Tool(SPECS["run_command"], run, question, seconds=longest, source=source)
 
 
 def _memory_tool(memory: Callable[[], ProjectMemory | None]) -> Tool:
@@ -112,15 +132,32 @@ def _memory_tool(memory: Callable[[], ProjectMemory | None]) -> Tool:
         question = f"Save in {book.place.display_path(path)}:\n{bullet(fact)}"
         return PreparedCall(f"{tools.SENSITIVE_PREFIX}:\n{question}", run)
 
-    return Tool(SPECS["remember"], lambda arguments: prepare(arguments).run(), prepare)
+    async def call(arguments: Arguments) -> str:
+        return str(await prepare(arguments).run())
+
+    saved = TextSource("the result of remember")
+    return Tool(SPECS["remember"], call, prepare, source=lambda _: saved)
 
 
 class Place(Struct, frozen=True):
-    """A file that the model named: its path with all links resolved, and its display path."""
+    """A file that the model named: its path with all links resolved, its display path, and the path
+    with its links.
+    """
 
     path: Path
     display_path: str
     outside: bool = False
+    named: str = ""
+
+    @property
+    def is_key_place(self) -> bool:
+        """True if the file is in a well-known place of keys."""
+        return bool(key_place(self.named) or key_place(str(self.path)))
+
+    @property
+    def source(self) -> TextSource:
+        """The file as the source of a text."""
+        return TextSource(self.display_path, (self.named, str(self.path)), str(self.path))
 
     def read(self) -> str:
         """Return the text of the file with its line endings. Raises ChatLoopError."""
@@ -222,8 +259,8 @@ class Workspace:
         if self._protects(real):
             raise ChatLoopError(f"{path} belongs to chat-loop itself; tools cannot use it.")
         if not real.is_relative_to(self.root):
-            return Place(real, str(real), outside=True)
-        return Place(real, real.relative_to(self.root).as_posix())
+            return Place(real, str(real), outside=True, named=path)
+        return Place(real, real.relative_to(self.root).as_posix(), named=path)
 
     def _protects(self, path: Path) -> bool:
         # a file system may ignore case
@@ -235,7 +272,7 @@ class Workspace:
         others = dict(arguments)
         path = others.pop("path", ".")
         place = self.place(path)
-        act: Callable[[], str] = partial(getattr(self, name), place, **others)
+        act: Callable[[], Output] = partial(getattr(self, name), place, **others)
         diff = question = ""
         changes: list[FileChange] = []
         if name in FILE_CHANGES:
@@ -247,13 +284,15 @@ class Workspace:
         if place.outside:
             question = f"{tools.OUTSIDE_PREFIX} {self.root}:\n{diff or f'read {place.path}'}"
 
-        def run_if_unchanged() -> str:
+        def run_if_unchanged() -> Output:
             if self.place(path) != place:
                 raise ChatLoopError(f"{path} now points elsewhere.", "Call the tool again.")
             return act()
 
-        async def run() -> str:
-            return (await in_thread(run_if_unchanged)).text("The call")
+        async def run() -> Output:
+            outcome = await in_thread(run_if_unchanged)
+            output = outcome.value("The call")
+            return output if isinstance(output, tuple) else str(output)
 
         return PreparedCall(question, run, changes)
 
@@ -292,49 +331,67 @@ class Workspace:
 
         return diff, act
 
-    def read_file(self, place: Place, first: int = 1, last: int = 0) -> str:
-        """Return the text of a file, whole or from line `first` to line `last`."""
-        text = place.read().replace("\r\n", "\n")
-        lines = text.split("\n")
-        total = len(lines) - (not lines[-1])
-        if first <= 1 and (last <= 0 or last >= total):
-            return text
-        if first > total:
-            raise ChatLoopError(f"{place.display_path} has {plural(total, 'line')}.")
-        start, end = max(first, 1), min(last, total) if last > 0 else total
-        part = "\n".join(lines[start - 1 : end])
-        return f"{part}\n[lines {start} to {end} of {total}]"
+    def read_file(self, place: Place, first: int = 1, last: int = 0) -> tuple[Outgoing]:
+        """Return the text of a file, whole or from line `first` to line `last`. The whole file is
+        judged: a part of a key alone has not the shape of one.
+        """
+        whole = judge(place.read().replace("\r\n", "\n"), place.source)
+        text = _part(whole.text, first, last, place.display_path)
+        marked = _part(whole.marked, first, last, place.display_path)
+        return (replace(whole, text=text, marked=marked),)
 
-    def list_files(self, folder: Place, pattern: str = "*") -> str:
+    def list_files(self, folder: Place, pattern: str = "*") -> tuple[Outgoing]:
         """Return the names of the files in a folder and its subfolders."""
         places, is_cut = self._files(folder, pattern)
         lines = sorted(place.display_path for place in places[:MAX_LISTED])
         if is_cut or len(places) > MAX_LISTED:
             more = f"there are more than these {plural(len(lines), 'file')}"
             lines.append(f"[cut: {more}; a narrower pattern finds them]")
-        return "\n".join(lines)
+        return (judge("\n".join(lines), folder.source),)
 
     def search_files(
         self, folder: Place, text: str, pattern: str = "*", ignore_case: bool = False
-    ) -> str:
-        """Return the lines that contain a text, as `path:line: text`."""
+    ) -> tuple[Outgoing, ...]:
+        """Return the lines that contain a text, as `path:line: text`, for each file with some, and
+        for each in a place of keys. Lines with marks are those that still contain the text: a model
+        cannot find out a secret by searching for it.
+        """
         needle = text.lower() if ignore_case else text
         if not needle or "\n" in needle:
             raise ChatLoopError("The text must be part of one line.")
-        matches: list[str] = []
+
+        def matches(text: str, name: str) -> list[str]:
+            lines = enumerate(text.split("\n"), 1)
+            return [
+                f"{name}:{number}: {line.strip()[:MAX_LINE]}"
+                for number, line in lines
+                if needle in (line.lower() if ignore_case else line)
+            ]
+
+        found: list[Outgoing] = []
+        count = 0
         places, is_cut = self._files(folder, pattern)
         for place in places:
             try:
-                whole = place.read()
+                content = place.read()
             except ChatLoopError:  # binary, too large, or gone
                 continue
-            for number, line in enumerate(whole.split("\n"), 1):
-                if needle in (line.lower() if ignore_case else line):
-                    if len(matches) == MAX_MATCHES:
-                        return "\n".join([*matches, f"[cut: the first {MAX_MATCHES} lines]"])
-                    matches.append(f"{place.display_path}:{number}: {line.strip()[:MAX_LINE]}")
-        note = "[cut: more files than can be searched; narrow the pattern]"
-        return "\n".join([*matches, note] if is_cut else matches)
+            lines = matches(content, place.display_path)
+            if not (lines or place.is_key_place):
+                continue
+            room = MAX_MATCHES - count
+            if lines and not room:
+                return (*found, _note(f"[cut: the first {MAX_MATCHES} lines]"))
+            whole = judge(content, place.source)
+            marked = matches(whole.marked, place.display_path)
+            sent = replace(whole, text="\n".join(lines[:room]), marked="\n".join(marked[:room]))
+            found.append(sent)
+            count += len(lines[:room])
+            if lines[room:]:
+                return (*found, _note(f"[cut: the first {MAX_MATCHES} lines]"))
+        if is_cut:
+            found.append(_note("[cut: more files than can be searched; narrow the pattern]"))
+        return tuple(found)
 
     def _files(self, folder: Place, pattern: str) -> tuple[list[Place], bool]:
         """Return the matching files below a folder, and True if there are too many to visit."""
@@ -351,7 +408,7 @@ class Workspace:
             inner = file.relative_to(folder.path).as_posix()
             matched = inner if "/" in pattern else file.name
             if any(fnmatchcase(matched, name_pattern) for name_pattern in patterns):
-                places.append(Place(file, f"{prefix}{inner}"))
+                places.append(Place(file, f"{prefix}{inner}", named=f"{folder.named}/{inner}"))
         return places, False
 
     def write_file(self, place: Place, _: str, text: str) -> tuple[str, str]:
@@ -371,6 +428,27 @@ class Workspace:
         line = text.count("\n", 0, start) + 1
         edited = text[:start] + new + text[start + len(old) :]
         return edited, f"Edited {place.display_path} at line {line}."
+
+
+def _part(text: str, first: int, last: int, name: str) -> str:
+    """Return a text, or its lines from `first` to `last` (0: to its end) with a note that says so.
+    Raises ChatLoopError if it has less lines.
+    """
+    lines = text.split("\n")
+    total = len(lines) - (not lines[-1])
+    if first <= 1 and (last <= 0 or last >= total):
+        return text
+    if first > total:
+        raise ChatLoopError(f"{name} has {plural(total, 'line')}.")
+    start = max(first, 1)
+    end = min(last, total) if last > 0 else total
+    part = "\n".join(lines[start - 1 : end])
+    return f"{part}\n[lines {start} to {end} of {total}]"
+
+
+def _note(text: str) -> Outgoing:
+    """Return a sentence of the program for the model."""
+    return Outgoing(TextSource("a note"), text, text)
 
 
 def diff_lines(source: str, target: str, old: str, new: str) -> list[str]:

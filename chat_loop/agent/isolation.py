@@ -37,13 +37,17 @@ class Outcome(Struct, frozen=True):
     error: BaseException | None
 
     def text(self, name: str) -> str:
-        """Return the result of a tool for the model. Raises ChatLoopError if it failed."""
+        """Return the result of a tool as text. Raises ChatLoopError if it failed."""
+        return str(self.value(name))
+
+    def value(self, name: str) -> object:
+        """Return the result of a tool. Raises ChatLoopError if it failed."""
         if isinstance(self.error, ChatLoopError):
             raise self.error
         if self.error is not None:
             failed = f"{name} failed: {describe(self.error, 2_000)}"
             raise ChatLoopError(failed) from self.error
-        return str(self.result)
+        return self.result
 
 
 def plain_line(text: str, length: int) -> str:

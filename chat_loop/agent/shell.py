@@ -13,6 +13,8 @@ from pathlib import Path
 
 from chat_loop.errors import ChatLoopError
 from chat_loop.redact import redact_text
+from chat_loop.redact.key_places import paths_in_command
+from chat_loop.redact.outgoing import TextSource
 
 MAX_SECONDS = 600  # the time limit of a command
 TERM_SECONDS = 2.0  # how long its processes may take to exit after SIGTERM
@@ -44,6 +46,11 @@ def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
         and not any(secret in value for secret in secrets)
     }
     return clean | _NONINTERACTIVE
+
+
+def source_of(command: str) -> TextSource:
+    """Return where the output of a command comes from: from the files that it names, too."""
+    return TextSource(f"the output of `{command}`", paths_in_command(command))
 
 
 async def run_command(

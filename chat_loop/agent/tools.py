@@ -12,10 +12,13 @@ from msgspec import Struct, field
 
 from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.automatic import users_of_arguments
+from chat_loop.agent.secret_gate import MAX_NAME, SecretGate, judged, left_out_note
 from chat_loop.errors import ChatLoopError, ToolDenied, os_reason
 from chat_loop.events import ToolReturned
 from chat_loop.providers.replies import MAX_ARGUMENTS, arguments_of
-from chat_loop.values import ALLOWED, FileChange, ToolCall, ToolSpec
+from chat_loop.redact.key_places import paths_in_arguments
+from chat_loop.redact.outgoing import Outgoing, TextSource
+from chat_loop.values import ALLOWED, FileChange, LeftOutText, ToolCall, ToolSpec, one_line
 
 MAX_RESULT = 50_000  # characters of a result for the model
 MIN_RESULT = 1_000  # characters that it always gets
@@ -34,6 +37,10 @@ _TYPES = {"string": str, "integer": int, "boolean": bool}  # of the built-in too
 Arguments = Mapping[str, Any]
 
 
+Output = str | tuple[Outgoing, ...]
+"""The result of a call: a text, or texts of files, each with what makes it secret."""
+
+
 class ServerTool(ToolSpec, frozen=True):
     """A tool as an MCP server describes it. `traits` has its title and annotations, as JSON."""
 
@@ -44,7 +51,7 @@ class PreparedCall(Struct, frozen=True):
     """The question about a call, if any, the function that runs it, and the files it changed."""
 
     question: str
-    run: Callable[[], Awaitable[str]]
+    run: Callable[[], Awaitable[Output]]
     changes: list[FileChange] = []
 
 
@@ -59,6 +66,8 @@ class Tool(Struct, frozen=True):
     seconds: float | None = None  # replaces the agent's limit
     origin: Mapping[str, str] = {}
     """What defines it beside its `spec`, the program and the agent's file: texts by label."""
+    source: Callable[[Arguments], TextSource] | None = None
+    """Returns where the result of a call comes from. Without it, the arguments may be paths."""
 
 
 Approve = Callable[[Tool, str], Coroutine[Any, Any, bool]]
@@ -72,7 +81,9 @@ class Toolbox(Struct):
     window: int
     approve: Approve | None = None
     limits: CallLimits = field(default_factory=CallLimits)
+    secrets: SecretGate = field(default_factory=SecretGate)
     returned: int = 0  # characters of the results so far
+    left_out: set[LeftOutText] = field(default_factory=set)  # what was reported in this reply
     approval_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def run(self, calls: Sequence[ToolCall]) -> AsyncGenerator[ToolReturned]:
@@ -93,26 +104,32 @@ class Toolbox(Struct):
         started = self.limits.clock()
         failed, denied, allowed = True, False, False
         changes: Sequence[FileChange] = ()
+        output: Output
+        source = TextSource(f"the result of {call.name}")
         try:
             tool, arguments = self._resolve(call)
-            run: Callable[[], Awaitable[str]] = partial(tool.run, arguments)
-            if tool.preview is not None:
+            prepared = await _prepare(tool, arguments)
+            if prepared.question:
                 async with self.approval_lock:
-                    question = await asyncio.to_thread(tool.preview, arguments)
-                    if isinstance(question, PreparedCall):
-                        run, changes, question = question.run, question.changes, question.question
+                    prepared = await _prepare(tool, arguments)  # files may have changed meanwhile
+                    question = prepared.question
                     if question and not (self.approve and await self.approve(tool, question)):
                         raise ToolDenied("Not run: the user did not allow it.")
                 allowed = bool(question)
                 started = self.limits.clock() if allowed else started
-            text = await self._run_in_time(tool, run)
+            changes = prepared.changes
+            source = _source(tool, arguments)
+            output = await self._run_in_time(tool, prepared.run)
             failed = False
         except ChatLoopError as error:
             denied = isinstance(error, ToolDenied)
-            text = f"{error.message} {error.hint}".strip()
+            output = f"{error.message} {error.hint}".strip()
         except OSError as error:
-            text = f"{call.name} failed: {os_reason(error)}."
+            output = f"{call.name} failed: {os_reason(error)}."
         seconds = round(self.limits.clock() - started, 2)
+        if isinstance(output, str):
+            output = (await judged(output, source),)
+        text, left_out = await self._release(output)
         room = (2 * self.window - self.returned) // 2
         text = cut(text or "(nothing)", min(MAX_RESULT, self.window, max(MIN_RESULT, room)))
         self.returned += len(text)
@@ -124,9 +141,35 @@ class Toolbox(Struct):
             denied=denied,
             seconds=seconds,
             changes=tuple(changes),
+            left_out=left_out,
         )
 
-    async def _run_in_time(self, tool: Tool, run: Callable[[], Awaitable[str]]) -> str:
+    async def _release(self, texts: Sequence[Outgoing]) -> tuple[str, tuple[LeftOutText, ...]]:
+        """Return the text that the model gets, and what is left out of it for the first time."""
+        if self.secrets.asks(texts):
+            async with self.approval_lock:
+                released = await self.secrets.release(texts)
+        else:
+            released = await self.secrets.release(texts)
+        lines = []
+        noted = []
+        reported = []
+        for outgoing, sent in zip(texts, released, strict=True):
+            if sent.text:
+                lines.append(sent.text)
+            if not sent.left_out:
+                continue
+            left_out = LeftOutText(one_line(outgoing.source.name, MAX_NAME), sent.left_out)
+            # The note must not tell the model whether a search found something in a secret.
+            if outgoing.place or outgoing.marked:
+                noted.append(left_out)
+            if outgoing.text and left_out not in self.left_out:
+                self.left_out.add(left_out)
+                reported.append(left_out)
+        lines.append(left_out_note(noted))
+        return "\n".join(filter(None, lines)), tuple(reported)
+
+    async def _run_in_time(self, tool: Tool, run: Callable[[], Awaitable[Output]]) -> Output:
         seconds = self.limits.tool if tool.seconds is None else tool.seconds
         try:
             async with asyncio.timeout(seconds) as limit:
@@ -161,6 +204,26 @@ def call_question(title: str, arguments: Arguments) -> str:
     used_by = users_of_arguments(arguments)
     heading = f"{CALL_PREFIX} (used by {used_by}):\n" if used_by else ""
     return f"{heading}{call_text(title, arguments)}"
+
+
+async def _prepare(tool: Tool, arguments: Arguments) -> PreparedCall:
+    """Return the question about a call, if any, and its action. Raises ChatLoopError."""
+    run = partial(tool.run, arguments)
+    if tool.preview is None:
+        return PreparedCall("", run)
+    prepared = await asyncio.to_thread(tool.preview, arguments)
+    if isinstance(prepared, PreparedCall):
+        return prepared
+    return PreparedCall(prepared, run)
+
+
+def _source(tool: Tool, arguments: Arguments) -> TextSource:
+    """Return where the result of a call comes from."""
+    if tool.source is not None:
+        return tool.source(arguments)
+    call = call_text(tool.spec.name, arguments)
+    name = f"the result of {one_line(call, MAX_NAME)}"
+    return TextSource(name, paths_in_arguments(arguments), call)
 
 
 def call_text(title: str, arguments: Arguments) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct, field
 
+from chat_loop.agent.secret_gate import SecretGate
 from chat_loop.commands.references import AmbiguousSession, find_session, require_file
 from chat_loop.commands.templates import Templates
 from chat_loop.config import Config
@@ -46,6 +47,7 @@ class Chat(Struct, kw_only=True):
     models: Models
     approvals: ProjectApprovals
     reader: Reader
+    secrets: SecretGate  # asks before secrets are sent
     can_ask: bool = True  # true when a user can answer questions
     facts: tuple[tuple[str, str], ...] = ()  # lines of /info that are known at the start
     memory: ProjectMemory | None = None

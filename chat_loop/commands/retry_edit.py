@@ -9,6 +9,7 @@ from chat_loop.agent.agent import Agent
 from chat_loop.agent.builtin import FILE_CHANGES, changed_files
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import NextQuery, registry
+from chat_loop.conversation.attachments import release
 from chat_loop.conversation.mentions import mentions
 from chat_loop.conversation.reading import QueryFile
 from chat_loop.display.text import one_line
@@ -99,12 +100,14 @@ async def _replace(chat: Chat, last: Exchange, text: str) -> NextQuery | None:
         paths = ((mention.names[0], mention.quoted) for mention in new)
         typed = " ".join(f'@"{path}"' if is_quoted else f"@{path}" for path, is_quoted in paths)
         new_files = await chat.conversation.files(typed) if new else ()
-        if secret := [one_line(file.attachment.name, 80) for file in new_files if file.secret]:
-            chat.display.warn(f"What looks like a key or a password is in {', '.join(secret)}.")
         described = ", ".join(one_line(file.description, 80) for file in new_files)
         if new_files and not await chat.confirm(f"Send {described} along? [y/N] ", "Not sent."):
             return None
-        files += new_files
+        released = await release(new_files, chat.secrets)
+        if released is None:
+            chat.display.line("Not sent.", "dim")
+            return None
+        files += released
     session = chat.conversation.session
     await chat.conversation.undo()
     await offer_files(chat, session, last.query.number)

@@ -16,12 +16,12 @@ from chat_loop.agent import shell
 from chat_loop.agent.agent_files import read_file
 from chat_loop.agent.approval import Approval, ProjectApprovals, change_notice
 from chat_loop.agent.registry import AgentRegistry
+from chat_loop.agent.secret_gate import judged
 from chat_loop.agent.tools import ASKED_AGAIN, MAX_RESULT, Tool, cut
 from chat_loop.commands.registry import NextQuery, pick, registry, usage_error
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.providers.choose import full_reference
-from chat_loop.redact import redact_text
 from chat_loop.values import plural, window_text
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ async def run(chat: Chat, argument: str) -> NextQuery | None:
 
     !git diff               show the output here, and send it with your next message
     !!make test             only show it
-    It gets no input, and ten minutes. What looks like a key or a password is not sent.
+    It gets no input, and ten minutes. The chat asks before it sends what looks like a key.
     """
     command = argument.removeprefix("!").strip()
     if not chat.reader.has_editor:  # a line of a pipe is text, however it begins
@@ -214,7 +214,13 @@ async def run(chat: Chat, argument: str) -> NextQuery | None:
     chat.display.stop_waiting()
     chat.display.line(output.removeprefix("Exit code 0.\n"))
     if not argument.startswith("!"):
-        chat.quotes.append(f"I ran `{command}`:\n\n````\n{redact_text(output)}\n````")
+        outgoing = await judged(output, shell.source_of(command))
+        [sent] = await chat.secrets.release([outgoing], by_user=True)
+        chat.display.stop_waiting()
+        if sent.left_out:
+            chat.display.line("Not sent.", "dim")
+            return None
+        chat.quotes.append(f"I ran `{command}`:\n\n````\n{sent.text}\n````")
         chat.display.line("It goes with your next message; !! only shows the output.", "dim")
     return None
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
+from chat_loop.agent.secret_gate import SecretGate
 from chat_loop.context.budget import Count, room, size
 from chat_loop.conversation.reading import AS_TEXT, QueryFile
 from chat_loop.errors import Locked, UsageError, os_reason
@@ -46,6 +47,20 @@ def keep_image(store: ImageStore, file: QueryFile) -> str:
     else:
         return ""
     return f"{file.attachment.name} cannot be saved: {reason}."
+
+
+async def release(files: Sequence[QueryFile], gate: SecretGate) -> tuple[QueryFile, ...] | None:
+    """Return the files as they are sent: what contains secrets, or comes from a place of keys, goes
+    through the gate. Return None if the user refuses: then nothing is sent.
+    """
+    judged = [file.outgoing for file in files if file.outgoing is not None]
+    sent = iter(await gate.release(judged, by_user=True))
+    released = []
+    for file in files:
+        released.append(file if file.outgoing is None else file.released(next(sent)))
+    if any(file.left_out == "refused" for file in released):
+        return None
+    return tuple(released)
 
 
 def with_images(

@@ -39,6 +39,7 @@ from chat_loop.library import archive_tools
 from chat_loop.library.library import Library
 from chat_loop.providers import Provider
 from chat_loop.redact import redact_text
+from chat_loop.redact.outgoing import TextSource
 from chat_loop.sessions import records, summary_block
 from chat_loop.sessions.chain import exchange_of
 from chat_loop.sessions.live import TRIED_AGAIN, LiveSession, save_error
@@ -219,13 +220,21 @@ class Conversation:
         return reply
 
     def _save_files(self, files: Sequence[QueryFile], number: int) -> None:
-        """Add the files to query `number`. Images are saved beside the sessions."""
+        """Add the files to query `number`. Images are saved beside the sessions; of a file that is
+        left out, only the name is saved.
+        """
         for file in files:
+            at = self.sessions.now()
+            if file.left_out:
+                name, reason = file.attachment.name, file.left_out
+                self.add(records.LeftOut(number=number, at=at, text=name, reason=reason))
+                continue
             if problem := attachments.keep_image(self.sessions.images, file):
                 self.show(events.Warned(problem, "It is sent now, and may be missing later."))
-            self.add(replace(file.attachment, number=number, at=self.sessions.now()))
-        if files:
-            self.show(events.Attached(tuple(file.description for file in files)))
+            self.add(replace(file.attachment, number=number, at=at))
+        described = tuple(file.description for file in files if not file.left_out)
+        if described:
+            self.show(events.Attached(described))
 
     async def _request(self, number: int, text: str) -> tuple[Message, ...]:
         """Return the messages of the request for a saved query. Raises ContextFull."""
@@ -814,7 +823,8 @@ class Conversation:
             return redact_text(text)  # it is recorded in another session's file
 
         self._archive_tools = tuple(
-            Tool(spec, partial(run, name)) for name, spec in archive_tools.TOOLS.items()
+            Tool(spec, partial(run, name), source=lambda _: TextSource("the archive"))
+            for name, spec in archive_tools.TOOLS.items()
         )
         self.offer_tools(self._server_tools)
 

@@ -13,10 +13,11 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from chat_loop.agent.secret_gate import Released
 from chat_loop.conversation.image_headers import image_size, media_type
 from chat_loop.conversation.mentions import mentions
 from chat_loop.errors import UsageError, install_hint, os_reason
-from chat_loop.redact import redact_text
+from chat_loop.redact.outgoing import Outgoing, TextSource, judge
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.files import read_part, walk_files
 from chat_loop.sessions.images import MAX_IMAGE
@@ -34,11 +35,14 @@ AS_TEXT = "To send it as text, put a backslash before the @."
 
 
 class QueryFile(Struct, frozen=True):
-    """A file of a query. Only an image has `data`. `secret` means its text may contain a key."""
+    """A file of a query. Only an image has `data`. `outgoing` is the file as it is judged before it
+    is sent; None if it was sent before. `left_out` is the reason why it is not sent.
+    """
 
     attachment: Attachment
     data: bytes = b""
-    secret: bool = False
+    outgoing: Outgoing | None = None
+    left_out: str = ""
 
     @property
     def description(self) -> str:
@@ -46,10 +50,12 @@ class QueryFile(Struct, frozen=True):
         file = self.attachment
         return attached_text(file.name, file.size, file.width, file.height)
 
-    def without_secrets(self) -> QueryFile:
-        """Return the file with its keys and passwords redacted."""
-        text = redact_text(self.attachment.text)
-        return QueryFile(replace(self.attachment, text=text), self.data)
+    def released(self, sent: Released) -> QueryFile:
+        """Return the file as it is sent."""
+        if self.data:
+            return replace(self, left_out=sent.left_out)
+        attachment = replace(self.attachment, text=sent.text)
+        return replace(self, attachment=attachment, left_out=sent.left_out)
 
 
 def read_files(text: str) -> tuple[QueryFile, ...]:
@@ -95,11 +101,12 @@ def read(name: str, path: Path, directory: Path) -> QueryFile:
     if len(data) > limit:
         text = f"{name} is too large: {size_text(size)}. The limit is {size_text(limit)}."
         raise UsageError(text, "Scale it down, or send a part of it.")
+    source = TextSource(name, (str(path), str(real)), str(real))
     digest = sha256(data).hexdigest()
     file = Attachment(number=0, at=EPOCH, name=name, media=media, size=len(data), sha256=digest)
     if media in (PDF, "text/plain"):
         text = _pdf_text(name, data) if media == PDF else _decode(name, data)
-        return QueryFile(replace(file, text=text), secret=redact_text(text) != text)
+        return QueryFile(replace(file, text=text), outgoing=judge(text, source))
     width, height = image_size(data)
     if not width:
         raise UsageError(f"{name} is damaged: the image is cut off.", AS_TEXT)
@@ -107,7 +114,8 @@ def read(name: str, path: Path, directory: Path) -> QueryFile:
         pixels = f"{width:,} × {height:,} pixels"
         text = f"{name} is too large: {pixels}. Models accept up to {MAX_SIDE:,} each way."
         raise UsageError(text, "Scale it down.")
-    return QueryFile(replace(file, width=width, height=height), data)
+    # an image has no text to judge: its name stands for it
+    return QueryFile(replace(file, width=width, height=height), data, judge(name, source))
 
 
 def _listing(name: str, folder: Path) -> str:

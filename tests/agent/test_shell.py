@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from chat_loop.agent.builtin import builtin_tools
+from chat_loop.agent.secret_gate import QUESTION
 from chat_loop.agent.shell import MAX_BYTES, clean_environment
 from chat_loop.agent.tools import COMMAND_PREFIX, Tool
 from chat_loop.errors import ChatLoopError
@@ -256,7 +257,7 @@ def test_a_command_of_the_user_goes_with_the_next_message(tmp_path: Path) -> Non
     lines = [f"!printf '\\033[2Jhi {key}'", "!!echo only shown", "What is it?"]
     lines += ["!exit 3", "/run echo b", "!!!", "! this is text", "!a\nb", "/run"]
     replies = ("A greeting.", "Surprised.", "Text.", "Two lines.")
-    screen = Screen(tmp_path / "sessions", lines, *replies, SUMMARY)
+    screen = Screen(tmp_path / "sessions", lines, *replies, SUMMARY, answers=["m"])
     exchanges = screen.talk.conversation.session.exchanges
     first, second, *others = (exchange.query.text for exchange in exchanges)
     assert first.endswith("\n\nWhat is it?")
@@ -268,7 +269,8 @@ def test_a_command_of_the_user_goes_with_the_next_message(tmp_path: Path) -> Non
     ]
     assert second.endswith("\n\n!!!")
     assert others == ["! this is text", "!a\nb"]
-    assert f"␛[2Jhi {key}\nIt goes with your next message" in screen.text
+    assert f"␛[2Jhi {key}\nThis would go to the model:\n  the output of `printf" in screen.text
+    assert f"{QUESTION}m\nIt goes with your next message" in screen.text
     assert "\nonly shown\nYou: What is it?" in screen.text
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from chat_loop.agent.secret_gate import QUESTION
 from tests.support.images import png
 from tests.support.screens import Screen
 from tests.support.scripted_chat import SUMMARY
@@ -88,8 +89,8 @@ def test_a_paste_of_several_lines_names_no_files_and_one_of_a_line_may(tmp_path:
 @pytest.mark.parametrize(
     ("answer", "text"),
     [
-        ("y", "DB_PASSWORD=hunter2hunter2\n"),
-        ("r", "DB_PASSWORD=[REDACTED:password:1]\n"),
+        ("s", "DB_PASSWORD=hunter2hunter2\n"),
+        ("m", "DB_PASSWORD=[REDACTED:password:1]\n"),
         ("n", None),
         ("", None),
     ],
@@ -101,8 +102,9 @@ def test_what_looks_like_a_secret_is_asked_about(
     screen = Screen(tmp_path / "sessions", ["see @.env"], *steps, answers=[answer])
     start = (
         "You: see @.env\n"
-        "⚠️  What looks like a key or a password is in .env.\n"
-        f"Send it as it is? (y, n, r leaves these out) {answer}\n"
+        "This would go to the model:\n"
+        "  .env: a well-known place of keys (.env) · 1 text that may be secret (password)\n"
+        f"{QUESTION}{answer}\n"
     )
     assert screen.text.startswith(start)
     [*files] = (

@@ -50,7 +50,8 @@ def test_the_pages_of_a_pdf_are_marked(here: Path) -> None:
     )
     assert (file.attachment.media, file.attachment.size) == ("application/pdf", len(data))
     assert file.description == f"a.pdf, {len(data) / 1000:.1f} KB"
-    assert file.secret
+    assert file.outgoing is not None
+    assert not file.outgoing.is_free
 
 
 def endless_pages() -> bytes:

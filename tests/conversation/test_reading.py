@@ -202,11 +202,14 @@ def test_a_file_that_fails_while_it_is_read(here: Path) -> None:
         read("/proc/self/mem", Path("/proc/self/mem"), here)
 
 
-def test_secrets_are_noticed_and_can_be_left_out(here: Path) -> None:
-    found = file_of(here, b"DB_PASSWORD=hunter2hunter2\nport = 5432\n", ".env")
-    assert found.secret
-    bare = found.without_secrets()
-    assert bare.attachment.text == "DB_PASSWORD=[REDACTED:password:1]\nport = 5432\n"
-    assert not bare.secret
-    assert bare.without_secrets() == bare
-    assert not file_of(here, b"port = 5432\n", ".env").secret
+def test_secrets_and_places_of_keys_are_noticed(here: Path) -> None:
+    found = file_of(here, b"DB_PASSWORD=hunter2hunter2\nport = 5432\n").outgoing
+    assert found is not None
+    assert found.marked == "DB_PASSWORD=[REDACTED:password:1]\nport = 5432\n"
+    plain = file_of(here, b"port = 5432\n").outgoing
+    assert plain is not None
+    assert plain.is_free
+    (here / "link").symlink_to(here / ".env")
+    for file in (file_of(here, b"port = 5432\n", ".env"), read("link", here / "link", here)):
+        assert file.outgoing is not None
+        assert file.outgoing.place == ".env"

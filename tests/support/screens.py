@@ -10,6 +10,7 @@ from pathlib import Path
 
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
+from chat_loop.commands.secrets import secret_gate
 from chat_loop.commands.templates import Templates
 from chat_loop.config import Config
 from chat_loop.conversation.options import Options
@@ -169,6 +170,7 @@ class Screen:
             sessions=self.talk.sessions,
             display=display,
             reader=reader,
+            secrets=secret_gate(display, reader, can_ask=asks),
             can_ask=asks,
             models=models(others),
             approvals=NOTHING,
