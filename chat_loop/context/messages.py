@@ -144,6 +144,9 @@ def _own(entries: Sequence[Entry], *, tools: bool) -> Iterator[tuple[str, Messag
                 if number in attached:
                     words = [(budget.FILES, query_message("", attached[number]))]
                 words.append((budget.OWN, Message("user", text)))
+            case records.LeftOut(text=name) if not calls:  # else the result of a call names it
+                note = f"[{encode_line(name)} was not sent: it may contain keys.]"
+                words = [(budget.FILES, Message("user", note))]
             case records.ArchiveContext(text=text):
                 words = [(budget.RECALLED, Message("user", text))]
             case records.Reply(text=text) if entry.number and text.strip():

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from chat_loop.agent.secret_gate import QUESTION
+from chat_loop.sessions.records import LeftOut
 from tests.support.images import png
-from tests.support.screens import Screen
-from tests.support.scripted_chat import SUMMARY
+from tests.support.screens import Line, Screen
+from tests.support.scripted_chat import SUMMARY, Talk
 from tests.support.terminal_chat import answered, chat, leave, saved
 
 PHOTO = png(640, 480)
@@ -115,6 +116,26 @@ def test_what_looks_like_a_secret_is_asked_about(
     assert [file.text for file in files] == ([text] if text else [])
     assert screen.reader.again == ([] if text else ["see @.env"])
     assert ("Not sent.\n" in screen.text) == (text is None)
+
+
+def test_a_file_in_a_place_of_keys_is_left_out_where_nobody_can_be_asked(tmp_path: Path) -> None:
+    Path("key.pem").write_bytes(PHOTO)
+
+    def take_images(talk: Talk) -> None:
+        talk.model.takes_images = True
+
+    lines: list[Line] = [take_images, "see @.env, @key.pem and @photo.png"]
+    screen = Screen(tmp_path / "sessions", lines, "I see.", SUMMARY, asks=False)
+    entries = screen.talk.conversation.session.entries
+    left_out = [(entry.text, entry.reason) for entry in entries if isinstance(entry, LeftOut)]
+    assert left_out == [(".env", "place"), ("key.pem", "place")]
+    [exchange] = screen.talk.conversation.session.exchanges
+    assert [file.name for file in exchange.attached] == ["photo.png"]
+    assert ".env is not sent: a well-known place of keys (.env)" in screen.text
+    sent = screen.talk.model.requests[0].messages[-1]
+    assert "[.env was not sent: it may contain keys.]" in sent.text
+    assert "hunter2" not in sent.text
+    assert [image.name for image in sent.images] == ["photo.png"]
 
 
 def test_the_line_is_put_back_when_a_file_is_refused(tmp_path: Path) -> None:
