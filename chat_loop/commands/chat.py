@@ -47,8 +47,8 @@ class Chat(Struct, kw_only=True):
     models: Models
     approvals: ProjectApprovals
     reader: Reader
-    secrets: SecretGate  # asks before secrets are sent
     can_ask: bool = True  # true when a user can answer questions
+    secrets: SecretGate = field(default_factory=SecretGate)  # asks before secrets are sent
     facts: tuple[tuple[str, str], ...] = ()  # lines of /info that are known at the start
     memory: ProjectMemory | None = None
     semantic: SemanticIndex | None = None

@@ -64,6 +64,21 @@ def test_an_edit_keeps_the_files_it_names_and_asks_about_new_ones(
     assert [file.name for file in exchange.attached] == ["b.txt", "c.txt"]
 
 
+def test_a_new_file_of_an_edit_goes_through_the_rule_for_secrets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".env").write_text("DB_PASSWORD=hunter2hunter2\n")
+    lines: list[Line] = ["hello", "/edit see @.env", "/edit look at @.env"]
+    screen = run(tmp_path / "s", lines, "Hi.", "So.", answers=["y", "n", "y", "m"])
+    [exchange] = screen.talk.conversation.session.exchanges
+    assert exchange.query.text == "look at @.env"
+    [file] = exchange.attached
+    assert file.text == "DB_PASSWORD=[REDACTED:password:1]\n"
+    assert len(screen.talk.sent) == 2
+    assert screen.text.count("Not sent.\n") == 1
+
+
 async def _run(given: object) -> str:
     return ""
 
