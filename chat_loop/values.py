@@ -120,6 +120,7 @@ class Message(Struct, frozen=True):
 class Request(Struct, frozen=True, kw_only=True):
     """One model call, for any provider. `messages` alternate and begin and end with the user's.
     Without `max_tokens`, the provider decides. `grammar` restricts the reply, if supported.
+    `tokens` is the size of all that the model reads by the sender's count, or 0.
     """
 
     system: str
@@ -127,6 +128,7 @@ class Request(Struct, frozen=True, kw_only=True):
     max_tokens: int | None = None
     grammar: str | None = None
     tools: tuple[ToolSpec, ...] = ()
+    tokens: int = 0
 
     @property
     def texts(self) -> tuple[str, ...]:

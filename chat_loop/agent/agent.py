@@ -15,6 +15,7 @@ from chat_loop.agent.tools import CALL_LIMIT_RESULT, STEP_LIMIT_RESULT, Approve,
 from chat_loop.events import Event, Finished, TextDelta, ToolCalled, ToolReturned, Warned
 from chat_loop.providers import Provider
 from chat_loop.providers.replies import MAX_CALLS, tool_name
+from chat_loop.tokens import estimate
 from chat_loop.values import Message, Request, ToolCall, ToolResult
 
 MAX_STEPS = 12
@@ -70,6 +71,7 @@ class Agent(Struct, frozen=True, kw_only=True):
         *,
         offer_tools: bool = True,
         first_call: int = 1,  # the number of the first call, for the ids `c1`, `c2` …
+        tokens: int = 0,  # of the first request, by the caller's count
     ) -> AsyncGenerator[Event]:
         """Yield the events of the next reply, from all its requests. Raises ProviderError."""
         offered = self.tools if offer_tools and self.calls_tools else ()
@@ -83,6 +85,7 @@ class Agent(Struct, frozen=True, kw_only=True):
                 messages=messages,
                 max_tokens=max_tokens or self.max_tokens,
                 tools=specs if step <= self.steps else (),
+                tokens=tokens,
             )
             takes_calls = offer_tools if self.own_tools else bool(request.tools)
             texts: list[str] = []
@@ -105,11 +108,13 @@ class Agent(Struct, frozen=True, kw_only=True):
                         results[event.id] = ToolResult(event.id, event.text, event.failed)
                     yield event
             text = "".join(texts)
-            messages = (
-                *messages,
+            more = (
                 Message("assistant", text if text.strip() else "", calls=tuple(calls)),
                 Message("user", "", results=tuple(results[call.id] for call in calls)),
             )
+            messages += more
+            if tokens:
+                tokens += sum(estimate(message.whole) for message in more)
 
     async def _results(
         self, toolbox: Toolbox, calls: Sequence[ToolCall], *, is_last: bool

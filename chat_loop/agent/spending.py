@@ -14,10 +14,10 @@ from chat_loop.config import LimitsConfig
 from chat_loop.errors import SessionError, SpendingLimit
 from chat_loop.events import Event, Warned
 from chat_loop.providers import Provider
+from chat_loop.providers.lengths import request_size
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.partial import newest_first
 from chat_loop.sessions.records import ModelChange, Reply
-from chat_loop.tokens import estimate, image_tokens
 from chat_loop.values import Request, Usage, dollars_text
 
 REPLY_TOKENS = 1_000  # the expected length of a reply, unless the request allows less
@@ -110,9 +110,5 @@ class Spending:
 
 def expected_usage(request: Request) -> Usage:
     """Return the estimated tokens of a request with a reply of usual length."""
-    texts = [*request.texts, *(f"{tool.description} {tool.parameters}" for tool in request.tools)]
-    images = (image for message in request.messages for image in message.images)
-    tokens = sum(map(estimate, texts))
-    tokens += sum(image_tokens(image.width, image.height) for image in images)
     output = min(request.max_tokens or REPLY_TOKENS, REPLY_TOKENS)
-    return Usage(input=tokens, output=output, estimated=True)
+    return Usage(input=request_size(request), output=output, estimated=True)

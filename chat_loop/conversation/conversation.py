@@ -329,7 +329,7 @@ class Conversation:
 
         try:
             turn = Turn(self.live, number, self.sessions.now(), agent, estimate)
-            reply = await turn.run(messages, show, limit, self._settle)
+            reply = await turn.run(messages, show, limit, self._settle, expected)
         finally:
             self._report_saving()
         if number and reply.usage is not None and not reply.usage.estimated:

@@ -51,9 +51,11 @@ class Turn:
         show: Callable[[Event], None],
         max_tokens: int | None = None,
         settle: Callable[[], Awaitable[None]] | None = None,
+        tokens: int = 0,
     ) -> Reply:
         """Ask, save each step as it arrives, and return the joined reply. Raises as `Agent.run`.
-        Before the end is shown, `settle` waits until everything else is.
+        Before the end is shown, `settle` waits until everything else is. `tokens` is the size of
+        the request.
         """
         stop: StopReason = "error"
         rejected = False
@@ -61,7 +63,11 @@ class Turn:
         try:
             called = sum(isinstance(entry, Call) for entry in self._live.session.entries)
             run = self._agent.run(
-                messages, max_tokens, offer_tools=self._number > 0, first_call=called + 1
+                messages,
+                max_tokens,
+                offer_tools=self._number > 0,
+                first_call=called + 1,
+                tokens=tokens,
             )
             async with aclosing(run) as events:
                 async for event in events:

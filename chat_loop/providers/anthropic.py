@@ -10,6 +10,7 @@ from typing import Any
 
 from chat_loop.providers import wire
 from chat_loop.providers.capabilities import count_at, list_at, text_at, value_at
+from chat_loop.providers.lengths import longest_reply
 from chat_loop.providers.replies import (
     INVALID_KEY,
     Reply,
@@ -18,11 +19,9 @@ from chat_loop.providers.replies import (
     replace_surrogates,
     tool_name,
 )
-from chat_loop.tokens import estimate
 from chat_loop.values import Message, Request, Usage
 
 TOKEN = "ANTHROPIC_AUTH_TOKEN"
-MIN_REPLY = 8192  # tokens that the context leaves for a reply; a fifth of small windows
 
 
 def client_settings(sdk: Any, client: Any, address: str) -> dict[str, Any]:
@@ -77,13 +76,12 @@ class AnthropicProvider(wire.WireProvider):
                 system = ending_in_breakpoint(system)
             elif tools:
                 tools[-1]["cache_control"] = {"type": "ephemeral"}
-        # at most what the model can write and the window has left
-        window = self.window.tokens
-        left = window - 2 * estimate("".join(request.texts))
-        ceiling = min(self.reply_tokens or MIN_REPLY, max(min(MIN_REPLY, window // 5), left))
+        asked = request.max_tokens or self.entry.max_tokens
         body: dict[str, object] = {
             "model": self.model,
-            "max_tokens": request.max_tokens or self.entry.max_tokens or ceiling,
+            "max_tokens": longest_reply(
+                request, self.window.tokens, asked=asked, most=self.reply_tokens
+            ),
             "messages": messages,
             "stream": True,
         }

@@ -18,9 +18,9 @@ from chat_loop.providers import replies, wire
 from chat_loop.providers.anthropic import with_breakpoints
 from chat_loop.providers.capabilities import Capabilities, count_at, list_at, text_at, value_at
 from chat_loop.providers.catalogue import CATALOGUE, Entry
+from chat_loop.providers.lengths import longest_reply, request_size
 from chat_loop.providers.replies import Reply
 from chat_loop.providers.servers import capabilities_at, root_of
-from chat_loop.tokens import estimate
 from chat_loop.values import Message, Request, ToolCall, Usage
 
 REASONING = ("reasoning_content", "reasoning", "thinking")  # its names in a delta
@@ -85,7 +85,7 @@ class OpenAIProvider(wire.WireProvider):
             self.learn(reported)
             if not self._window_is_known:  # it is too old to report it
                 self.learn(Capabilities(window=4096), "guess")  # its default on small machines
-        size = estimate("".join(request.texts))
+        size = request_size(request)
         if size > self.window.tokens:
             error = ContextTooLong(
                 f"The conversation has about {size:,} tokens, and Ollama gave {self.model} a "
@@ -117,9 +117,9 @@ class OpenAIProvider(wire.WireProvider):
         body["stream_options"] = {"include_usage": True}
         limits = (name for name in (self.entry.limit, *LIMITS) if name not in self._left_out)
         limit = next(limits, "")
-        tokens = request.max_tokens or self.entry.max_tokens
-        if limit and tokens:
-            body[limit] = tokens
+        asked = request.max_tokens or self.entry.max_tokens
+        if limit and asked:
+            body[limit] = longest_reply(request, self.window.tokens, asked=asked)
         return {name: value for name, value in body.items() if name not in self._left_out}
 
     def _messages_of(self, message: Message) -> Iterator[dict[str, object]]:

@@ -62,11 +62,18 @@ class Talk:
         self.chats = Chats(folder, wire, window)
         model = {"window": window, "images": True}
         models = {"test-model": model, "other-model": model}
-        self.chats.configure(models=models, tools={"max_steps": 2})
+        # a longer reply than a small window has room for; Anthropic's wire asks for the longest
+        limits: dict[str, dict[str, int]] = {"openai": {"max_tokens": 5_000}}
+        self.chats.configure(
+            models=models,
+            tools={"max_steps": 2},
+            providers=limits if window == SMALL_WINDOW else {},
+        )
         project = self.chats.project
         (project / "agent.py").write_text(AGENT)
         (project / "port.txt").write_text("8443")
         (project / "hull.txt").write_text("oak")
+        (project / "log.txt").write_text("The hull is sanded.\n" * 70)
         (project / "photo.png").write_bytes(PHOTO)
         (project / "plan.pdf").write_bytes(pdf("Sand it twice."))
         stop = "refusal" if wire == "anthropic" else "content_filter"
@@ -76,6 +83,7 @@ class Talk:
             "Wait.": [Reply(calls=(ToolCall("call_2", "wait", "{}"),))],
             "Say nothing.": Reply(),
             "Do harm.": Reply(chunks=("I must not.",), stop=stop),
+            "Read the log.": [reading(5, "log.txt"), "It is long."],
             "Read on and on.": [reading(number, "port.txt") for number in (3, 4)] + ["Enough."],
             "Then": "Yes.",
         }
@@ -138,6 +146,7 @@ TALKS = {
         "first": "Hello.",
         "a longer message": "Then what? " * 100,
         "after a longer message": "Then what?",
+        "a full window": "Read the log. " + "What is next? " * 245,
     },
     "branches": {
         "first": "Hello. " + "The hull is made of oak, and sanded. " * 60,
@@ -325,11 +334,15 @@ def test_the_results_of_an_interrupted_tool_are_followed_by_no_user(wire: Wire) 
     assert ("tool", "user") not in [*pairwise(roles)]
 
 
-@known_fault("*Wires*: the length of a reply leaves no room for the tools")
-def test_a_request_and_the_reply_that_it_allows_fit_the_window() -> None:
-    for name, asked in played("anthropic", SMALL).items():
+@each_wire
+def test_a_request_and_the_reply_that_it_allows_fit_the_window(wire: Wire) -> None:
+    longest = []
+    for name, asked in played(wire, SMALL).items():
         tokens = size(asked.body) // 4
-        assert tokens + asked.body["max_tokens"] <= SMALL_WINDOW, name
+        longest.append(asked.body.get("max_tokens") or asked.body["max_completion_tokens"])
+        assert tokens + longest[-1] <= SMALL_WINDOW, name
+    assert max(longest) > 1_700  # tokens
+    assert min(longest) < SMALL_WINDOW // 5
 
 
 if __name__ == "__main__":
