@@ -389,6 +389,7 @@ class Interactive:
             self._do(partial(import_module, "importlib.resources"), expected=UNLOADABLE)
             warm = self._conversation.agent.provider.warm
             self._do(warm, expected=(*UNLOADABLE, ChatLoopError))  # the first request reports it
+            self._reader.refresh()  # the model's window is known now
             self._do(self._display.load, expected=UNLOADABLE)
             summaries = "chat_loop.conversation.summaries"  # for after the first reply
             self._do(partial(import_module, summaries), expected=UNLOADABLE)

@@ -388,6 +388,9 @@ class Composer(Reader):
         else:
             self._refuse(KeyboardInterrupt())
 
+    def refresh(self) -> None:
+        self._app.invalidate()
+
     def hide(self) -> None:
         self._hidden = True
         self._app.invalidate()

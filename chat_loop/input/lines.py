@@ -67,6 +67,9 @@ class Reader:
         """Handle Ctrl-C that arrives as a signal. Return False if no user has pressed it."""
         return False
 
+    def refresh(self) -> None:
+        """Draw the status line again, if there is one. May be called from any thread."""
+
     def hide(self) -> None:
         """Hide the line because the chat ends."""
 

@@ -189,6 +189,12 @@ def create(reference: str, config: Config, machine: Machine, *, base_url: str = 
     return _build(entry, model, config, machine)
 
 
+def local_window(model: str, config: Config) -> Window:
+    """Return the window that an embedded model gets."""
+    setting = config.providers.get("local", ProviderConfig())
+    return Window(config.windows.get(model, setting.context or LOCAL_CONTEXT))
+
+
 def _build(entry: Entry, model: str, config: Config, machine: Machine) -> Provider:
     window, images = window_of(model, config.windows), config.images.get(model)
     if entry.kind == "local":
@@ -198,7 +204,7 @@ def _build(entry: Entry, model: str, config: Config, machine: Machine) -> Provid
         return LocalProvider(
             store.resolve(machine.models, model),
             model,
-            Window(config.windows.get(model, setting.context or LOCAL_CONTEXT)),
+            local_window(model, config),
             threads=setting.threads,
             max_tokens=setting.max_tokens,
         )

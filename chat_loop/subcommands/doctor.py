@@ -30,8 +30,7 @@ from chat_loop.library.index import FILE, stale_count
 from chat_loop.library.library import Database
 from chat_loop.log import user_log
 from chat_loop.plugins import Plugins
-from chat_loop.providers import catalogue, choose
-from chat_loop.providers.wire import WireProvider
+from chat_loop.providers import Provider, catalogue, choose
 from chat_loop.sessions import partial as listing
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.subcommands import providers
@@ -255,8 +254,8 @@ def check_model(
         if missing:
             yield problem("Model", f"{name} cannot answer: {missing}", hint)
             return
-    if isinstance(provider, WireProvider):
-        provider.warm()  # imports its SDK, and looks up the window
+    if provider.name != "local":  # which would load the model
+        provider.warm()  # as in a chat, this looks up the window
     window = provider.window
     text = f"{name} would answer now, window {window_text(window.tokens, window.guessed)}"
     if window.guessed:
@@ -264,8 +263,12 @@ def check_model(
         yield warning("Model", f"{text}: its window is not known.", hint)
     else:
         yield passed("Model", text)
-    if not options.online:
-        return
+    if options.online:
+        yield check_answer(provider, name)
+
+
+def check_answer(provider: Provider, name: str) -> Finding:
+    """Ask the model one small question."""
     # a model that reasons first needs room before it can answer
     request = Request(system="", messages=(Message("user", "Say OK."),), max_tokens=512)
 
@@ -276,12 +279,13 @@ def check_model(
         finally:
             await provider.close()
 
-    provider.warm()
+    if provider.name == "local":
+        provider.warm()
     began = time.monotonic()
     try:
         asyncio.run(asyncio.wait_for(ask(), ONLINE_SECONDS))
-        yield passed("Online", f"{name} answered in {time.monotonic() - began:.1f} s")
     except TimeoutError:
-        yield problem("Online", f"{name} did not answer in {ONLINE_SECONDS:.0f} s.")
+        return problem("Online", f"{name} did not answer in {ONLINE_SECONDS:.0f} s.")
     except errors.ChatLoopError as error:
-        yield problem("Online", f"{name}: {error.message}", error.hint)
+        return problem("Online", f"{name}: {error.message}", error.hint)
+    return passed("Online", f"{name} answered in {time.monotonic() - began:.1f} s")

@@ -10,10 +10,11 @@ from pathlib import Path
 from chat_loop.config import Config, Paths
 from chat_loop.display.plain import Meter, err, out, out_line
 from chat_loop.errors import ModelError, install_hint
+from chat_loop.providers.choose import local_window
 from chat_loop.providers.models import store
 from chat_loop.providers.models.install import install
 from chat_loop.providers.models.store import CATALOGUE, EmbeddedModel
-from chat_loop.values import size_text
+from chat_loop.values import size_text, window_text
 
 CHOICES = sorted(CATALOGUE, key=lambda model: not model.recommended)
 """The embedded models, the recommended one first."""
@@ -24,7 +25,9 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
     directory = paths.models
     if options.action == "list":
         for model in CATALOGUE:
-            figures = f"{size_text(model.size):>8}  {model.window:>6} tokens  {model.license:<11}"
+            given = min(local_window(model.name, config).tokens, model.window)
+            window = f"{window_text(given, False)} of {window_text(model.window, False)} tokens"
+            figures = f"{size_text(model.size):>8}  {window:<16}  {model.license:<11}"
             state = "installed" if store.is_installed(directory, model) else ""
             state += " (recommended)" if model.recommended else ""
             out(f"{model.name:<20} {figures} {state}\n")
