@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import tiktoken
 
 EXACT_CHARS = 200_000  # longer texts are counted by samples: 5 MB in full take 0.5 s and more
+PIECE = 1 << 18  # characters that are estimated at once, since each pass over them copies them
 ENCODING = "o200k_base"
 # as in tiktoken's `openai_public.py` (MIT), with the digest of the unpacked rank file
 _SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
@@ -34,12 +35,17 @@ def estimate(text: str) -> int:
     ASCII letters and blanks count 1/5 per byte, digits and signs 3/5, bytes of other scripts 1/4,
     and each emoji 2/3 more. For most texts this is 0.8 to 1.4 times the count of o200k_base.
     """
+    pieces = (text[start : start + PIECE] for start in range(0, len(text), PIECE))
+    return -(-sum(map(_sixtieths, pieces)) // 60)
+
+
+def _sixtieths(text: str) -> int:
+    """Return the estimated tokens of a text, times 60."""
     data = text.encode("utf-8", "surrogatepass")
     dense = len(data) - len(data.translate(None, b"0123456789!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"))
     wide = len(data.translate(None, bytes(range(0x80))))
     leads = len(data) - len(data.translate(None, bytes(range(0xF0, 0xF8))))
-    sixtieths = 12 * (len(data) - dense - wide) + 36 * dense + 15 * wide + 40 * leads
-    return -(-sixtieths // 60)
+    return 12 * (len(data) - dense - wide) + 36 * dense + 15 * wide + 40 * leads
 
 
 def image_tokens(width: int, height: int) -> int:

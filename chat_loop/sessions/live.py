@@ -133,6 +133,7 @@ class LiveSession:
         encoded = self._encoder.feed("", last=True)
         if encoded or self._opening:
             self._write_piece(encoded)
+        self._pieces = []
         self.session = self.session.with_entry(reply)
         with self._noting_problem():
             if self._streaming:
@@ -392,9 +393,10 @@ def append_seal(data: bytes, parsed: Parsed, seal: records.Seal) -> bytes:
     assert session is not None
     header = replace(session.present_header, title=title(session, seal))
     seal = writer.with_digest(seal, header.minor)
-    data = data[: parsed.tail] + (TORN_FENCE if parsed.torn and session.seal is None else b"")
     end = writer.tail(seal, session.totals, header.minor).encode()
-    return _replace_header(data, header, session.totals) + end
+    if parsed.torn and session.seal is None:
+        end = TORN_FENCE + end
+    return _with_header(data, header, session.totals, end=parsed.tail, then=end)
 
 
 def change_metadata(
@@ -406,7 +408,8 @@ def change_metadata(
     if session.seal is not None:
         name = session.name if name is None else name
         tags = session.tags if tags is None else tuple(tags)
-        return _replace_header(data, replace(session.header, name=name, tags=tags), session.totals)
+        header = replace(session.header, name=name, tags=tags)
+        return _with_header(data, header, session.totals)
     notes = session.metadata_notes(at, name, tags)
     texts = "".join(writer.entry_text(note, session.header) for note in notes)
     return data + (TORN_FENCE if parsed.torn else b"") + texts.encode()
@@ -431,13 +434,25 @@ def change_content(
     return writer.render(session, kept)
 
 
-def _replace_header(data: bytes, header: records.Header, totals: records.Totals) -> bytes:
-    """Return a transcript with another header, or unchanged if its header is broken."""
-    data = data.removeprefix(BOM)
-    head, end, body = data.partition(b"\n" + marker.PREFIX + b"end")
-    if not (end and data.startswith(marker.PREFIX + b"session")):
-        return data
-    return writer.head(header, totals, _added_lines(head)).encode() + body.partition(b"\n")[2]
+def _with_header(
+    data: bytes,
+    header: records.Header,
+    totals: records.Totals,
+    *,
+    end: int | None = None,
+    then: bytes = b"",
+) -> bytes:
+    """Return a transcript up to the byte `end` (None: all) with another header, or with its own if
+    that is broken, and then `then`. The rest, which may be long, is copied once.
+    """
+    start = len(BOM) if data.startswith(BOM) else 0
+    closing = data.find(b"\n" + marker.PREFIX + b"end", start, end)
+    head = b""
+    if closing >= 0 and data.startswith(marker.PREFIX + b"session", start):
+        head = writer.head(header, totals, _added_lines(data[start:closing])).encode()
+        newline = data.find(b"\n", closing + 1, end)
+        start = newline + 1 if newline >= 0 else len(data)
+    return b"".join((head, memoryview(data)[start:end], then))
 
 
 def _added_lines(data: bytes) -> list[str]:

@@ -39,41 +39,57 @@ class Parsed(Struct, frozen=True):
 
 def parse(data: bytes) -> Parsed:
     """Read a transcript. Never raises; a file without our markers comes back without a session."""
-    reader = Reader()
-    lines = data.split(b"\n")
-    for line in lines:
-        reader.take(line)
-    reader.finish(ends_with_newline=data.endswith(b"\n"))
+    reader = Reader(data)
+    reader.read()
     session = tail = None
     if reader.header is not None:
         entries = tuple(reader.entries)
         session = records.Session(header=reader.header, entries=entries, seal=reader.seal)
-    if session is not None and reader.tail:  # the tail begins at the rule before its first marker
-        end = reader.tail - 1
-        last = lines[end - 1].removesuffix(b"\r") if end else b""
-        end -= 1 if last[:1] == b"*" == last[-1:] else 0
-        rule = [line.removesuffix(b"\r") for line in lines[max(0, end - 3) : end]]
-        end -= 3 if rule == [b"", b"---", b""] else 0
-        tail = sum(len(line) + 1 for line in lines[:end])
+    if session is not None and reader.tail is not None:
+        tail = _with_rule(data, reader.tail)
     return Parsed(session, tuple(reader.damage), reader.torn, reader.torn_records, tail)
 
 
-class Reader:
-    """Reads one transcript, line by line."""
+def _with_rule(data: bytes, at: int) -> int:
+    """Return the byte at which the tail begins, given that of its first marker: above it, there may
+    be a line in italics and a rule.
+    """
+    start = _line_before(data, at)
+    last = data[start:at].rstrip(b"\r\n")
+    if last[:1] == b"*" == last[-1:]:
+        at = start
+    start = at
+    for _ in range(3):
+        start = _line_before(data, start)
+    rule = [line.removesuffix(b"\r") for line in data[start:at].split(b"\n")]
+    return start if rule == [b"", b"---", b"", b""] else at
 
-    def __init__(self) -> None:
+
+def _line_before(data: bytes, at: int) -> int:
+    """Return the byte at which the line before the one at `at` begins, 0 if there is none."""
+    return data.rfind(b"\n", 0, max(0, at - 1)) + 1
+
+
+class Reader:
+    """Reads one transcript. In a record, it only looks at the lines that may be markers, so that a
+    long text takes little more memory than its bytes.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
         self.header: records.Header | None = None
         self.entries: list[records.Entry] = []
         self.seal: records.Seal | None = None
         self.damage: list[str] = []
         self.torn = False
         self.torn_records = 0
-        self.tail = 0  # the number of the line with the first marker of the tail; 0 without one
+        self.tail: int | None = None  # the byte of the first marker of the tail
         self.open: Marker | None = None  # the record whose end was not read yet
-        self._opened_at = 0
-        self._lines: list[bytes] = []
+        self._opened_at = 0  # the number of the line with its marker
+        self._body = 0  # the byte at which its body begins
         self._awaits_costs = False  # the next line in italics may have the costs of the last entry
-        self._number = 0
+        self._at = 0  # the byte at which the current line begins
+        self._number = 1  # of that line
         self._strays: list[int] = []  # the numbers of the lines outside the records
         self._block: str | None = None
         self._compaction: Compaction | None = None
@@ -81,11 +97,28 @@ class Reader:
         self._is_whole = False  # `_torn_entry` has its end: the fence comes after it
         self._is_header_torn = False
 
-    def take(self, line: bytes) -> None:
-        """Take the next line, without its line feed."""
-        self._number += 1
-        line = line.removesuffix(b"\r")
-        line = line.removeprefix(BOM) if self._number == 1 else line
+    def read(self) -> None:
+        """Read the whole transcript."""
+        data = self._data
+        while self._at <= len(data):
+            end = data.find(b"\n", self._at)
+            if end < 0:
+                end = len(data)
+            self._take(data[self._at : end].removesuffix(b"\r"), end + 1)
+            self._go_to(end + 1)
+            if self.open is not None and not data.startswith(b"<!-- ", self._at):
+                marked = data.find(b"\n<!-- ", self._at)
+                self._go_to(marked + 1 if marked >= 0 else len(data) + 1)
+        self._finish()
+
+    def _go_to(self, at: int) -> None:
+        """Go on at the line that begins at the byte `at`."""
+        self._number += self._data.count(b"\n", self._at, at)
+        self._at = at
+
+    def _take(self, line: bytes, after: int) -> None:
+        """Take the current line, without its line feed; the next one begins at the byte `after`."""
+        line = line.removeprefix(BOM) if self._at == 0 else line
         mark = marker.read(line) if line.startswith(b"<!-- ") else None
         if line == _START:
             mark = Marker("summary", {})
@@ -95,32 +128,40 @@ class Reader:
             elif mark is not None and mark.kind == "end":
                 mark = None
         if mark is None and self.open is not None:
-            self._lines.append(line)
-        elif mark is not None and mark.kind != "end":
+            return
+        if mark is not None and mark.kind != "end":
             self._break_off(torn_off=mark.kind == "torn")
-            self._begin(mark)
+            self._begin(mark, after)
         elif mark is not None and self.open is not None:
-            self._close(mark)
+            self._close(mark, self._read_body())
         elif self._awaits_costs and line[:1] == b"*" and (costs := _COSTS.fullmatch(line)):
             self._add_costs(costs)
         elif line.strip() and not _is_decoration(line):
             self._strays.append(self._number)
 
-    def finish(self, *, ends_with_newline: bool) -> None:
+    def _finish(self) -> None:
         """Handle the end of the file, where an open record counts as interrupted."""
-        self.torn = self.open is not None or not ends_with_newline
-        if self._lines[-1:] == [b""]:
-            self._lines.pop()
+        data = self._data
+        self.torn = self.open is not None or not data.endswith(b"\n")
+        if data.endswith((b"\n", b"\n\r")):  # the last line, which is empty, belongs to no record
+            self._at = data.rfind(b"\n") + 1
         self._break_off(torn_off=True)
         if self._block is not None and self.seal is None and self.header is not None:
             self.damage.append("The summary block is not followed by a seal.")
             created = self.header.created.isoformat()
-            self._begin(Marker("sealed", {"at": created, "summary": "model"}))
+            self._begin(Marker("sealed", {"at": created, "summary": "model"}), self._at)
         if self.header is None:
             self.damage.insert(0, "The file has no header record.")
         elif self._strays:
             count = plural(len(self._strays), "line")
             self.damage.append(f"Line {self._strays[0]}: {count} outside the records, skipped.")
+
+    def _read_body(self) -> bytes:
+        """Return the lines of the open record up to the current one, without the last line feed."""
+        body = self._data[self._body : self._at - 1]
+        if b"\r" in body:
+            body = body.replace(b"\r\n", b"\n").removesuffix(b"\r")
+        return body
 
     def _fault(self, sentence: str, line: int | None = None) -> None:
         """Report damage, in a line or in the open record."""
@@ -141,13 +182,13 @@ class Reader:
             reply, usage=_usage(mark), **mark.attributes(type(reply), ("seconds",))
         )
 
-    def _begin(self, mark: Marker) -> None:
+    def _begin(self, mark: Marker, after: int) -> None:
         kind = mark.kind
         self._awaits_costs = False
         if self.seal is not None:
             self._fault("a record after the seal.", self._number)
-        if not self.tail and kind in ("summary", "compaction", "sealed"):
-            self.tail = self._number
+        if self.tail is None and kind in ("summary", "compaction", "sealed"):
+            self.tail = self._at
         if kind == "torn":
             self._fault("an interrupted write was fenced off here.", self._number)
             self.torn_records += 1
@@ -168,7 +209,7 @@ class Reader:
                 self._fault(sentence, self._number)
             self.open = mark
             self._opened_at = self._number
-            self._lines = []
+            self._body = after
 
     def _is_edited(self, digest: str) -> bool:
         """Return True when the summary block is not the one with this digest."""
@@ -181,39 +222,30 @@ class Reader:
         if self.open is None:
             return
         kind = self.open.kind
-        lines = self._lines
         faults = len(self.damage)
         entries = len(self.entries)
         self._fault(f"the {kind} record has no end.")
         if kind == "summary" and torn_off:
             self.open = None
         else:
-            # Drop the beginnings of an end marker, and of a fence after it. If a hand edit removed
-            # the end of a summary, drop the decoration that followed it.
-            while lines and (
-                lines[-1][:4] in (b"<", b"<!", b"<!-", b"<!--")
-                or (kind == "summary" and _is_decoration(lines[-1]))
-            ):
-                lines.pop()
-            self._close(None)
+            self._close(None, _without_beginnings(self._read_body(), is_summary=kind == "summary"))
             self._is_header_torn = kind == "session"
             if len(self.entries) > entries:
                 self._torn_entry = self.entries[-1]
                 self._is_whole = False
         self.torn_records += len(self.damage) - faults if torn_off else 0
 
-    def _close(self, end: Marker | None) -> None:
+    def _close(self, end: Marker | None, body: bytes) -> None:
         """Close the open record; without its `end` it was interrupted."""
         opened = self.open
         self.open = None
         assert opened is not None
-        body = b"\n".join(self._lines)
-        self._lines = []
         try:
             text = body.decode()
         except UnicodeDecodeError:
             self._fault(f"the {opened.kind} record is not valid UTF-8.")
             text = body.decode("utf-8", "replace")
+        del body  # it may be long
         if opened.kind == "session":
             self._read_header(opened, text.split("\n"))
         elif opened.kind == "summary":
@@ -222,8 +254,7 @@ class Reader:
             self._compaction = Compaction(**opened.attributes(Compaction, marker.AUDIT))
         elif opened.kind in marker.KINDS:
             agent = self.header.agent if self.header else ""
-            entry = _entry(opened, end, text.split("\n"), agent)
-            entry = self._with_time(entry, opened)
+            entry = self._with_time(_entry(opened, end, text, agent), opened)
             torn = self._torn_entry
             self._torn_entry = None
             if self._is_rewritten(torn, entry):
@@ -278,6 +309,21 @@ class Reader:
         self.header = records.Header(**values)
 
 
+def _without_beginnings(body: bytes, *, is_summary: bool) -> bytes:
+    """Return the body of a broken record without the beginnings of an end marker, and of a fence
+    after it. If a hand edit removed the end of a summary, drop the decoration that followed it.
+    """
+    end = len(body)
+    while end:
+        start = body.rfind(b"\n", 0, end) + 1
+        last = body[start:end]
+        is_beginning = last[:4] in (b"<", b"<!", b"<!-", b"<!--")
+        if not is_beginning and not (is_summary and _is_decoration(last)):
+            break
+        end = max(0, start - 1)
+    return body[:end]
+
+
 def _is_decoration(line: bytes) -> bool:
     """Return True for a line that the writer puts between records: a rule, italics, a fence."""
     is_italic = line[:1] == b"*" == line[-1:]
@@ -288,7 +334,7 @@ def _usage(mark: Marker) -> Usage | None:
     return Usage(**mark.attributes(Usage, marker.USAGE)) if "in" in mark.values else None
 
 
-def _entry(opened: Marker, end: Marker | None, lines: list[str], agent: str) -> records.Entry:
+def _entry(opened: Marker, end: Marker | None, body: str, agent: str) -> records.Entry:
     """Return the entry of a record; `end` is None for one that was interrupted."""
     kind = marker.KINDS[opened.kind]
     end = end or Marker("end", {"stop": "interrupted"})
@@ -301,19 +347,31 @@ def _entry(opened: Marker, end: Marker | None, lines: list[str], agent: str) -> 
         if opened.kind == "acknowledgment":
             values["number"] = 0
     if kind.fold:
-        folded = lines[kind.skip + 2 :]
-        folded = folded[:-2] if folded[-2:] == ["", "</details>"] else folded
-        values[kind.fold] = decode("\n".join(folded))
+        folded = f"\n{_without_lines(body, kind.skip + 2)}".removesuffix("\n\n</details>")
+        values[kind.fold] = decode(folded.removeprefix("\n"))
     elif label:
-        lines = lines[kind.skip :]
-        if lines[:1] == [label]:
-            lines = lines[2:] if lines[1:2] == [""] else lines[1:]
-        elif lines:
-            lines = [lines[0].removeprefix(f"{label} "), *lines[1:]]
-        values["text"] = decode("\n".join(lines))
+        values["text"] = decode(_without_label(_without_lines(body, kind.skip), label))
     if kind.entry is records.Restoration:
         values["depth"] = max(2, values["depth"])
     elif kind.entry is records.Attachment:
-        values["name"] = decode_line(lines[0].removeprefix(f"{kind.label} "))
+        name = body.partition("\n")[0]
+        values["name"] = decode_line(name.removeprefix(f"{kind.label} "))
         values["text"] = "" if values["media"] in records.IMAGES else values["text"]
     return kind.entry(**values)
+
+
+def _without_lines(text: str, number: int) -> str:
+    """Return a text without its first lines."""
+    for _ in range(number):
+        text = text.partition("\n")[2]
+    return text
+
+
+def _without_label(text: str, label: str) -> str:
+    """Return a text without the label before it, which may have lines of its own."""
+    if text != label and not text.startswith(f"{label}\n"):
+        return text.removeprefix(f"{label} ")
+    start = len(label) + 1
+    if text.startswith("\n", start):
+        start += 1
+    return text[start:]

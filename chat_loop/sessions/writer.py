@@ -255,7 +255,8 @@ def reply_end(entry: records.Reply | records.AsideReply, minor: int) -> str:
 def open_fence(text: str) -> str:
     """Return the fence that closes the code block left open by `text`, or an empty string."""
     fence = ""
-    for run, sign, rest in _FENCE.findall(text):
+    for match in _FENCE.finditer(text):  # there may be millions
+        run, sign, rest = match.groups()
         if not fence:
             fence = "" if sign == "`" and "`" in rest else run
         elif sign == fence[0] and len(run) >= len(fence) and not rest.strip():
