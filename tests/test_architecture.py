@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1] / "chat_loop"
 
 LAYERS = (
-    ("values", "events", "errors", "redact", "tasks", "text"),
+    ("values", "events", "errors", "redact", "tasks", "text", "characters"),
     ("tokens", "config", "options"),
     ("sessions",),
     ("log", "memory", "store"),
@@ -148,8 +148,8 @@ def test_each_library_has_one_door() -> None:
 
 
 def test_display_prompt_and_browser_know_only_values() -> None:
-    allowed = {"values", "events", "errors", "tasks", "display", "input", "__version__"} | {
-        "sessions.records",
+    allowed = {"values", "events", "errors", "tasks", "characters", "display", "input"} | {
+        *("__version__", "sessions.records"),
     }
     wrong = []
     for name, tree in modules():

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TextIO
 
+from chat_loop.characters import begun_flag
 from chat_loop.display.markdown.theme import theme_of
 from chat_loop.display.text import printable
 from chat_loop.input.start import columns
@@ -70,6 +71,7 @@ class ReplyText:
         self._renderer = renderer
         self._pieces: list[str] = []
         self._length = 0  # of the pieces, in characters
+        self._undecided = 0  # how many of them may become something else with the next piece
         self._hidden = 0  # the number of characters after them that are not shown
         self._timer: asyncio.TimerHandle | None = None
         self._next_draw = 0.0  # the earliest time of the next drawing
@@ -137,7 +139,7 @@ class ReplyText:
         self._preview(self._renderer.preview())
         took = time.thread_time() - began
         self._next_draw = time.monotonic() + max(DRAW_SECONDS, took / DRAW_SHARE)
-        if self._length > 1:  # a carriage return may wait alone
+        if self._length > self._undecided:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_at(self._next_draw, self._draw)
         elif self._hidden:
@@ -158,19 +160,21 @@ class ReplyText:
         self.drop()
 
     def _take(self, *, ended: bool) -> str:
-        """Return the next characters to draw, without a final carriage return that may belong to a
-        newline.
+        """Return the next characters to draw, without an end that the next piece may change: a
+        carriage return may belong to a newline, and a black flag may get its tags.
         """
         text = "".join(self._pieces)
         limit = len(text) if self._renderer is None else LARGEST_DRAW
         now = text[:limit]
         rest = text[limit:]
-        if now.endswith("\r") and (rest or not ended):
-            now = now[:-1]
-            rest = f"\r{rest}"
+        self._undecided = 0
+        if rest or not ended:
+            self._undecided = 1 if now.endswith("\r") else begun_flag(now)
+        cut = len(now) - self._undecided
+        rest = now[cut:] + rest
         self._pieces = [rest] if rest else []
         self._length = len(rest)
-        return printable(now)
+        return printable(now[:cut])
 
 
 def markdown_on(out: TextIO, theme: str, *, wraps: bool, leads: int = 0) -> MarkdownStream:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import count
 
+from chat_loop.characters import without_marks
 from chat_loop.display.text import cells, cut_to, one_line, padded
 from chat_loop.sessions.records import SessionRow, State
 from chat_loop.values import Usage, compact_number, dollars_text, plural
@@ -25,16 +26,14 @@ MAX_LENGTH = 500
 MAX_NAME = 80  # the most columns of a name
 MIN_SHORT, MIN_FULL, MIN_BRANCH = 60, 100, 120
 """The least widths for a row to show project and tokens; agent, queries and cost; the branch."""
-# Terminals disagree about the width of these and the characters beside them: soft hyphen, joiners,
-# variation selectors, skin tones.
-_UNCERTAIN_WIDTH = re.compile(
-    "[\u00ad\u034f\u200b-\u200d\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef\U0001f3fb-\U0001f3ff]"
-)
+_SKIN_TONES = re.compile("[\U0001f3fb-\U0001f3ff]")
 
 
 def steady_text(text: str, length: int = MAX_LENGTH) -> str:
     """Return foreign text on one line, without characters whose width differs among terminals."""
-    return one_line(text if text.isascii() else _UNCERTAIN_WIDTH.sub("", text), length)
+    if text.isascii():
+        return one_line(text, length)
+    return one_line(_SKIN_TONES.sub("", without_marks(text)), length)
 
 
 def name_text(row: SessionRow, columns: int = MAX_LENGTH) -> str:

@@ -1,7 +1,7 @@
 """The sanitizer that all foreign text goes through before it reaches the terminal.
 
 Newlines, tabs and printable characters are kept; everything a terminal would obey or hide is made
-visible. It works character by character, so no unterminated sequence can defeat it.
+visible. It knows no sequences, so no unterminated one can defeat it.
 """
 
 from __future__ import annotations
@@ -11,31 +11,20 @@ import textwrap
 from functools import cache
 from types import ModuleType
 
-_OBEYED = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\ufffe\uffff\ud800-\udfff\U000e0000-\U000e007f]"
-)
-
+from chat_loop.characters import picture, readable
 
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
 """What can steer a terminal: no tab, newline, form feed, or CRLF."""
 
 
-def _picture(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    if code == 0x7F:
-        return "␡"
-    return chr(0x2400 + code) if code < 0x20 else f"<U+{code:04X}>"
-
-
 def printable(text: str) -> str:
-    """Return `text` with CRLF as a newline and every other control character made visible."""
-    return text if text.isprintable() else _OBEYED.sub(_picture, text.replace("\r\n", "\n"))
+    """Return `text` with CRLF as a newline and what a terminal would obey or hide made visible."""
+    return readable(text.replace("\r\n", "\n"))
 
 
 def without_controls(text: str) -> str:
     """Return `text` with control codes made visible, and otherwise unchanged: with its CRLF."""
-    return text if text.isprintable() else _CONTROLS.sub(_picture, text)
+    return text if text.isprintable() else _CONTROLS.sub(lambda match: picture(match[0]), text)
 
 
 def one_line(text: str, length: int = 200) -> str:

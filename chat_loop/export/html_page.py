@@ -15,9 +15,9 @@ from pathlib import Path
 from string import Template
 
 from chat_loop import values
+from chat_loop.characters import readable
 from chat_loop.export.markup import code, prose
 from chat_loop.sessions import records, summary_block
-from chat_loop.sessions.escape import visible
 from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.marker import KINDS
 from chat_loop.sessions.naming import name_of
@@ -58,7 +58,7 @@ def html_page(chain: Sequence[LoadedSession], images: Mapping[str, bytes]) -> by
         ),
     )
     # Characters that a browser would hide or obey become visible here, wherever they came from.
-    return visible(page).encode()
+    return readable(page, lambda sign: f"⟦U+{ord(sign):04X}⟧").encode()
 
 
 def _contents(session: Session, depth: int) -> str:

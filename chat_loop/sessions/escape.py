@@ -8,7 +8,9 @@ UNSAFE_RANGES = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e007f"
 )
-"""The characters that a terminal or an editor would act on, hide or lose."""
+"""The characters that a transcript never holds as themselves. The file format fixes them
+(docs/format.md): they do not follow Unicode or `characters.py`, or an old file would change.
+"""
 _UNSAFE = re.compile(f"[{UNSAFE_RANGES}]|⟦(?=U\\+)")
 _TOKEN = re.compile(r"⟦U\+([0-9A-F]{4,6})⟧")
 _DECODABLE = re.compile(f"[{UNSAFE_RANGES}⟦]")

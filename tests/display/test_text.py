@@ -11,7 +11,8 @@ from chat_loop.display.reply import ReplyText
 from chat_loop.display.text import cells, cut_to, one_line, printable
 from tests.support.strategies import texts
 
-STRINGS = st.one_of(texts, st.text(st.sampled_from("a\r\n\t\x1b\x9b\u2028é")))
+flags = st.text(st.sampled_from("a\r\U0001f3f4\U000e0067\U000e0062\U000e007f"))
+STRINGS = st.one_of(texts, st.text(st.sampled_from("a\r\n\t\x1b\x9b\u2028é")), flags)
 
 
 def obeyed(text: str) -> set[str]:
@@ -35,6 +36,8 @@ def test_nothing_that_a_terminal_obeys_passes(text: str) -> None:
     assert "\n" not in one_line(text)
 
 
+@example(["\U0001f3f4", "\U000e0067\U000e0062", "\U000e0067\U000e007f"])
+@example(["\U0001f3f4", "\U000e0067\U000e0062"])
 @given(st.lists(STRINGS, max_size=6))
 def test_a_stream_is_shown_as_the_whole_would_be(pieces: list[str]) -> None:
     written: list[str] = []
@@ -58,9 +61,9 @@ def test_one_line_is_never_longer_than_asked(text: str, length: int) -> None:
 
 
 def test_every_kind_of_control_character_is_shown() -> None:
-    assert printable(
-        "\x00\x07\x1b\x7f\x80\x9b\u200e\u2028\u202e\u2066\ufeff\ud800\U000e0041\r\n\r"
-    ) == ("␀␇␛␡<U+0080><U+009B><U+200E><U+2028><U+202E><U+2066><U+FEFF><U+D800><U+E0041>\n␍")
+    assert printable("\x00\x07\x1b\x7f\x80\x9b\u2028\u202e\u2066\ufeff\ud800\U000e0041\r\n\r") == (
+        "␀␇␛␡<U+0080><U+009B><U+2028><U+202E><U+2066><U+FEFF><U+D800><U+E0041>\n␍"
+    )
 
 
 @given(st.text().map(one_line), st.integers(-3, 60))
