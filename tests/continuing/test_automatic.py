@@ -359,6 +359,25 @@ def test_after_a_refusal_the_block_leaves_room_for_the_query(tmp_path: Path, len
     assert "has port" in played.requests[-1].block
 
 
+def test_a_resumed_block_is_shortened_for_a_window_that_turns_out_smaller(tmp_path: Path) -> None:
+    ports = [f"Server {number} of the harbor has port {7000 + number}." for number in range(150)]
+    with Chats(tmp_path) as chats:
+        lines = [" ".join(ports[first : first + 25]) for first in range(0, 150, 25)]
+        chats.play(*lines, "/pin Oak.", "exit")
+        chats.served_window = 2_000
+        played = chats.play("/resume session-1 --quick", "Which ports?", "And now?", "exit")
+        child = list(chats.transcripts().values())[-1]
+    refused, again = (request.block for request in played.requests)
+    assert "Type compact to shorten the conversation." in played.after("Which ports?")
+    assert "Assistant: You said: And now?" in played.after("And now?")
+    assert refused in child, "the file keeps the whole block"
+    fact = re.compile(r"^[-+] (Server .*)$", re.MULTILINE)
+    old, new = fact.findall(refused), fact.findall(again)
+    assert 0 < len(new) < len(old)
+    assert new == old[-len(new) :], "the oldest facts go first"
+    assert "**Pinned:**\n- Oak.\n" in again
+
+
 def _let_read(chats: Chats, text: str) -> None:
     """Let the model read a file when the user says so."""
     chats.configure(agent={"tools": ["read_file"]})

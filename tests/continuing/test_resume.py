@@ -491,6 +491,17 @@ def test_a_session_of_pins_alone_hands_them_on(tmp_path: Path) -> None:
     assert resumed.after("/pins") == "1  Bob is 41."
 
 
+def test_a_session_without_words_has_nothing_to_summarize(tmp_path: Path) -> None:
+    with Chats(tmp_path) as chats:
+        chats.play("/pin Bob is 41.", "exit")
+        before = chats.transcripts()
+        made = chats.run("--model", chats.model, "sessions", "compact", "session-1")
+        assert chats.transcripts() == before
+    assert "Session session-1 has nothing to summarize." in made.errors
+    assert made.code == 1
+    assert made.asked == ()
+
+
 def document(identity: str, parent: str, at: str) -> str:
     """Return a transcript whose chain or dates somebody edited."""
     time, created = (f" {key}={at}" if at else "" for key in ("at", "created"))
