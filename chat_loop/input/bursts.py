@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import select
+import time
 from collections.abc import Callable
 from itertools import groupby
 from typing import TextIO
@@ -13,7 +14,8 @@ from prompt_toolkit.keys import Keys
 
 KEYS_AFTER_ENTER = 8  # an Enter with this many keys after it was pasted; nobody types so fast
 PASTE_KEYS = 64  # a paste without an Enter has at least this many keys, all there at once
-PAUSE_SECONDS = 0.05  # a pause this long ends a paste
+SHORTEST_PAUSE = 0.05  # seconds; no shorter one ends a paste
+LONGEST_PAUSE = 0.5  # seconds; each longer one does
 ENTER = KeyPress(Keys.ControlM, "\r")
 
 
@@ -40,7 +42,8 @@ class BurstInput(Vt100Input):
         marked = mark_pastes(keys) if self._takes_text() else keys
         if len(marked) == len(keys):
             return keys
-        while self._waits(PAUSE_SECONDS) and not self.closed:
+        began = time.monotonic()
+        while self._waits(pause(time.monotonic() - began)) and not self.closed:
             keys += super().read_keys()
         return mark_pastes(keys)
 
@@ -50,6 +53,13 @@ class BurstInput(Vt100Input):
             return bool(select.select([self], [], [], seconds)[0])
         except (OSError, ValueError):  # the terminal is gone, or select does not accept it
             return False
+
+
+def pause(seconds: float) -> float:
+    """Return the seconds without a key after which a paste has ended, if it has been read for
+    `seconds`. Where reading takes long, the terminal that sends the paste may have to wait as well.
+    """
+    return min(max(SHORTEST_PAUSE, seconds), LONGEST_PAUSE)
 
 
 def mark_pastes(keys: list[KeyPress]) -> list[KeyPress]:
