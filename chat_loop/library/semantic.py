@@ -153,7 +153,6 @@ def main(arguments: Sequence[str]) -> int:
 
     directory, parent = Path(arguments[0]), int(arguments[1])
     until = time.monotonic() + ALONE_SECONDS
-    os.nice(NICE)
     semantic = SemanticIndex()
     try:
         with closing(take_lock(directory, LOCK)), closing(Index(directory, patient=True)) as index:
@@ -166,4 +165,5 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
+    os.nice(NICE)
     raise SystemExit(main(sys.argv[1:]))
