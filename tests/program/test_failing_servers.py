@@ -47,12 +47,12 @@ def test_a_summary_that_fails_at_exit_is_asked_for_twice_and_said_once(tmp_path:
 
 @pytest.mark.slow
 def test_a_server_that_fails_and_then_hangs_does_not_keep_the_session_open(tmp_path: Path) -> None:
-    (tmp_path / "config.yaml").write_text("summary: {on_exit: wait, timeout: 5}\n")
+    (tmp_path / "config.yaml").write_text("summary: {on_exit: wait, timeout: 1}\n")
     with Loopback() as server:
         server.enqueue(Reply(chunks=("Noted.",)), BOOM, Reply(chunks=("never",), stall_after=0))
         shown = chat(tmp_path, server, QUESTION, "exit")
         assert sum(map(is_summary, server.requests)) == 2
-        assert "It took more than 5 seconds." in shown
+        assert "It took more than 1 seconds." in shown
         assert "Conversation saved successfully!" in shown
 
 
