@@ -277,15 +277,14 @@ def test_a_question_whose_file_cannot_be_sent_is_not_asked(
 
 
 def test_a_question_without_anybody_to_ask_leaves_secrets_out(tmp_path: Path, here: Path) -> None:
-    (here / ".env").write_text("DB_PASSWORD=hunter2hunter2\nPORT=5432\n")
-    result = run(tmp_path / "home", "--model", "scripted:echo", "--json", "-p", "See @.env")
+    (here / "set.txt").write_text("DB_PASSWORD=hunter2hunter2\nPORT=5432\n")
+    result = run(tmp_path / "home", "--model", "scripted:echo", "--json", "-p", "See @set.txt")
     events = [json.loads(line) for line in result.stdout.splitlines()]
-    assert {"event": "attached", "files": [".env, 37 bytes"]} in events
-    assert {
-        "event": "warned",
-        "message": "What looks like a key or a password in .env is not sent.",
-        "hint": "",
-    } in events
+    assert {"event": "attached", "files": ["set.txt, 37 bytes"]} in events
+    warnings = [event["message"] for event in events if event["event"] == "warned"]
+    assert warnings == [
+        "What looks like a key or a password is not sent: marks replace it in set.txt."
+    ]
     [session] = saved(tmp_path / "home")
     assert session.exchanges[0].attached[0].text == "DB_PASSWORD=[REDACTED:password:1]\nPORT=5432\n"
     everything = b"".join(
