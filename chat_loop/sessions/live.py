@@ -337,6 +337,8 @@ class LiveSession:
         fault = "was changed"
         try:
             data, status = read_part(self.path)
+            if _stamp(status) == self._stamp and not (self._is_shared or self._torn):
+                return data, Parsed(self.session)  # it is as it was written
             parsed = parse(data)
             session = parsed.session
             if parsed.torn and not self._torn:  # the last record may lack its end
