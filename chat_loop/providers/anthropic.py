@@ -44,7 +44,8 @@ class AnthropicProvider(wire.WireProvider):
         key = self._api_key
         token = None
         if key is None:  # otherwise the SDK would take them as they are
-            key, token = (wire.key_in(name) for name in ("ANTHROPIC_API_KEY", TOKEN))
+            key = wire.key_in("ANTHROPIC_API_KEY") or None
+            token = None if key else wire.key_in(TOKEN) or None  # the SDK refuses both
         base_url = self._address("ANTHROPIC_BASE_URL")
         try:
             client = anthropic.AsyncAnthropic(

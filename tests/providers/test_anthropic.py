@@ -96,6 +96,8 @@ def test_credentials_that_cannot_be_read(
     [
         ({"ANTHROPIC_API_KEY": "sk-env"}, "Bearer sk-env"),
         ({"ANTHROPIC_AUTH_TOKEN": "token-env"}, "Bearer token-env"),
+        ({"ANTHROPIC_API_KEY": "sk-env", "ANTHROPIC_AUTH_TOKEN": "token-env"}, "Bearer sk-env"),
+        ({"ANTHROPIC_API_KEY": "", "ANTHROPIC_AUTH_TOKEN": "token-env"}, "Bearer token-env"),
     ],
 )
 def test_the_key_of_anthropic_and_its_address_from_the_environment(
