@@ -1,4 +1,4 @@
-"""Ten checks of real services: `pytest -m live` runs them on each service whose key is set, and
+"""Twelve checks of real services: `pytest -m live` runs them on each service whose key is set, and
 reports their cost.
 
 `LIVE_MODEL_OPENAI=…` names a model other than the usual one, `LIVE_URL_OPENAI=…` another address.
@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from base64 import b64encode
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from chat_loop import tokens
 from chat_loop.config import Config, ProviderConfig
 from chat_loop.errors import ContextTooLong, ModelNotFound
 from chat_loop.events import Event, Finished, TextDelta, ToolCalled
+from chat_loop.headless import INCOMPLETE
 from chat_loop.providers import Provider
 from chat_loop.providers.catalogue import CATALOGUE, missing_requirement
 from chat_loop.providers.choose import Machine, create
@@ -50,6 +52,25 @@ class Service:
         around = Machine(environment=os.environ, models=Path(os.devnull), servers=())
         reference = f"{self.name}:{model or self.model}"
         return create(reference, Config(providers={self.name: setting}), around)
+
+    def run(
+        self, home: Path, *options: str, lines: Sequence[str] = (), **variables: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run the program with this model in `home`, with other `variables` in its environment."""
+        home.mkdir()
+        address = f", base_url: {self.url}" if self.url else ""
+        config = f"providers: {{{self.name}: {{model: {self.model}{address}}}}}"
+        (home / "config.yaml").write_text(f"{config}\nsummary: {{on_exit: false}}\n")
+        model = ("--model", f"{self.name}:{self.model}")
+        return subprocess.run(
+            [sys.executable, "-m", "chat_loop", *model, *options],
+            input="".join(f"{line}\n" for line in lines),
+            env={**os.environ, "CHAT_LOOP_HOME": str(home), **variables},
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
 
     def ask(self, request: Request, model: str = "") -> list[Event]:
         """Return the events of one call, and add its tokens to the total spent."""
@@ -118,6 +139,22 @@ def test_a_reply_ends_at_its_limit(service: Service) -> None:
     assert stop_of(events) == "length"
 
 
+def test_a_reply_that_is_cut_is_told_as_such(service: Service, tmp_path: Path) -> None:
+    options = ("--max-tokens", "32", "-p", "Count from 1 to 500 in words.")
+    done = service.run(tmp_path / "home", *options)
+    spending.add(service.name, service.model, Usage(input=50, output=32, estimated=True))
+    assert "cut off at the token limit" in done.stderr
+    assert done.returncode == INCOMPLETE
+
+
+def test_a_wrong_key_is_told_as_such(service: Service, tmp_path: Path) -> None:
+    wrong = dict.fromkeys(CATALOGUE[service.name].keys, "sk-no-key-of-anybody-0123456789")
+    done = service.run(tmp_path / "home", "-p", "Hello", **wrong)
+    assert CATALOGUE[service.name].key_refused in done.stderr
+    assert done.returncode == 1
+    assert done.stdout.strip() == ""
+
+
 def test_a_tool_is_called_and_its_result_is_read(service: Service) -> None:
     if not service.provider().calls_tools:
         pytest.skip(f"{service.name}:{service.model} calls no tools")
@@ -168,25 +205,13 @@ def test_our_count_of_tokens_is_near_theirs(service: Service) -> None:
 
 def test_a_compaction_keeps_a_fact(service: Service, tmp_path: Path) -> None:
     home = tmp_path / "home"
-    home.mkdir()
-    address = f", base_url: {service.url}" if service.url else ""
-    config = f"providers: {{{service.name}: {{model: {service.model}{address}}}}}"
-    (home / "config.yaml").write_text(f"{config}\nsummary: {{on_exit: false}}\n")
     lines = (
         "The gate of berth 14 opens with the number 48117. Repeat that sentence.",
         "/compact --force",
         "Which number opens the gate of berth 14?",
         "exit",
     )
-    done = subprocess.run(
-        [sys.executable, "-m", "chat_loop", "--model", f"{service.name}:{service.model}"],
-        input="\n".join(lines) + "\n",
-        env={**os.environ, "CHAT_LOOP_HOME": str(home)},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+    done = service.run(home, lines=lines)
     assert done.returncode == 0, done.stderr
     manager = SessionManager(home / "sessions")
     child, parent = [manager.load(row.path).session for row in partial.rows(manager.directory)]
