@@ -92,6 +92,43 @@ def test_a_bomb_of_newlines_is_a_sentence(tmp_path: Path) -> None:
         assert memory(chat, "VmHWM") - before < MOST
 
 
+MEASURED = """
+import re, sys
+from pathlib import Path
+from chat_loop.cli import main
+
+main()
+status = Path("/proc/self/status").read_text()
+sys.stderr.write(re.search(r"VmHWM:\\s+(\\d+)", status)[1])
+"""
+"""The program, which finally says how much memory it had at most, in kilobytes."""
+
+
+def test_the_longest_reply_is_saved_and_sealed_in_little_memory(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("auto_compact: {enabled: false}\n")
+    chunk = "word\n" * 1_000
+    most = []
+    with Loopback() as server:
+        at = ("--model", "compatible:m", "--base-url", f"{server.url}/v1", "-p", "go")
+        for count in (1, 1_670):
+            server.enqueue(Reply(chunks=(chunk,) * count))
+            done = subprocess.run(
+                [sys.executable, "-c", MEASURED, *at],
+                env={**os.environ, "CHAT_LOOP_HOME": str(tmp_path)},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                check=True,
+            )
+            most.append(int(done.stderr))
+    size = 1_670 * len(chunk) >> 10
+    assert most[1] - most[0] < MOST + size
+    [_, saved] = sorted((tmp_path / "sessions").glob("*.md"), key=lambda path: path.stat().st_size)
+    text = saved.read_text()
+    assert text.count("word\n") == 1_670_000
+    assert "chat:sealed" in text[-500:]
+
+
 def test_a_signal_ends_a_question_in_a_flood(tmp_path: Path) -> None:
     with Loopback() as server:
         server.enqueue(LINES)
