@@ -48,17 +48,21 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
-LONG = ("test_a_whole_run_on_a_real_embedded_model", "test_fifty_kills", "test_from_wire_to_wire")
+LONG = ("test_a_whole_run_on_a_real_embedded_model", "test_kills", "test_from_wire_to_wire")
 """Tests that would keep one worker busy after all others have ended."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run the longest tests first. Leave out tests that cost money unless `-m` asks for them."""
+    """Run the longest tests first. Leave out tests that cost money, and those of the night, unless
+    `-m` asks for them.
+    """
     items.sort(key=lambda item: not item.name.startswith(LONG))
-    if "live" not in config.getoption("markexpr"):
-        live = [item for item in items if item.get_closest_marker("live")]
-        config.hook.pytest_deselected(items=live)
-        items[:] = [item for item in items if item not in live]
+    for asked in ("live", "nightly"):
+        if asked in config.getoption("markexpr"):
+            continue
+        left_out = [item for item in items if item.get_closest_marker(asked)]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker(asked)]
 
 
 def pytest_collection_finish() -> None:

@@ -18,8 +18,8 @@ from tests.faults.outcome import Outcome, table
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="strace")]
 SEED = 20261123
-TRIALS, PART = 4_000, 100
-TRACED, TRACED_PART = 150, 10
+TRIALS, PART = 960, 40
+TRACED, TRACED_PART = 56, 7
 
 
 def check(ended: list[Outcome]) -> None:
