@@ -15,6 +15,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from chat_loop.agent.isolation import CapturedError, describe
 from chat_loop.agent.tools import Tool
@@ -153,8 +154,13 @@ class Plugins:
         """Return the tools of plugins that have one of `names`. Raises ConfigError."""
         from chat_loop.agent.functions import tool_of  # loads pydantic
 
-        functions = {name: tool for plugin in self.all() for name, tool in plugin.tools.items()}
-        return {name: tool_of(functions[name]) for name in names if name in functions}
+        tools = {}
+        for plugin in self.all():
+            for name, function in plugin.tools.items():
+                if name in names:
+                    origin = {"plugin": f"{plugin.name} of {plugin.package}"}
+                    tools[name] = replace(tool_of(function), origin=origin)
+        return tools
 
     def exporters(self) -> dict[str, Exporter]:
         """Return the formats of documents, by name."""

@@ -135,6 +135,19 @@ def test_a_provider_of_a_plugin_answers_and_its_session_is_exported_by_another(
     assert out.startswith("> star\n\nrats")
 
 
+def test_a_tool_of_a_plugin_is_another_one_in_another_version(
+    site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An answer about a tool is for this version of its plugin."""
+    monkeypatch.syspath_prepend(str(site))
+    for name in ("shouting", "counting", "texts", "backwards"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    tools = Plugins({}).tools({"count_words"})
+    assert {name: tool.origin for name, tool in tools.items()} == {
+        "count_words": {"plugin": "counting of examples 1.0"}
+    }
+
+
 def test_a_tool_of_a_plugin_is_the_models_when_it_is_named(tmp_path: Path, site: Path) -> None:
     typed = "/tools\nexit\n"
     out, _ = run(tmp_path, site, "--model", "scripted", "--tools", "count_words", typed=typed)

@@ -104,7 +104,7 @@ def _command_tool(root: Path, seconds: float) -> Tool:
         first, *rest = command.replace("\r", "␍").split("\n")
         lines = [f"In {root}:", f"  $ {first}", *(f"  > {line}" for line in rest)]
         words = re.sub(r"['\"\\]", "", command).replace(".venv/", "")  # a usual prefix of programs
-        for word in re.split(r"[\s;|&<>()$`={},:]+", words):
+        for word in dict.fromkeys(re.split(r"[\s;|&<>()$`={},:]+", words)):
             if used_by := automatic.users_of(word.removeprefix("./")):
                 lines.insert(0, f"{tools.COMMAND_PREFIX} (used by {used_by}):")
                 break

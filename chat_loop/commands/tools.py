@@ -124,10 +124,19 @@ def _kept(chat: Chat) -> list[tuple[str, Approval]]:
     for approval in chat.approvals.stored().approvals:
         if approval.project == chat.approvals.project:
             label = one_line(f"{approval.tool}: {approval.call}".removesuffix(": "), 300)
-            tool = tools.get(approval.tool)
-            is_valid = tool is None or chat.approvals.of(tool, approval.call) == approval
-            kept.append((label if is_valid else f"{label} (it has changed: asks again)", approval))
+            if tool := tools.get(approval.tool):
+                label += _validity(approval, chat.approvals.of(tool, approval.call))
+            kept.append((label, approval))
     return kept
+
+
+def _validity(approval: Approval, wanted: Approval) -> str:
+    """Return a note about an approval that does not cover a tool as it is now."""
+    if approval == wanted:
+        return ""
+    if wanted.replaces(approval):
+        return " (asks again: the tool has changed)"
+    return f" (only with the agent {one_line(approval.agent, 100) or 'of no file'})"
 
 
 @registry.command("agents", "Model and tools")

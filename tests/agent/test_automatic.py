@@ -81,6 +81,12 @@ DOCUMENTED = {
     "learn.microsoft.com/powershell": "Microsoft.PowerShell_profile.ps1 profile.ps1",
     "freedesktop.org": "a.desktop units/a.service",
     "httpd.apache.org": ".htaccess",
+    "lean-lang.org": "lakefile.lean lakefile.toml",
+    "sphinx-doc.org": "docs/conf.py",
+    "mkdocs.org": "mkdocs.yml",
+    "latexmk.org": ".latexmkrc latexmkrc",
+    "pylint.readthedocs.io": "pylintrc .pylintrc",
+    "ruby.github.io/rake": "Rakefile.rb",
     "agents.md": "AGENTS.md src/AGENTS.md CLAUDE.md GEMINI.md MEMORY.md",
 }  # fmt: skip
 ORDINARY = (

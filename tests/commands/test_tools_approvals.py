@@ -37,3 +37,23 @@ def test_a_project_lists_and_revokes_its_own_approvals(tmp_path: Path) -> None:
     shown = typed(other, "/tools revoke 2")
     assert "Asks again: write_file" in shown
     assert json.loads(approvals.read_text()) == kept[:1]
+
+
+def test_answers_that_do_not_cover_a_tool_as_it_is_say_so(tmp_path: Path) -> None:
+    project, home = tmp_path / "project", tmp_path / "home"
+    (project / ".git").mkdir(parents=True)
+    home.mkdir(mode=0o700)
+    old = {"project": str(project), "tool": "edit_file", "call": "", "origin": "0"}
+    other = {**old, "tool": "read_file", "agent": "/a.py", "described": [["description", "x"]]}
+    gone = {**old, "tool": "notes_search"}
+    newer = {**old, "until": "2027"}
+    approvals = home / "approvals.json"
+    approvals.write_text(json.dumps([old, other, gone, newer]))
+    environment = {"CHAT_LOOP_HOME": str(home), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
+    arguments = (*ECHO, "--tools", "edit_file,read_file")
+    typed = b"/tools\n/tools revoke 2\n"
+    shown = run(arguments, environment, typed, cwd=project).stdout.decode()
+    assert "  1  edit_file (asks again: the tool has changed)\n" in shown
+    assert "  2  read_file (only with the agent /a.py)\n" in shown
+    assert "  3  notes_search\n" in shown
+    assert json.loads(approvals.read_text()) == [old, gone, newer]
