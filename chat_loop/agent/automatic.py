@@ -11,6 +11,7 @@ from fnmatch import translate
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import msgspec
 from msgspec import Struct
@@ -77,28 +78,33 @@ def users_of_change(typed: str, real: Path, root: Path) -> str:
     `typed` it, with the links on the way, the `real` path without links, and the links to it in the
     folders above it, and in those of Git's hooks.
     """
-    for name in (*_hops(typed, root), *_names(real, root)):
+    for name in _names(typed, real, root):
         # a name without a folder is a file here, not a command
         if used_by := users_of(f"./{name}"):
             return used_by
-    commands = (root / folder for folder in os.get_exec_path())
-    return COMMANDS if any(_same(folder, real.parent) for folder in commands) else ""
+    return COMMANDS if _has_commands(real.parent, root) else ""
 
 
 def users_of_arguments(arguments: Mapping[str, Any]) -> str:
-    """Return the programs that use a file by themselves whose path is an argument, or ""."""
+    """Return the programs that use a file by themselves whose path is an argument, or "".
+
+    A word without a slash may be no path: `update` is a hook of Git only below a folder.
+    """
     paths = list(_paths(arguments))
     root = Path("/")
     with suppress(FileNotFoundError):  # the working directory was removed, with its links
         root = Path.cwd()
     for path in paths:
-        if used_by := users_of(f"./{path}"):
+        if used_by := users_of(path):
             return used_by
     for path in paths[:MAX_FOLLOWED]:
         with suppress(OSError, ValueError, RuntimeError):  # nobody can follow it either
             real = Path(os.path.realpath(root / path))
-            if used_by := users_of_change(path, real, root):
-                return used_by
+            for name in _names(path, real, root):
+                if used_by := users_of(name):
+                    return used_by
+            if "/" in path and _has_commands(real.parent, root):
+                return COMMANDS
     return ""
 
 
@@ -112,9 +118,22 @@ def _paths(arguments: Mapping[str, Any]) -> Iterator[str]:
         elif isinstance(value, list | tuple):
             values += value
         elif isinstance(value, str) and 0 < len(value) <= MAX_PATH and "\n" not in value:
-            path = value.removeprefix("file://")
-            if "://" not in path:
-                yield path
+            if value.casefold().startswith("file://"):
+                yield unquote(value[len("file://") :])
+            elif "://" not in value:
+                yield value
+
+
+def _has_commands(folder: Path, root: Path) -> bool:
+    """Return True for a folder whose files are commands. An entry of PATH may be relative."""
+    places = (os.path.realpath(root / place) for place in os.get_exec_path())
+    return str(folder).casefold() in {place.casefold() for place in places}
+
+
+def _names(typed: str, real: Path, root: Path) -> Iterator[str]:
+    """Yield all names of a file that `users_of_change` judges."""
+    yield from _hops(typed, root)
+    yield from _linked_names(real, root)
 
 
 def _hops(typed: str, root: Path) -> Iterator[str]:
@@ -127,7 +146,7 @@ def _hops(typed: str, root: Path) -> Iterator[str]:
         path = path.parent / path.readlink()
 
 
-def _names(real: Path, root: Path) -> Iterator[str]:
+def _linked_names(real: Path, root: Path) -> Iterator[str]:
     """Yield the path without links, and the names that links nearby give it."""
     yield _below(str(real), root)
     folders = [folder for folder in real.parents if folder.is_relative_to(root)]
@@ -156,10 +175,6 @@ def _below(path: str, root: Path) -> str:
     """Return a path relative to `root`, or the whole one if it is outside."""
     rest = _rest(path, str(root))
     return path if rest is None else rest.lstrip("/")
-
-
-def _same(folder: Path, other: Path) -> bool:
-    return os.path.realpath(folder).casefold() == str(other).casefold()
 
 
 def _parts(path: str) -> list[str]:

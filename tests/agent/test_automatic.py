@@ -235,7 +235,7 @@ def test_a_tool_that_moves_a_file_to_such_a_name_is_asked_about(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "harmless").symlink_to(".git/hooks")
     tool = tool_of(move)
-    user = User("always", *["no"] * 9)
+    user = User("always", *["no"] * 12)
 
     def moved(**arguments: object) -> bool:
         call = ToolCall("c", "move", json.dumps({"source": "a.txt", **arguments}))
@@ -243,10 +243,12 @@ def test_a_tool_that_moves_a_file_to_such_a_name_is_asked_about(
 
     assert moved(target="b.txt")
     assert moved(target="see https://a.example/.well-known/x")
+    (tmp_path / "build").mkdir()
+    assert moved(target="build", source="update")
     assert moved(target="Please look at the Makefile\nand at .envrc")
     for target in (
-        ".git/hooks/pre-commit", "file:///p/.envrc", "~/.bashrc", "harmless/post-merge",
-        f"{tmp_path}/build.rs", "PACKAGE.json",
+        ".git/hooks/pre-commit", "file:///p/.envrc", "File:///p/%2Eenvrc", "~/.bashrc", "hooks/update", "harmless/post-merge",
+        f"{tmp_path}/build.rs", "PACKAGE.json", "/usr/bin/ls",
     ):  # fmt: skip
         assert not moved(target=target), target
         head = f"{CALL_PREFIX} (used by "
