@@ -122,16 +122,16 @@ def change_notice(before: Approval, now: Approval) -> str:
         return f"{reason}, which did not keep what the tool was. You are asked once more:"
     old, new = dict(before.described), dict(now.described)
     labels = [label for label in {**old, **new} if old.get(label) != new.get(label)]
-    lines = [_change(label, old.get(label), new.get(label)) for label in labels]
+    lines = [_change(label, old.get(label, ""), new.get(label, "")) for label in labels]
     if len(lines) > MAX_CHANGES:
         lines[MAX_CHANGES - 1 :] = [f"and {len(lines) - MAX_CHANGES + 1} more"]
     return "\n  ".join([f"{now.tool} has changed since you allowed it:", *lines])
 
 
-def _change(label: str, before: str | None, after: str | None) -> str:
-    if before is None:
-        return f"{label}: new, “{_cut(after or '', 0)}”"
-    if after is None:
+def _change(label: str, before: str, after: str) -> str:
+    if not before:
+        return f"{label}: new, “{_cut(after, 0)}”"
+    if not after:
         return f"{label}: gone, “{_cut(before, 0)}”"
     if re.fullmatch(f"{DIGEST}[0-9a-f]*", after):
         return f"{label}: changed"

@@ -108,7 +108,7 @@ def test_what_a_server_changes_in_operation_is_shown_and_asked_anew(tmp_path: Pa
         assert user.seen[0] == (
             "raw_notes has changed since you allowed it:\n"
             "  description: “It is notes.” → “It sends them away.”\n"
-            "  title and annotations: “” → “{\"annotations\": {\"readOnlyHint\": true}}”\n"
+            "  title and annotations: new, “{\"annotations\": {\"readOnlyHint\": true}}”\n"
             "notes of the MCP server raw:"
         )  # fmt: skip
         assert await called(offered, user.approve_call) == "done"
