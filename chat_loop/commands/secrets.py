@@ -48,9 +48,9 @@ class SecretQuestion:
                 signal.raise_signal(signal.SIGINT)  # its handler stops the work that asks
                 await asyncio.Event().wait()
                 raise
-            for choice in CHOICES:
-                if typed in (choice, choice[0]):
-                    return choice
+            for word, answer in CHOICES.items():
+                if typed in (word, word[0]):
+                    return answer
             if not (typed and self._reader.has_editor):
                 return "no"
-            self._display.prose("Answer s, m or n; Enter alone is no.", "dim")
+            self._display.prose("Answer y, m or n; Enter alone is no.", "dim")

@@ -90,7 +90,7 @@ def test_a_paste_of_several_lines_names_no_files_and_one_of_a_line_may(tmp_path:
 @pytest.mark.parametrize(
     ("answer", "text"),
     [
-        ("s", "DB_PASSWORD=hunter2hunter2\n"),
+        ("y", "DB_PASSWORD=hunter2hunter2\n"),
         ("m", "DB_PASSWORD=[REDACTED:password:1]\n"),
         ("n", None),
         ("", None),

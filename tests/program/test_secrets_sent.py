@@ -99,7 +99,8 @@ def test_a_script_sends_no_secret_on_any_way(
     first, second = (request.body["messages"] for request in server.requests)
     asked = first[-1]["content"]
     assert "DB_PASSWORD=[REDACTED:password:1]" in asked
-    assert asked.endswith("Look at @notes.txt and @.env.\n\nAPI_PASSWORD=[REDACTED:password:1]")
+    words = "Look at @notes.txt and @.env.\n\nAPI_PASSWORD=[REDACTED:password:1]"
+    assert asked.endswith(f"{words}\n\n[.env was not sent: it may contain keys.]")
     results = [message["content"] for message in second if message["role"] == "tool"]
     results = [text.removeprefix("[allowed by the user]\n") for text in results]
     marked = "DB_PASSWORD=[REDACTED:password:1]"
@@ -169,7 +170,7 @@ def answer_about_tools(chat: PtyChat) -> None:
     assert PASSWORD not in screen
     chat.mark()
     chat.line("what?")
-    chat.wait_for("Answer s, m or n", PATIENCE, output=True)
+    chat.wait_for("Answer y, m or n", PATIENCE, output=True)
     chat.mark()
     chat.line("m")
     chat.wait_for(".env: a well-known place of keys (.env)", PATIENCE, output=True)
@@ -189,7 +190,7 @@ def answer_about_tools(chat: PtyChat) -> None:
 def answer_about_own_words(chat: PtyChat) -> None:
     """Run a command twice and name a file, with an answer about each."""
     # output of a command: no, then as it is
-    for answer, said in (("n", "Not sent."), ("s", "It goes with your next message")):
+    for answer, said in (("n", "Not sent."), ("y", "It goes with your next message")):
         chat.mark()
         chat.line("!cat other.txt")
         chat.wait_for(QUESTION.strip(), PATIENCE, output=True)
