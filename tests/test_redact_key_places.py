@@ -53,6 +53,13 @@ def test_a_folder_counts_before_a_file_in_it() -> None:
     assert key_place("tls.key") == "*.key"
 
 
+def test_a_name_of_the_table_has_no_more_steps_than_are_looked_at() -> None:
+    names = [name for place in known_places() for name in place["names"]]
+    assert max(name.rstrip("/").count("/") for name in names) < 5
+    assert key_place("/x" * 1_500 + "/proc/self/task/12/environ") == "proc/*/task/*/environ"
+    assert key_place("/x" * 1_500 + "/.ssh" + "/x" * 400) == ".ssh/"
+
+
 def test_each_place_has_a_source_and_no_name_comes_twice() -> None:
     places = list(known_places())
     names = [name for place in places for name in place["names"]]

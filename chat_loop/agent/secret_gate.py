@@ -14,6 +14,7 @@ from chat_loop.values import LeftOutText, one_line, plural
 MAX_NAME = 200
 MAX_NAMED = 8  # sources that a note for the model names
 JUDGED_AT_ONCE = 20_000  # characters; finding the secrets of a longer text would delay keys
+PATHS_AT_ONCE = 100
 QUESTION = "Send it? [y]es / send with [m]arks / [n]o "
 CHOICES: dict[str, Answer] = {"yes": "send", "marks": "marks", "no": "no"}
 """The words that the user types, in whole or by their first letters."""
@@ -125,6 +126,8 @@ def question_about(texts: Sequence[Outgoing]) -> str:
             count = plural(len(outgoing.secrets), "text")
             reasons.append(f"{count} that may be secret ({kinds})")
         lines.append(f"  {one_line(outgoing.source.name, MAX_NAME)}: {' · '.join(reasons)}")
+    if any(outgoing.place for outgoing in texts):
+        lines.append("Marks replace only what is recognized.")
     return "\n".join(dict.fromkeys(lines))
 
 
@@ -142,8 +145,8 @@ def left_out_note(left_out: Sequence[LeftOutText]) -> str:
 
 
 async def judged(text: str, source: TextSource) -> Outgoing:
-    """Return a text as it is judged. A long one is read in a thread."""
-    if len(text) <= JUDGED_AT_ONCE:
+    """Return a text as it is judged. A long one, or one of many paths, is read in a thread."""
+    if len(text) <= JUDGED_AT_ONCE and len(source.paths) <= PATHS_AT_ONCE:
         return judge(text, source)
     return await asyncio.to_thread(judge, text, source)
 

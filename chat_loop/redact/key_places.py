@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 _LONGEST = 4_096  # characters of a path
+_DEEPEST = 5  # the most steps of a name in the table
 _SEPARATORS = re.compile(r"[\s;|&<>()$`={},:@]+")
 """What stands between the words of a command, and before a path in a word."""
 
@@ -25,8 +26,13 @@ def key_place(path: str) -> str:
     """
     if len(path) > _LONGEST:
         return ""
-    pattern, names = _pattern()
-    match = pattern.fullmatch(_folded(path))
+    folded = _folded(path)
+    folders, files, names = _patterns()
+    for folder in folders:
+        if f"/{folder.casefold()}" in f"/{folded}/":
+            return folder
+    tail = "/".join(folded.rsplit("/", _DEEPEST)[-_DEEPEST:])
+    match = files.fullmatch(tail)
     return names[match.lastindex - 1] if match is not None and match.lastindex else ""
 
 
@@ -55,19 +61,22 @@ def _folded(path: str) -> str:
 
 
 @cache
-def _pattern() -> tuple[re.Pattern[str], tuple[str, ...]]:
-    """Return a pattern with a group for each place, and the names of the places."""
+def _patterns() -> tuple[tuple[str, ...], re.Pattern[str], tuple[str, ...]]:
+    """Return the folders, and a pattern with a group for each of the other names."""
+    folders = []
     groups = []
     names = []
     for place in known_places():
         excluded = "|".join(map(_expression, place.get("except", ())))
         for name in place["names"]:
-            inside = "(?:/.*)?" if name.endswith("/") else ""
-            group = f"({_expression(name.rstrip('/'))}{inside})"
-            groups.append(rf"(?!(?:.*/)?(?:{excluded})\Z){group}" if excluded else group)
+            if name.endswith("/"):
+                folders.append(name)
+                continue
+            group = f"({_expression(name)})"
+            groups.append(rf"(?!(?:{excluded})\Z){group}" if excluded else group)
             names.append(name.removeprefix("?"))  # so that `.key` alone is none
-    anywhere = "(?:.*?/)??"  # the shortest: the folder counts before the file in it
-    return re.compile(f"{anywhere}(?:{'|'.join(groups)})", re.DOTALL), tuple(names)
+    files = re.compile(f"(?:.*/)?(?:{'|'.join(groups)})", re.DOTALL)
+    return tuple(folders), files, tuple(names)
 
 
 def known_places() -> Iterator[dict[str, Any]]:

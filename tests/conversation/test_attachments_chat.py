@@ -105,6 +105,7 @@ def test_what_looks_like_a_secret_is_asked_about(
         "You: see @.env\n"
         "This would go to the model:\n"
         "  .env: a well-known place of keys (.env) · 1 text that may be secret (password)\n"
+        "Marks replace only what is recognized.\n"
         f"{QUESTION}{answer}\n"
     )
     assert screen.text.startswith(start)

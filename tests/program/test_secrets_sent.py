@@ -159,6 +159,10 @@ def test_tools_in_the_home_folder_say_what_that_means_once(
     assert told(home / "project", "--tools", "read_file") == ""
     assert told(home, "--tools", "write_file") == ""
     assert told(home) == ""
+    monkeypatch.chdir(home)
+    chat = ("--model", "openai:gpt-test", "--tools", "read_file")
+    shown = run(tmp_path, *chat, stdin=b"hello\n", keys=keys).stdout.decode()
+    assert " ".join(shown.split()).count(said) == 1
 
 
 def answer_about_tools(chat: PtyChat) -> None:
