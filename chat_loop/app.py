@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import gc
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
@@ -28,7 +29,7 @@ from chat_loop.config import Config, LimitsConfig, Paths, choose_servers
 from chat_loop.display.plain import err
 from chat_loop.errors import ConfigError, UsageError
 from chat_loop.events import Event
-from chat_loop.input.start import InstantPrompt
+from chat_loop.input.start import ENDING_SIGNALS, PROMPT_SIGNALS, InstantPrompt
 from chat_loop.library.library import Database
 from chat_loop.log import Log
 from chat_loop.memory import MemoryLocation, ProjectMemory, locate
@@ -320,27 +321,39 @@ def start_process(words: Sequence[str], inherited: Collection[int] = ()) -> None
     )
 
 
-def run_cancellable(main: Coroutine[Any, Any, T]) -> T:
-    """Run `main`, whose task `cancel_on` may cancel, in a new event loop.
+def run_cancellable(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Run the coroutine that `make` returns, in a new event loop. It must call `cancel_on` first.
 
-    The loop restores the default handlers when it closes. The interpreter drops a signal that
-    arrives in that instant and prints an error, which is hidden: the program ends anyway.
+    Signals wait until then, so that none comes up while the loop is built. Afterward the previous
+    handlers work again, which the loop has replaced by the default ones. The interpreter drops a
+    signal that arrives in that instant and prints an error, which is hidden: the program ends
+    anyway.
     """
-    report = sys.unraisablehook
+
+    async def run() -> T:
+        return await make()
 
     def report_others(unraisable: sys.UnraisableHookArgs) -> None:
         if not str(unraisable.exc_value).endswith("ignored due to race condition"):
             report(unraisable)
 
+    report = sys.unraisablehook
+    handlers = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, PROMPT_SIGNALS)
     sys.unraisablehook = report_others
     try:
-        return asyncio.run(main)
+        return asyncio.run(run())
     finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
         sys.unraisablehook = report
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
 def cancel_on(task: asyncio.Future[Any], signals: Iterable[int]) -> list[int]:
-    """Cancel the task when one of `signals` arrives. Return a list that collects their numbers."""
+    """Cancel the task when one of `signals` arrives, or has waited for this call. Return a list of
+    those that have arrived, which grows.
+    """
     received: list[int] = []
 
     def cancel(number: int) -> None:
@@ -349,4 +362,5 @@ def cancel_on(task: asyncio.Future[Any], signals: Iterable[int]) -> list[int]:
 
     for number in signals:
         asyncio.get_running_loop().add_signal_handler(number, cancel, number)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, PROMPT_SIGNALS)
     return received

@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     instant = start.draw(arguments)
     try:
         if instant is not None:
-            start.end_on_signals()
+            start.end_on_signals(instant.terminal)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, start.PROMPT_SIGNALS)
         code = _run(arguments, instant)
     except KeyboardInterrupt:

@@ -55,7 +55,7 @@ STDIN = "-"  # the question that means standard input
 
 def run(app: App) -> int:
     """Answer one question on standard output, and save the session; return the exit code."""
-    return run_cancellable(Run(app, read_question(app.options.question)).ask())
+    return run_cancellable(Run(app, read_question(app.options.question)).ask)
 
 
 class Question(Struct, frozen=True):

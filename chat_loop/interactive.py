@@ -74,7 +74,8 @@ def run(app: App, agent: Agent | None = None, loop: Callable[[Chat], ChatLoop] =
     edits = on_terminal and os.environ.get("TERM") != "dumb"
     silenced = silent_terminal(app.instant) if edits else contextlib.nullcontext()
     with nonblocking_output(), silenced as terminal:
-        code = run_cancellable(Interactive(app, agent, terminal).run(loop))
+        chat = Interactive(app, agent, terminal)
+        code = run_cancellable(partial(chat.run, loop))
         if code < SIGNAL_EXIT_BASE:  # after a signal, do not wait for the terminal
             drain(sys.stdout)
     return code

@@ -31,6 +31,6 @@ def test_a_signal_at_the_end_of_the_loop_prints_nothing(monkeypatch: pytest.Monk
         return 3
 
     monkeypatch.setattr(sys, "unraisablehook", report)
-    assert run_cancellable(main()) == 3
+    assert run_cancellable(main) == 3
     assert reported == ["something else"]
     assert sys.unraisablehook is report

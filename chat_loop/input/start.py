@@ -117,7 +117,7 @@ def silent_terminal(instant: InstantPrompt | None) -> Iterator[Terminal | None]:
         except OSError:  # a pipe or a file
             yield None
             return
-        end_on_signals()
+        end_on_signals(terminal)
     try:
         terminal.silence(signals=False)  # else keys typed before are echoed twice
         yield terminal
@@ -125,16 +125,20 @@ def silent_terminal(instant: InstantPrompt | None) -> Iterator[Terminal | None]:
         terminal.restore()
 
 
-def end_on_signals() -> None:
-    """Leave the program on a signal, so that it restores the terminal. A chat has its own handlers
-    as soon as it runs.
+def end_on_signals(terminal: Terminal) -> None:
+    """Restore the terminal and end the process on a signal, while no chat runs. A chat has its own
+    handlers.
+
+    There is nothing to save before and after a chat. An exception would come up in any code that
+    runs then, such as a callback of an import, which would print a traceback and go on.
     """
+
+    def leave(number: int, frame: object) -> None:
+        terminal.restore()
+        os._exit(SIGNAL_EXIT_BASE + number)
+
     for number in ENDING_SIGNALS:
-        signal.signal(number, _leave)
-
-
-def _leave(number: int, frame: object) -> None:
-    raise SystemExit(SIGNAL_EXIT_BASE + number)
+        signal.signal(number, leave)
 
 
 class InstantPrompt:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from functools import partial
 
 from chat_loop.agent.mcp_servers import McpServers, servers_of
 from chat_loop.app import cancel_on, run_cancellable
@@ -18,7 +19,7 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
     """Connect to all servers and print the state of each. Return 0 when all are connected."""
     servers = servers_of(config.mcp)
     if servers is not None:
-        return run_cancellable(_list(servers))
+        return run_cancellable(partial(_list, servers))
     err(" ".join(NO_SERVERS))
     return 0
 
