@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AbstractContextManager
 from inspect import cleandoc
+from threading import Lock
 from typing import Any
 
 from msgspec import Struct, field
@@ -86,9 +88,12 @@ class Unknown(Struct, frozen=True):
 
 
 class Registry(Struct):
-    """All commands by name and alias."""
+    """All commands by name and alias. `lock` is held while the commands of plugins are added, which
+    two threads may do at once.
+    """
 
     commands: list[Command] = field(default_factory=list)
+    lock: AbstractContextManager[object] = field(default_factory=Lock)
 
     def command(self, usage: str, family: str, **more: Any) -> Callable[[Handler], Handler]:
         """Register a command; `usage` is its name and argument, `more` other fields of Command."""
@@ -101,11 +106,15 @@ class Registry(Struct):
         return register
 
     def add_plugins(self, plugins: Plugins) -> None:
-        """Load the plugins, and add their commands after the program's own."""
-        for plugin in plugins.all():
-            for usage, run in plugin.commands.items():
-                if self.named(usage.partition(" ")[0]) is None:
-                    self.command(usage, "Plugins")(run)
+        """Load the plugins, and add their commands, once, after the program's own. This is safe in
+        several threads.
+        """
+        loaded = plugins.all()
+        with self.lock:
+            for plugin in loaded:
+                for usage, run in plugin.commands.items():
+                    if self.named(usage.partition(" ")[0]) is None:
+                        self.command(usage, "Plugins")(run)
 
     def names(self) -> list[str]:
         """Return every name and alias, as typed after `/`."""

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
+from threading import Event, Lock, Thread, get_ident
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import field
 
 from chat_loop.commands import context, session, settings, view  # noqa: F401 - importing them registers their commands
-from chat_loop.commands.registry import Call, Command, Unknown, registry
+from chat_loop.commands.registry import Call, Command, Registry, Unknown, registry
+from chat_loop.plugins import Plugin, Plugins
 from tests.support.library_screens import run
 
 PAGE = (Path(__file__).parents[2] / "docs" / "commands.md").read_text("utf-8")
@@ -158,3 +162,56 @@ def test_every_command_has_a_family() -> None:
     assert sorted(command.name for _, members in shown for command in members) == sorted(
         command.name for command in registry.commands
     )
+
+
+class Watched:
+    """A lock that sets `wanted` when a second thread wants it."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._holder: int | None = None
+        self.wanted = Event()
+
+    def __enter__(self) -> None:
+        if self._holder is not None:
+            self.wanted.set()
+        self._lock.acquire()
+        self._holder = get_ident()
+
+    def __exit__(self, *_: object) -> None:
+        self._holder = None
+        self._lock.release()
+
+
+class Interrupted(Registry):
+    """A registry in which `other` runs between the first look-up and what follows from it."""
+
+    other: list[Callable[[], None]] = field(default_factory=list)
+
+    def named(self, name: str) -> Command | None:
+        found = super().named(name)
+        while self.other:
+            self.other.pop()()
+        return found
+
+
+def test_two_threads_that_add_the_commands_of_plugins_add_them_once() -> None:
+    lock = Watched()
+    mine = Interrupted(lock=lock)
+    plugins = Plugins({}, load=False)
+    plugins.all().append(Plugin("mine", "", commands={"hello": registry.commands[0].run}))
+
+    def add() -> None:
+        mine.add_plugins(plugins)
+        lock.wanted.set()
+
+    second = Thread(target=add)
+
+    def start_second() -> None:
+        second.start()
+        assert lock.wanted.wait(60), "it neither waits for the lock nor ends"
+
+    mine.other.append(start_second)
+    add()
+    second.join()
+    assert [command.name for command in mine.commands] == ["hello"]
