@@ -222,8 +222,12 @@ def take_lock(directory: Path, name: str, *, seconds: float = 0) -> Lock:
     The lock file is never removed: otherwise two processes could hold the same lock.
     """
     folder = directory / LOCK_FOLDER
-    with contextlib.suppress(FileExistsError):
-        folder.mkdir(mode=0o700, parents=True)
+    try:
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        pass
+    except FileNotFoundError:
+        Files().make_directory(folder)
     flags = os.O_RDWR | os.O_CREAT | _FLAGS
     with _folder_of(folder / f"{name}.lock") as (descriptor, file):
         lock = Lock(os.open(file, flags, 0o600, dir_fd=descriptor))

@@ -152,3 +152,9 @@ def test_an_empty_file_of_a_killed_process_goes_to_the_trash(tmp_path: Path) -> 
     assert [path.stem for path in sorted(tmp_path.glob("*.md"))] == sorted(names[1:])
     assert [row.id for row in manager.trash()] == ["killed_1"]
     assert manager.restore("killed_1") == manager.session_file("killed_1")
+
+
+def test_a_lock_in_a_folder_that_is_missing_makes_private_folders(tmp_path: Path) -> None:
+    with closing(lock_session(tmp_path / "above" / "sessions", ID)):
+        made = [path for path in tmp_path.rglob("*") if path.is_dir()]
+        assert [path.stat().st_mode & 0o777 for path in made] == [0o700] * 3
