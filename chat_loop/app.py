@@ -39,6 +39,7 @@ from chat_loop.providers import Provider, choose
 from chat_loop.providers.catalogue import entries
 from chat_loop.providers.models import store
 from chat_loop.providers.prices import costs
+from chat_loop.sessions.files import working_folder
 from chat_loop.sessions.manager import SessionManager
 
 if TYPE_CHECKING:
@@ -72,10 +73,7 @@ class App:
                 reference, paths, instant, can_ask=asks, trusted=options.trust_agent
             )
         self.config = agent_config(config, self.definition)
-        try:
-            self.directory = str(Path.cwd())
-        except OSError:  # the directory was removed
-            self.directory = ""
+        self.directory = str(working_folder() or "")
         self.plugins = Plugins(self.config.plugins, load=options.plugins)
         self.machine = self.plugins.machine(self.config, paths)
         folder = paths.sessions(self.config, options.sessions_dir)

@@ -30,6 +30,13 @@ class ChatLoopError(Exception):
         self.hint = hint
 
 
+class NoWorkingFolder(ChatLoopError):
+    """The working directory was removed."""
+
+    def __init__(self) -> None:
+        super().__init__("The working folder no longer exists.", "Start again in another one.")
+
+
 class InternalError(ChatLoopError):
     """An error that the program did not expect: a bug. Its cause is the original error."""
 
@@ -200,7 +207,7 @@ def os_failure(error: OSError) -> ChatLoopError:
     """Return an error of the operating system as one that the user sees."""
     if error.filename is None and isinstance(error, FileNotFoundError):
         # every other missing file has a name
-        return ChatLoopError("The working folder no longer exists.", "Start again in another one.")
+        return NoWorkingFolder()
     if isinstance(error, FolderError):
         return ChatLoopError(f"{os_reason(error)}.", "Remove it, or put a folder in its place.")
     return ChatLoopError(f"{error.filename or 'A file'} cannot be used: {os_reason(error)}.")

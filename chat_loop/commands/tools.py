@@ -9,7 +9,6 @@ import os
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chat_loop.agent import shell
@@ -20,8 +19,9 @@ from chat_loop.agent.secret_gate import judged
 from chat_loop.agent.tools import ASKED_AGAIN, MAX_RESULT, Tool, cut
 from chat_loop.commands.registry import NextQuery, pick, registry, usage_error
 from chat_loop.display.text import one_line
-from chat_loop.errors import ChatLoopError, UsageError
+from chat_loop.errors import ChatLoopError, NoWorkingFolder, UsageError
 from chat_loop.providers.choose import full_reference
+from chat_loop.sessions.files import working_folder
 from chat_loop.values import plural, window_text
 
 if TYPE_CHECKING:
@@ -217,8 +217,10 @@ async def run(chat: Chat, argument: str) -> NextQuery | None:
         return f"!{argument}", ()
     if not command:
         raise usage_error("run")
+    if (folder := working_folder()) is None:
+        raise NoWorkingFolder
     chat.display.begin_waiting(f"Running {one_line(command, 60)} …")
-    output = await shell.run_command(command, Path.cwd(), os.environ, shell.MAX_SECONDS)
+    output = await shell.run_command(command, folder, os.environ, shell.MAX_SECONDS)
     output = cut(output, min(MAX_RESULT, chat.conversation.window))
     chat.display.stop_waiting()
     chat.display.line(output.removeprefix("Exit code 0.\n"))

@@ -19,7 +19,7 @@ from chat_loop.conversation.mentions import mentions
 from chat_loop.errors import UsageError, install_hint, os_reason
 from chat_loop.redact.outgoing import Outgoing, TextSource, judge
 from chat_loop.sessions.escape import encode_line
-from chat_loop.sessions.files import read_part, walk_files
+from chat_loop.sessions.files import read_part, walk_files, working_folder
 from chat_loop.sessions.images import MAX_IMAGE
 from chat_loop.sessions.records import EPOCH, Attachment
 from chat_loop.values import attached_text, size_text
@@ -60,10 +60,7 @@ class QueryFile(Struct, frozen=True):
 
 def read_files(text: str) -> tuple[QueryFile, ...]:
     """Return the files that a query names, each once. Raises UsageError for an unusable one."""
-    try:
-        directory = Path.cwd()
-    except OSError:  # it was removed
-        directory = Path("/")
+    directory = working_folder() or Path("/")
     paths: dict[Path, str] = {}
     for mention in mentions(text):
         names = [name for name in mention.names if "\0" not in name]

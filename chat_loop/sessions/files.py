@@ -31,6 +31,14 @@ _FLAGS = os.O_NOFOLLOW | os.O_CLOEXEC
 _flush = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync
 
 
+def working_folder() -> Path | None:
+    """Return the working directory, or None if it was removed."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return None
+
+
 class Files:
     """Thin wrappers of system calls; all raise OSError."""
 
