@@ -1,4 +1,5 @@
-"""Run fault trials: `python -m tests.faults --trials N [--traced N] --seed S [--state FILE]`.
+"""Run fault trials: `python -m tests.faults --trials N [--traced N] [--chats N] --seed S
+[--state FILE]`.
 
 With a state file, a JSON line for each trial, a run goes on where the last one stopped. It prints
 the seed, every failure, and the table; the exit code is 1 when a trial failed.
@@ -12,12 +13,13 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.faults import in_process, traced
+from tests.faults import chats, in_process, traced
 from tests.faults.outcome import Outcome, table
 
 KINDS: dict[str, Callable[[int, int], Outcome]] = {
     "in process": in_process.trial,
     "under strace": traced.trial,
+    "on a terminal": chats.trial,
 }
 
 
@@ -43,13 +45,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
     parser.add_argument("--trials", type=int, default=0, help="trials in this process")
     parser.add_argument("--traced", type=int, default=0, help="trials of programs under strace")
+    parser.add_argument("--chats", type=int, default=0, help="trials of chats on a terminal")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--state", type=Path, help="a file with the outcomes so far")
     options = parser.parse_args()
     out = sys.stdout.write
     out(f"seed {options.seed}\n")
     failures = 0
-    for kind, count in zip(KINDS, (options.trials, options.traced), strict=True):
+    counts = (options.trials, options.traced, options.chats)
+    for kind, count in zip(KINDS, counts, strict=True):
         if not count:
             continue
         ended = []

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults import in_process, traced
+from tests.faults import chats, in_process, traced
 from tests.faults.__main__ import outcomes
 from tests.faults.outcome import Outcome, table
 
@@ -20,6 +20,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reas
 SEED = 20261123
 TRIALS, PART = 960, 40
 TRACED, TRACED_PART = 56, 7
+CHATS = len(chats.PHASES)
 
 
 def check(ended: list[Outcome]) -> None:
@@ -40,6 +41,11 @@ def test_faults_of_system_calls(first: int) -> None:
             pytest.fail("strace is missing")
         pytest.skip("strace is missing")
     check([traced.trial(SEED, number) for number in range(first, first + TRACED_PART)])
+
+
+@pytest.mark.parametrize("first", range(0, CHATS, 4))
+def test_chats_on_a_terminal(first: int) -> None:
+    check([chats.trial(SEED, number) for number in range(first, min(first + 4, CHATS))])
 
 
 def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:

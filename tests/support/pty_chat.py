@@ -188,6 +188,19 @@ class PtyChat:
             if not self._read():
                 raise AssertionError(self._report(f"the program ended without {pattern.pattern!r}"))
 
+    def read_for(self, seconds: float) -> None:
+        """Read what arrives within `seconds`, or until the program ends."""
+        deadline = time.monotonic() + seconds
+        while self._wait(deadline) and self._read():
+            pass
+
+    @property
+    def is_running(self) -> bool:
+        """True until the program has ended, whether or not anybody has waited for that."""
+        if self._child.terminated:
+            return False
+        return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+
     def exit_code(self, timeout: float = 60) -> int:
         """Read until the program ends; return its exit code, or minus the number of the signal that
         ended it.
