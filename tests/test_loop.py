@@ -247,7 +247,7 @@ def test_a_session_of_another_agent_is_asked_about(tmp_path: Path, answer: str) 
 You: resume 1
 📋 Loading session...
 ⚠️  Session created with Harry, using Sally.
-Different agent detected. Continue? (y/n) """
+Different agent detected. Continue? [y]es [n]o """
     found = "y\n✓ Found: Harry - Nov 21, 22:30 (1 query, 110 tokens; --full: 12 tokens)\n"
     assert screen.text.startswith(
         shown + (found if yes else "n\nNot resumed. Starting fresh.\nGoodbye!\n")

@@ -15,9 +15,6 @@ MAX_NAME = 200
 MAX_NAMED = 8  # sources that a note for the model names
 JUDGED_AT_ONCE = 20_000  # characters; finding the secrets of a longer text would delay keys
 PATHS_AT_ONCE = 100
-QUESTION = "Send it? [y]es / send with [m]arks / [n]o "
-CHOICES: dict[str, Answer] = {"yes": "send", "marks": "marks", "no": "no"}
-"""The words that the user types, in whole or by their first letters."""
 MARKED = "What looks like a key or a password is not sent: marks replace it in"
 PLACE = "a well-known place of keys"
 

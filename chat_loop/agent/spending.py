@@ -79,7 +79,7 @@ class Spending:
             text = f"The next request, about {dollars_text(price)}, would pass the limit of "
             text += f"{dollars_text(limit.step * limit.steps)} for {limit.name} ({spent} so far)."
             steps = math.floor((limit.spent + (price or 0.0)) / limit.step) + 1
-            question = f"Go on, up to {dollars_text(limit.step * steps)}? [y]es / [n]o: "
+            question = f"Go on, up to {dollars_text(limit.step * steps)}?"
             if confirm is None:
                 raise SpendingLimit(text, "limits: in the config sets it.")
             if not await confirm(text, question):

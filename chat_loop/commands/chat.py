@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Struct, field
 
 from chat_loop.agent.secret_gate import SecretGate
+from chat_loop.commands.asking import ask
 from chat_loop.commands.references import AmbiguousSession, find_session, require_file
 from chat_loop.commands.templates import Templates
 from chat_loop.config import Config
+from chat_loop.display.consent import Question
 from chat_loop.display.listings import show_sessions
 from chat_loop.errors import UsageError
 from chat_loop.library.library import Library
@@ -64,17 +66,17 @@ class Chat(Struct, kw_only=True):
     quotes: list[str] = field(default_factory=list)  # texts that go with the next message
     replacing: Exchange | None = None  # the exchange that the next entry replaces
 
-    async def ask(self, question: str) -> str:
-        """Ask a question and return the answer in lower case; empty if the user gives none."""
-        self.display.stop_waiting()
+    async def ask(self, question: Question) -> str:
+        """Ask a question, and return the user's choice; empty if there is none."""
         try:
-            return await self.reader.ask(question)
+            return await ask(self.display, self.reader, question)
         except (EOFError, KeyboardInterrupt):
             return ""
 
-    async def confirm(self, question: str, refusal: str = "") -> bool:
-        """Ask a yes-or-no question. Anything except yes means no, and shows `refusal`."""
-        agrees = await self.ask(question) in ("y", "yes")
+    async def confirm(self, sentence: str, refusal: str = "", *, act: Sequence[str] = ()) -> bool:
+        """Ask whether an act may be done. Anything except yes means no, and shows `refusal`."""
+        choices = ("yes", "no", "view") if act else ("yes", "no")
+        agrees = await self.ask(Question(sentence, choices, tuple(act))) == "yes"
         if refusal and not agrees:
             self.display.line(refusal, "dim")
         return agrees

@@ -11,6 +11,7 @@ from chat_loop.context.request import left_out, token_estimates
 from chat_loop.conversation import continuing
 from chat_loop.conversation.options import FEEDBACK
 from chat_loop.display import panels
+from chat_loop.display.consent import Question
 from chat_loop.errors import UsageError
 from chat_loop.sessions import summary_block
 from chat_loop.values import Usage, dollars_text, plural
@@ -40,7 +41,7 @@ async def _confirm_growth(chat: Chat, before: int, after: int) -> bool:
     if not chat.can_ask:
         chat.display.warn(f"Not compacted: {sizes}", "/compact --force compacts anyway.")
         return False
-    return await chat.confirm(f"{sizes} Compact anyway? [y/N] ", "Not compacted.")
+    return await chat.confirm(f"{sizes} Compact anyway?", "Not compacted.")
 
 
 async def _preview(chat: Chat, focus: str) -> None:
@@ -53,12 +54,13 @@ async def _preview(chat: Chat, focus: str) -> None:
         most = f"{'at most ' if price else ''}{dollars_text(price)}"
         chat.display.prose(f"The summary by {model}: {sizes}, {most}.", "dim")
 
+    accept = Question("Compact?", ("yes", "no", "edit"))
     draft = await conversation.draft(focus, announce=announce)
     if draft is None:
         return
     text = summary_block.render(draft.summary)
     panels.show_draft(chat.display, draft.compaction, draft.plan.keep, text)
-    while (answer := await chat.ask("Compact? [y]es, [n]o, [e]dit: ")) in ("e", "edit"):
+    while (answer := await chat.ask(accept)) == "edit":
         text = await chat.reader.edit(summary_block.render(draft.summary, grouped=False))
         edited = summary_block.parse(text)
         if not any(getattr(edited, name) for name in summary_block.LISTS):
@@ -66,7 +68,7 @@ async def _preview(chat: Chat, focus: str) -> None:
             raise UsageError(text, "Keep its headings.")
         draft = conversation.edited(draft, edited)
         chat.display.prose(summary_block.render(draft.summary), indent=2)
-    if answer in ("y", "yes"):
+    if answer == "yes":
         await conversation.take(draft)
     else:
         chat.display.line("Not compacted.", "dim")
@@ -83,7 +85,7 @@ async def uncompact(chat: Chat, argument: str) -> None:
         newest, others = len(plan.carried), plural(plan.left_out, "exchange")
         text = f"Not everything fits: the newest {plural(newest, 'exchange')} would be restored"
         chat.display.prose(f"{text} word for word, the {others} before them stay summarized.")
-        if not await chat.confirm("Continue? [y/N] ", "Not changed."):
+        if not await chat.confirm("Continue?", "Not changed."):
             return
     tokens = conversation.child_tokens(plan)
     chat.display.line(f"The context will hold {tokens:,} tokens.", "dim")

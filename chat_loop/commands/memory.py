@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import pick, registry, usage_error
-from chat_loop.display.text import one_line
+from chat_loop.display.consent import Question
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.memory import ProjectMemory, fact_key, fact_of
 from chat_loop.redact import redact_text
@@ -25,7 +25,7 @@ async def remember(chat: Chat, argument: str) -> None:
     if safe != fact:
         chat.display.warn("Secrets are not saved in memory. Without it:")
         chat.display.line(f"   {safe}")
-        if not await chat.confirm("Save it like this? [y/N] ", "Not saved."):
+        if not await chat.confirm("Save it like this?", "Not saved."):
             return
     chat.display.prose(memory.save(path, safe), "dim")
     chat.conversation.remember()
@@ -65,20 +65,17 @@ async def ask_about_files(chat: Chat, memory: ProjectMemory) -> None:
     files = [file for file in all_files if not file.answer] or all_files
     if not files:
         raise UsageError("This project has no AGENTS.md, CLAUDE.md or MEMORY.md to ask about.")
-    display.prose("This project has files for the model, to be used until they change:")
+    act = ["This project has files for the model, to be used until they change."]
     for file in files:
-        where = one_line(memory.place.display_path(file.path), 200)
-        display.line(f"  {where} (~{estimate(file.text):,} tokens)")
-    question = "Use them? [y]es / [n]o / [s]how "
-    while (answer := await chat.ask(question)) in ("s", "show"):
-        for file in files:
-            display.line(f"\n{memory.place.display_path(file.path)}:", "bold")
-            display.line(file.shown)
-    if answer not in ("y", "yes", "n", "no"):
+        where = memory.place.display_path(file.path)
+        act += [f"{where} (~{estimate(file.text):,} tokens):", file.shown]
+    question = Question("Trust these files?", ("yes", "no", "view"), tuple(act))
+    answer = await chat.ask(question)
+    if not answer:
         display.prose("Nothing is changed; /memory ask asks again.", "dim")
         return
     for file in files:
-        memory.decide(file.text, "yes" if answer[0] == "y" else "no")
+        memory.decide(file.text, answer)
     memory.reload()
     chat.conversation.remember()
     display.prose(memory.line, "dim")

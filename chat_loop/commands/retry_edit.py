@@ -76,7 +76,7 @@ async def _last(chat: Chat) -> Exchange | None:
     names = ", ".join(one_line(name, 60) for name in changed_by(last, chat.conversation.agent))
     if names:
         chat.display.warn(f"{names} ran for the first answer.")
-        if not await chat.confirm("Send again anyway? [y/N] ", "Not sent."):
+        if not await chat.confirm("Send again anyway?", "Not sent."):
             return None
     return last
 
@@ -101,7 +101,7 @@ async def _replace(chat: Chat, last: Exchange, text: str) -> NextQuery | None:
         typed = " ".join(f'@"{path}"' if is_quoted else f"@{path}" for path, is_quoted in paths)
         new_files = await chat.conversation.files(typed) if new else ()
         described = ", ".join(one_line(file.description, 80) for file in new_files)
-        if new_files and not await chat.confirm(f"Send {described} along? [y/N] ", "Not sent."):
+        if new_files and not await chat.confirm(f"Send {described} along?", "Not sent."):
             return None
         released = await release(new_files, chat.secrets)
         if released is None:
@@ -133,7 +133,7 @@ async def offer_files(chat: Chat, session: Session, number: int) -> None:
     ready = [file for file in files if not file.problem]
     if not ready:
         return
-    question = f"Restore {plural(len(ready), 'file')}? [y/N] "
+    question = f"Restore {plural(len(ready), 'file')}?"
     if not (chat.can_ask and await chat.confirm(question)):
         chat.display.line("Nothing is restored.", "dim")
         return

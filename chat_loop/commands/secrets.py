@@ -6,12 +6,18 @@ import asyncio
 import signal
 from typing import TYPE_CHECKING
 
-from chat_loop.agent.secret_gate import CHOICES, QUESTION, SecretGate
+from chat_loop.agent.secret_gate import SecretGate
+from chat_loop.commands.asking import ask
+from chat_loop.display.consent import Question, parts_of
 from chat_loop.redact.outgoing import Answer
 
 if TYPE_CHECKING:
     from chat_loop.display.manager import DisplayManager
     from chat_loop.input.lines import Reader
+
+
+ANSWERS: dict[str, Answer] = {"yes": "send", "marks": "marks"}
+"""What the choices of the question mean. Any other is no."""
 
 
 def secret_gate(display: DisplayManager, reader: Reader, *, can_ask: bool) -> SecretGate:
@@ -28,29 +34,19 @@ class SecretQuestion:
         self._reader = reader
 
     async def ask(self, text: str) -> Answer | None:
-        """Show a text, and return the choice that the user types as a word or letter; in an editor,
-        ask until it is valid. Enter means no. Ctrl-C stops the reply. Ctrl-D is no answer.
+        """Show a text, and return the user's choice. Enter alone means no. Ctrl-C stops the reply.
+        Ctrl-D is no answer.
         """
+        question = Question("Send it as it is?", ("yes", "no", "marks", "view"), parts_of(text))
         self._display.stop_waiting()
         try:
-            self._display.proposal(text)
-            return await self._choice()
+            choice = await ask(self._display, self._reader, question)
+        except EOFError:
+            return None
+        except KeyboardInterrupt:
+            signal.raise_signal(signal.SIGINT)  # its handler stops the work that asks
+            await asyncio.Event().wait()
+            raise
         finally:
             self._display.begin_waiting()
-
-    async def _choice(self) -> Answer | None:
-        while True:
-            try:
-                typed = await self._reader.ask(QUESTION)
-            except EOFError:
-                return None
-            except KeyboardInterrupt:
-                signal.raise_signal(signal.SIGINT)  # its handler stops the work that asks
-                await asyncio.Event().wait()
-                raise
-            for word, answer in CHOICES.items():
-                if typed in (word, word[0]):
-                    return answer
-            if not (typed and self._reader.has_editor):
-                return "no"
-            self._display.prose("Answer y, m or n; Enter alone is no.", "dim")
+        return ANSWERS.get(choice, "no")

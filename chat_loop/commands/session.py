@@ -260,7 +260,7 @@ async def _confirm_agent(chat: Chat, session: Session) -> bool:
         f"Session created with {created}, using {now}.", hint if header.agent_path else ""
     )
     refusal = f"Not resumed. {chat.conversation.fallback_text}"
-    return await chat.confirm("Different agent detected. Continue? (y/n) ", refusal)
+    return await chat.confirm("Different agent detected. Continue?", refusal)
 
 
 @registry.command("clear", "Sessions", aliases=("new",))
@@ -382,7 +382,7 @@ async def delete(chat: Chat, argument: str) -> None:
     rows, _ = await chat.look(lambda library: library.rows_of([path.stem]))
     row = rows.get(path.stem)
     name = name_text(row, 60) if row is not None else path.stem
-    if not await chat.confirm(f"Move “{name}” to the trash? [y/N] ", "Not moved."):
+    if not await chat.confirm(f"Move “{name}” to the trash?", "Not moved."):
         return
     if path.stem == chat.here_id:
         await chat.conversation.leave("clear")
@@ -412,7 +412,7 @@ async def merge(chat: Chat, argument: str) -> None:
     first, second = [await chat.load(reference) for reference in both]
     conversation, display = chat.conversation, chat.display
     plan, related = await continuing.merge(conversation.planning(), first, second)
-    question = "These sessions are unrelated. Merge anyway? (y/n) "
+    question = "These sessions are unrelated. Merge anyway?"
     if not related and not await chat.confirm(question, "Not merged."):
         return
     tokens = conversation.child_tokens(plan, acknowledged=True)

@@ -17,7 +17,9 @@ from chat_loop.agent.approval import Approval, ProjectApprovals, change_notice
 from chat_loop.agent.registry import AgentRegistry
 from chat_loop.agent.secret_gate import judged
 from chat_loop.agent.tools import ASKED_AGAIN, MAX_RESULT, Tool, cut
+from chat_loop.commands.asking import ask
 from chat_loop.commands.registry import NextQuery, pick, registry, usage_error
+from chat_loop.display.consent import Question, parts_of
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, NoWorkingFolder, UsageError
 from chat_loop.providers.choose import full_reference
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from chat_loop.display.manager import DisplayManager
     from chat_loop.input.lines import Reader
 
+VERBS = {"write_file": "Apply", "edit_file": "Apply", "remember": "Save", "read_file": "Read"}
+"""What a question calls the act of a tool, if not “run”."""
 NO_AGENTS = "There are no named agents yet. chat-loop agents add NAME PATH adds one."
 NO_SERVERS = ("There are no MCP servers.", "Add servers under mcp: in config.yaml.")
 
@@ -284,10 +288,13 @@ class ToolApproval:
             if kept is not None and wanted in kept:
                 return True
             earlier = always or _replaced(wanted, kept or ())
-            notice = f"{change_notice(earlier, wanted)}\n" if earlier is not None else ""
-            self._display.proposal(f"{notice}{text}")
-            choices = ["yes", "no", "always", *(["project"] if kept is not None else [])]
-            answer = await self._ask(choices, "this exact call" if call else name)
+            act = parts_of(text)
+            if earlier is not None:
+                act = (change_notice(earlier, wanted), *act)
+            choices = ["yes", "no", "always", *(["project"] if kept is not None else []), "view"]
+            verb = VERBS.get(name, "Run")
+            scope = "this exact call" if call else name
+            answer = await self._ask(Question(f"{verb}?", tuple(choices), act, scope))
             if answer == "always":
                 self._always[name, call] = wanted
             elif kept is not None and answer == "project":
@@ -311,27 +318,16 @@ class ToolApproval:
             self._display.warn(text, "They stay in the file; the tools ask again.")
         return stored.approvals
 
-    async def _ask(self, choices: Sequence[str], scope: str) -> str:
-        """Return the choice that the user types as a word or letter. In an editor, ask until valid.
+    async def _ask(self, question: Question) -> str:
+        """Return the user's choice.
 
-        Ctrl-C stops the reply, as it does at any time. Enter, Ctrl-D and the end of a pipe mean no.
+        Ctrl-C stops the reply, as it does at any time. Ctrl-D and the end of a pipe mean no.
         """
-        notes = {"always": "[a]lways this session"}
-        offers = (notes.get(choice, f"[{choice[0]}]{choice[1:]}") for choice in choices)
-        question = f"Run? {' / '.join(offers)} ({scope}) "
-        while True:
-            try:
-                answer = await self._reader.ask(question)
-            except EOFError:
-                return "no"
-            except KeyboardInterrupt:
-                signal.raise_signal(signal.SIGINT)  # its handler stops the reply
-                await asyncio.Event().wait()
-                raise
-            for choice in choices:
-                if answer in (choice, choice[0]):
-                    return choice
-            if not (answer and self._reader.has_editor):
-                return "no"
-            letters = ", ".join(choice[0] for choice in choices)
-            self._display.prose(f"Answer {letters}; Enter alone is no.", "dim")
+        try:
+            return await ask(self._display, self._reader, question)
+        except EOFError:
+            return "no"
+        except KeyboardInterrupt:
+            signal.raise_signal(signal.SIGINT)  # its handler stops the reply
+            await asyncio.Event().wait()
+            raise

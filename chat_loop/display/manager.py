@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 import msgspec
 
 from chat_loop import events
+from chat_loop.display.consent import Question, act_lines
 from chat_loop.display.markdown.theme import theme_of
 from chat_loop.display.reply import DimText, ReplyText, markdown_on
 from chat_loop.display.screen import STOP_HINT, Screen, Waiting
@@ -165,17 +166,10 @@ class DisplayManager:
             text = wrapped(text, max(self.console.width - 1, 10), indent)
         self.line(text, style)
 
-    def proposal(self, text: str) -> None:
-        """Print everything that a tool call would do: all its lines, and a diff in color."""
-        colors = {"+": "green", "-": "red", "@": "cyan", "\\": "dim"}
-        lines = text.split("\n")
-        in_diff = False
-        for number, line in enumerate(lines):
-            in_diff = in_diff or line.startswith("--- ")
-            first = "" if number else "bold"
-            self.line(line, colors.get(line[:1], "") if in_diff else first)
-        if len(lines) >= self.console.height - 2 and self.is_terminal:
-            self.line(f"({plural(len(lines), 'line')}: scroll up to read all of it)", "yellow")
+    def act(self, question: Question) -> None:
+        """Print everything that a question is about, with all its lines, and a diff in color."""
+        for text, style in act_lines(question):
+            self.line(text, style)
 
     def reply(self, text: str) -> None:
         """Print a complete reply on separate lines, rendered as if streamed."""

@@ -75,6 +75,25 @@ def rows_of(line: str, columns: int) -> list[str]:
     return rows
 
 
+def hard_rows(line: str, columns: int) -> list[str]:
+    """Return a printable line as a terminal of `columns` breaks it: anywhere, keeping all blanks.
+    It takes linear time.
+    """
+    if line.isascii():
+        return [line[at : at + columns] for at in range(0, len(line), columns)] or [""]
+    measure = _wcwidth().wcwidth
+    rows = []
+    start = used = 0
+    for at, character in enumerate(line):
+        width = max(0, measure(character))
+        if used + width > columns and at > start:
+            rows.append(line[start:at])
+            start = at
+            used = 0
+        used += width
+    return [*rows, line[start:]]
+
+
 def padded(text: str, columns: int, *, right: bool = False) -> str:
     """Return text padded with spaces to `columns`, and right-aligned if `right`."""
     if text.isascii():

@@ -33,6 +33,7 @@ from prompt_toolkit.input.typeahead import get_typeahead
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent, merge_key_bindings
 from prompt_toolkit.styles import Style
 
+from chat_loop.display.consent import Drawn, Question, draw
 from chat_loop.display.nonblocking import drain
 from chat_loop.display.screen import Screen
 from chat_loop.display.text import cut_to, printable, wrapped
@@ -117,7 +118,7 @@ class Composer(Reader):
         self._status_text, self._status_columns = "", 0
         self._toolbar = ""
         self._is_paint_due = False
-        self._question = ""
+        self._question: Question | None = None
         self._answer: asyncio.Future[str] | None = None
         """Receives the answer to the question; None while there is no question."""
         self._timer: asyncio.TimerHandle | None = None
@@ -142,7 +143,7 @@ class Composer(Reader):
                 self._line,
                 self._answer_line,
                 prompt=self._prompt,
-                question=lambda: self._question,
+                question=self._drawn,
                 status=lambda: self._toolbar,
                 is_hidden=lambda: self._hidden,
             ),
@@ -278,24 +279,34 @@ class Composer(Reader):
             self._pastes.shown += entry.pastes
         self._line.document = Document("\n".join(filter(None, (*texts, self._line.text))))
 
-    async def ask(self, question: str) -> str:
+    async def ask(self, question: Question) -> str:
         """Show the question instead of the line, which keeps the text typed there."""
-        width = self._app.output.get_size().columns - 1
-        self._question = f"{wrapped(question, max(width, 10), 0)} "
+        self._question = question
         answer = self._answer = asyncio.get_running_loop().create_future()
         self._app.layout.focus(self._answer_line)
         self._app.invalidate()
         try:
-            return clean(await answer).strip().lower()
+            return clean(await answer)
         finally:
             if self._answer is answer:  # the caller was stopped
                 self._end_question("")
+
+    def give_back(self, text: str) -> None:
+        self._line.document = Document("\n".join(filter(None, (text, self._line.text))))
+
+    def screen_size(self) -> tuple[int, int]:
+        size = self._output.get_size()
+        return max(1, size.columns - 1), size.rows
+
+    def _drawn(self) -> Drawn | None:
+        """Return the question as it is drawn at the present size, if there is one."""
+        return draw(self._question, *self.screen_size()) if self._question is not None else None
 
     def _bindings(self) -> KeyBindings:
         """Return the keys that stop work, quit, suspend, and take back queued entries."""
         keys = KeyBindings()
         mode, at_line = self._mode, filters.has_focus(DEFAULT_BUFFER)
-        is_asked = Condition(lambda: bool(self._question))
+        is_asked = Condition(lambda: self._question is not None)
         is_busy = Condition(lambda: self._busy) & ~is_asked
         is_alone = Condition(lambda: not self._app.key_processor.input_queue)  # else an Alt key
         is_escape = is_alone & ~filters.vi_insert_mode
@@ -356,8 +367,11 @@ class Composer(Reader):
 
     def _end_question(self, answer: str) -> None:
         """Print the question and its answer; the next keys go to the line again."""
-        self._screen.write(f"{self._question}{printable(answer)}\n")
-        self._answer, self._question = None, ""
+        if (drawn := self._drawn()) is not None:
+            rows = "".join(f"{row}\n" for row, _ in drawn.rows)
+            self._screen.write(f"{rows}{drawn.prompt}{printable(answer)}\n")
+        self._answer = None
+        self._question = None
         self._answer_line.reset()
         self._app.layout.focus(self._line)
         self._app.invalidate()

@@ -13,9 +13,12 @@ from prompt_toolkit.layout.containers import Float, FloatContainer, HSplit
 from prompt_toolkit.layout.controls import BufferControl, FormattedTextControl, SearchBufferControl
 from prompt_toolkit.layout.menus import CompletionsMenu
 
+from chat_loop.display.consent import Drawn
 from chat_loop.input.start import PROMPT
 
 MENU_LINES = 8
+_STYLES = {"green": "ansigreen", "red": "ansired", "cyan": "ansicyan"}
+"""The editor's names for the colors of a diff."""
 
 
 def composer_layout(
@@ -23,12 +26,12 @@ def composer_layout(
     answer: Buffer,
     *,
     prompt: Callable[[], StyleAndTextTuples],
-    question: Callable[[], str],
+    question: Callable[[], Drawn | None],
     status: Callable[[], str],
     is_hidden: Callable[[], bool],
 ) -> Layout:
     """Return the layout. A question shows `answer` instead; `is_hidden` hides line and status."""
-    is_asked = Condition(lambda: bool(question()))
+    is_asked = Condition(lambda: question() is not None)
     shows_line = ~is_asked & Condition(lambda: not is_hidden())
     search = SearchBufferControl(Buffer(), input_processors=[processors.ReverseSearchProcessor()])
     marks = [
@@ -51,18 +54,23 @@ def composer_layout(
             "" if wrap else " " * len(PROMPT) if number else prompt()
         ),
     )
+    rows_window = Window(
+        FormattedTextControl(lambda: _rows_text(question())),
+        height=lambda: _rows_height(question()),
+        dont_extend_height=True,
+    )
     answer_window = Window(
         BufferControl(answer),
         wrap_lines=True,
         dont_extend_height=True,
-        get_line_prefix=lambda number, wrap: "" if number or wrap else question(),
+        get_line_prefix=lambda number, wrap: "" if number or wrap else _prompt(question()),
     )
     status_window = Window(FormattedTextControl(lambda: [("class:status", status())]), height=1)
     line_or_search = ConditionalContainer(line_window, ~is_searching, Window(search, height=1))
     menu = CompletionsMenu(max_height=MENU_LINES, scroll_offset=1)
     body = HSplit(
         [
-            ConditionalContainer(answer_window, is_asked),
+            ConditionalContainer(HSplit([rows_window, answer_window]), is_asked),
             FloatContainer(
                 ConditionalContainer(line_or_search, shows_line),
                 [Float(menu, xcursor=True, ycursor=True)],
@@ -72,6 +80,25 @@ def composer_layout(
         ]
     )
     return Layout(body, line_window)
+
+
+def _rows_text(drawn: Drawn | None) -> StyleAndTextTuples:
+    rows = drawn.rows if drawn is not None else ()
+    text: StyleAndTextTuples = []
+    for number, (row, style) in enumerate(rows):
+        text.append(("", "\n" if number else ""))
+        text.append((_STYLES.get(style, style), row))
+    return text
+
+
+def _rows_height(drawn: Drawn | None) -> Dimension:
+    """Return the height of the rows above the answer, which gets its row first."""
+    rows = len(drawn.rows) if drawn is not None else 0
+    return Dimension(min=0, max=rows, preferred=rows)
+
+
+def _prompt(drawn: Drawn | None) -> str:
+    return drawn.prompt if drawn is not None else ""
 
 
 def _line_height(line: Buffer, rows: int) -> Dimension:

@@ -10,8 +10,10 @@ import threading
 from functools import partial
 from typing import TextIO
 
+from chat_loop.display.consent import Question, draw
+from chat_loop.display.text import one_line
 from chat_loop.errors import UsageError
-from chat_loop.input.start import PROMPT
+from chat_loop.input.start import PROMPT, screen_size
 
 MULTILINE_MARK = "\\\\"
 """A line with only this begins an entry of several lines, which an empty line ends."""
@@ -37,9 +39,18 @@ class Reader:
         """
         raise NotImplementedError
 
-    async def ask(self, question: str) -> str:
-        """Ask a question and return the answer in lower case. Raises the same errors as `read`."""
+    async def ask(self, question: Question) -> str:
+        """Show a question, and if it is long also the ends of its act. Return the answer as it was
+        typed. Raises EOFError and KeyboardInterrupt as `read`.
+        """
         raise NotImplementedError
+
+    def give_back(self, text: str) -> None:
+        """Put a text that was typed at a question before the text in the line."""
+
+    def screen_size(self) -> tuple[int, int]:
+        """Return the columns and rows for a question; 0 columns if nobody looks at a screen."""
+        return 0, 0
 
     def enter(self, text: str) -> None:
         """Use `text` as the next entry, as if it had been typed."""
@@ -106,6 +117,7 @@ class LineReader(Reader):
         self._is_pressed = False  # Ctrl-C, at this prompt
         self._presses = 0  # of Ctrl-C, while something ran
         self._entered = ""  # the first message of a chat, until it is read
+        self._given_back = ""  # what was typed at a question, until Enter sends it
 
     def enter(self, text: str) -> None:
         self._entered = text
@@ -122,7 +134,14 @@ class LineReader(Reader):
         self._presses = 0
         if presses > 1:
             raise EOFError
-        self.typed = await self._line(PROMPT)
+        given_back = self._given_back
+        self._given_back = ""
+        if given_back and self._echoes:  # a pipe: it is the next line
+            self._out.write(f"{PROMPT}{given_back}\n")
+            self.typed = given_back
+            return self.typed
+        hint = f"(Enter sends: {one_line(given_back)}) " if given_back else ""
+        self.typed = await self._line(f"{PROMPT}{hint}") or given_back
         self._is_pressed = False
         if self.typed == MULTILINE_MARK:
             self.typed = await self._lines()
@@ -146,8 +165,16 @@ class LineReader(Reader):
             raise problem
         return "\n".join(lines)
 
-    async def ask(self, question: str) -> str:
-        return (await self._line(question)).strip().lower()
+    async def ask(self, question: Question) -> str:
+        drawn = draw(question, *self.screen_size())
+        self._out.write("".join(f"{text}\n" for text, _ in drawn.rows))
+        return await self._line(drawn.prompt)
+
+    def give_back(self, text: str) -> None:
+        self._given_back = text
+
+    def screen_size(self) -> tuple[int, int]:
+        return (0, 0) if self._echoes else screen_size(self._out)
 
     async def _line(self, prompt: str) -> str:
         self._out.write(prompt)

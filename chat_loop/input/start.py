@@ -57,6 +57,17 @@ def columns(stream: TextIO | None = None, unknown: int = 80) -> int:
         return unknown
 
 
+def screen_size(stream: TextIO) -> tuple[int, int]:
+    """Return the columns and rows for text on the terminal of a stream, 0 of both without one. One
+    column stays free, because terminals differ in what they do when it is full.
+    """
+    try:
+        size = os.get_terminal_size(stream.fileno())
+    except (OSError, ValueError):
+        return 0, 0
+    return max(1, (size.columns or 80) - 1), size.lines or 24
+
+
 class Terminal:
     """The terminal's settings: silenced while no editor reads the keys, then restored."""
 

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from chat_loop import config, interactive
 from chat_loop.app import App
 from chat_loop.commands.chat import Chat
+from chat_loop.display.consent import Question
 from chat_loop.display.plain import out
 from chat_loop.display.text import wrapped
 from chat_loop.input.start import columns
@@ -82,7 +83,7 @@ class GuidedLoop(ChatLoop):
             self._display.prose(f"{number} · {step['text']}", "bold cyan")
             if not reader.offer(step["line"], HINT):
                 if self.chat.can_ask and columns(unknown=0):
-                    await reader.ask(f"Enter runs: {step['line']} ")
+                    await reader.ask(Question(f"Enter runs: {step['line']}", choices=()))
                 reader.enter(step["line"])
             line = await reader.read()
         except KeyboardInterrupt:

@@ -32,14 +32,16 @@ def test_what_an_answer_means(answer: str, allowed: bool) -> None:
     assert User(answer, has_editor=False).approve("edit_file", "diff") is allowed
 
 
-def test_an_answer_that_is_none_is_asked_for_again_in_an_editor() -> None:
-    user = User("?", "/tools", "yes")
-    assert user.approve("edit_file", "diff")
-    assert [line.partition("?")[0] for line in user.seen] == [
-        "diff", "Run", "Answer y, n, a, p; Enter alone is no.",
-        "Run", "Answer y, n, a, p; Enter alone is no.", "Run",
-    ]  # fmt: skip
-    assert not User("").approve("edit_file", "diff")
+@pytest.mark.parametrize("text", ["?", "Next: implement the LIMIT.", "yy"])
+def test_any_other_text_is_no_and_goes_back_into_the_line(text: str) -> None:
+    user = User(text)
+    assert not user.approve("edit_file", "diff")
+    assert user.given_back == [text]
+    said = "That is no answer, so it counts as no. Your text is in the line."
+    assert user.seen == ["diff", question("edit_file"), said]
+    nothing = User("")
+    assert not nothing.approve("edit_file", "diff")
+    assert nothing.given_back == []
 
 
 def test_always_is_for_all_calls_of_a_tool() -> None:
@@ -52,7 +54,7 @@ def test_always_is_for_all_calls_of_a_tool() -> None:
         True,
     ]
     assert user.approve("write_file", "diff 1") is False
-    asked = "Run? [y]es / [n]o / [a]lways this session / [p]roject ({}) "
+    asked = "Apply? [y]es [n]o [a]lways, always in this [p]roject ({}) "
     edit, write = asked.format("edit_file"), asked.format("write_file")
     assert user.seen == [
         *(
@@ -81,8 +83,9 @@ def test_always_is_for_the_same_call_of_what_can_do_harm(name: str, text: str) -
     user = User("a", "n", "n")
     assert [user.approve(name, text), user.approve(name, text)] == [True, True]
     assert [user.approve(name, f"{text} -a"), user.approve("other", text)] == [False, False]
-    project = " / [p]roject" if text.startswith("In ") else ""
-    assert f"Run? [y]es / [n]o / [a]lways this session{project} (this exact call) " in user.seen
+    project = ", always in this [p]roject" if text.startswith("In ") else ""
+    verb = "Run" if name == "run_command" else "Apply"
+    assert f"{verb}? [y]es [n]o [a]lways{project} (this exact call) " in user.seen
 
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}}
@@ -173,8 +176,8 @@ def test_a_tool_that_need_not_ask_about_a_call_does_not() -> None:
     assert asyncio.run(results(None)) == given, "there is nobody to ask"
 
 
-def question(scope: str) -> str:
-    return f"Run? [y]es / [n]o / [a]lways this session / [p]roject ({scope}) "
+def question(scope: str, verb: str = "Apply") -> str:
+    return f"{verb}? [y]es [n]o [a]lways, always in this [p]roject ({scope}) "
 
 
 def test_an_approval_of_a_project_is_kept(tmp_path: Path) -> None:
@@ -183,7 +186,7 @@ def test_an_approval_of_a_project_is_kept(tmp_path: Path) -> None:
     assert user.approve("edit_file", "diff 1")
     assert user.seen == ["diff 1", question("edit_file"), f"Kept for {project}; see /tools."]
     assert user.approve("run_command", "In /tmp:\n  $ ls")
-    assert user.seen[-2] == question("this exact call")
+    assert user.seen[-2] == question("this exact call", "Run")
     assert file.stat().st_mode & 0o777 == 0o600
     assert file.parent.stat().st_mode & 0o777 == 0o700
     assert [path.name for path in file.parent.iterdir()] == [file.name]
@@ -214,10 +217,10 @@ def test_an_approval_with_an_agent_ends_with_a_change_of_its_file(tmp_path: Path
 @pytest.mark.parametrize("text", [OUT, POWERFUL])
 def test_what_can_do_harm_is_never_kept(tmp_path: Path, text: str) -> None:
     kept = ProjectApprovals(tmp_path / "approvals.json", "/project")
-    user = User("p", "p", "n", "n", kept=kept)
+    user = User("p", "p", "n", kept=kept)
     assert user.approve("edit_file", "diff")
     assert not user.approve("edit_file", text)
-    assert user.seen[-1] == "Run? [y]es / [n]o / [a]lways this session (this exact call) "
+    assert user.seen[-2] == "Apply? [y]es [n]o [a]lways (this exact call) "
     assert not user.approve("edit_file", text)
     assert [approval.call for approval in kept.stored().approvals] == [""]
 
@@ -241,12 +244,12 @@ def test_a_damaged_file_is_named_and_the_user_is_asked_again(
     kept = ProjectApprovals(tmp_path / "approvals.json", "/project")
     assert User("p", kept=kept).approve("edit_file", "diff")
     damage(kept.file)
-    user = User("p", "n", "y", kept=kept)
+    user = User("p", "y", kept=kept)
     assert not user.approve("edit_file", "diff")
     told, _, asked, *_ = user.seen
     reason = "it is damaged, or cannot be read. Fix or delete it."
     assert told == f"{kept.file} is not used: {reason}"
-    assert asked == "Run? [y]es / [n]o / [a]lways this session (edit_file) "
+    assert asked == "Apply? [y]es [n]o [a]lways (edit_file) "
     assert user.approve("edit_file", "diff")
 
 

@@ -417,8 +417,11 @@ def test_always_does_not_cover_files_that_run_code_or_steer_later_sessions(
         return denied
 
     assert asyncio.run(calls()) == [False, False, True]
-    asked = [text.partition("session ")[2] for text in user.seen if text.startswith("Run? ")]
-    assert asked == ["/ [p]roject (write_file) ", "(this exact call) "]
+    asked = [text.partition("[n]o ")[2] for text in user.seen if text.startswith("Apply? ")]
+    assert asked == [
+        "[a]lways, always in this [p]roject (write_file) ",
+        "[a]lways (this exact call) ",
+    ]
 
 
 @pytest.mark.parametrize("folder", [".git/hooks", ".github/workflows", ".ssh"])

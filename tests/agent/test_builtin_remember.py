@@ -39,7 +39,7 @@ class Bench:
     @property
     def asked(self) -> list[str]:
         """The calls that the user saw, without the questions below them."""
-        return [text for text in self.user.seen if not text.startswith("Run?")]
+        return [text for text in self.user.seen if not text.startswith("Save?")]
 
     def use(self, **given: object) -> str:
         async def call() -> str:

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from chat_loop.agent.builtin import builtin_tools
-from chat_loop.agent.secret_gate import QUESTION
 from chat_loop.agent.shell import MAX_BYTES, clean_environment
 from chat_loop.agent.tools import COMMAND_PREFIX, Tool
 from chat_loop.errors import ChatLoopError
+from tests.support.approvals import SENDING as QUESTION
 from tests.support.screens import Screen, Script
 from tests.support.scripted_chat import SUMMARY
 

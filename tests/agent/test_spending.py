@@ -83,7 +83,7 @@ def test_the_user_is_asked_once_for_each_step(tmp_path: Path) -> None:
                 terminal.line(f"Question {number}")
                 if answer:
                     up_to = "$4.00" if number < 5 else "$6.00"
-                    terminal.wait_for(f"Go on, up to {up_to}? [y]es / [n]o:", output=True)
+                    terminal.wait_for(f"Go on, up to {up_to}? [y]es [n]o", output=True)
                     terminal.line(answer)
                 ended = "/retry resends it" if answer == "n" else "Time: "
                 terminal.wait_for(ended, output=True)

@@ -224,7 +224,7 @@ def test_nothing_is_drawn_over_the_browser_or_a_question(home: Path) -> None:
         with pytest.raises(AssertionError):
             terminal.wait_for("Another …", timeout=2.5)
         terminal.send("\r")
-        terminal.wait_for("Different agent detected. Continue? (y/n)")
+        terminal.wait_for("Different agent detected. Continue? [y]es [n]o")
         with pytest.raises(AssertionError):
             terminal.wait_for("Another …", timeout=2.5)
         terminal.line("n")

@@ -42,7 +42,7 @@ def test_a_preview_is_shown_and_cancelled_or_taken(tmp_path: Path) -> None:
         "[1.8] Question 8" in first
     )
     assert "**Decisions Made:**\n- Stay polite [1]" in first
-    assert first.endswith("Compact? [y]es, [n]o, [e]dit: n\nNot compacted.")
+    assert first.endswith("Compact? [y]es [n]o [e]dit n\nNot compacted.")
     assert "📦 Compacted" in screen.text.rpartition("or e to edit) y\n")[2]
     assert "Resumed From:" in shown(screen, "/info")
 

@@ -173,8 +173,8 @@ def test_a_secret_is_written_only_without_itself(tmp_path: Path) -> None:
         "   The key is [REDACTED:anthropic:1]\n"
     )
     assert screen.text == (
-        f"{asked}Save it like this? [y/N] n\nNot saved.\n"
-        f"{asked}Save it like this? [y/N] y\nSaved in ./MEMORY.md (2 facts).\nGoodbye!\n"
+        f"{asked}Save it like this? [y]es [n]o n\nNot saved.\n"
+        f"{asked}Save it like this? [y]es [n]o y\nSaved in ./MEMORY.md (2 facts).\nGoodbye!\n"
     )
     assert noted(tmp_path) == "- one\n- The key is [REDACTED:anthropic:1]\n"
 

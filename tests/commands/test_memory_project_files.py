@@ -90,20 +90,21 @@ def test_a_new_session_asks_about_a_file_that_changed_during_the_chat(tmp_path: 
     first, second = (request.system for request in screen.talk.model.requests)
     assert "Use tabs." in first
     assert "Use spaces." in second
-    assert screen.text.count("Use them? [y]es / [n]o / [s]how y") == 2
+    assert screen.text.count("Trust these files? [y]es [n]o y") == 2
 
 
 def test_what_is_allowed_is_used_in_every_chat_until_it_changes(tmp_path: Path) -> None:
     path = project(tmp_path, AGENTS=AGENTS, MEMORY="- Oak.\n")
-    first = screen_of(tmp_path, ["/memory ask", "Hi", "/memory"], "s", "y")
+    first = screen_of(tmp_path, ["/memory ask", "Hi", "/memory"], "v", "y")
     asked = (
-        "This project has files for the model, to be used until they change:\n"
-        "  ./MEMORY.md (~3 tokens)\n"
-        "  ./AGENTS.md (~14 tokens)\n"
-        "Use them? [y]es / [n]o / [s]how s\n"
+        "This project has files for the model, to be used until they change.\n"
+        "./MEMORY.md (~3 tokens):\n"
+        "- Oak.\n"
+        "./AGENTS.md (~14 tokens):\n"
+        "# Rules\n\nUse tabs. ⟦U+001B⟧[31m<!-- hidden -->\n"
+        "Trust these files? [y]es [n]o v\n"
     )
     assert asked in first.text.replace("~4 tokens", "~3 tokens")
-    assert "./AGENTS.md:\n# Rules\n\nUse tabs. ⟦U+001B⟧[31m<!-- hidden -->\n" in first.text
     assert "Memory: 1 fact from ./MEMORY.md, ./AGENTS.md\n" in first.text
     assert system(first) == f"{BLOCK}\n\n{INTRO}\n- Oak."
     assert "Memory: 1 fact from ./MEMORY.md, ./AGENTS.md\n1  Oak." in first.text

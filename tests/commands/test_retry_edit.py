@@ -53,7 +53,7 @@ def test_an_edit_keeps_the_files_it_names_and_asks_about_new_ones(
         (tmp_path / f"{name}.txt").write_text(f"this is {name}\n")
     lines: list[Line] = ["see @a.txt and @b.txt", "/edit see @b.txt, not @c.txt"]
     screen = run(tmp_path / "s", lines, "So.", "So.", answers=[answer])
-    assert f"Send c.txt, 10 bytes along? [y/N] {answer}\n" in screen.text
+    assert f"Send c.txt, 10 bytes along? [y]es [n]o {answer}\n" in screen.text
     if answer == "n":
         assert "Not sent.\n" in screen.text
         assert len(screen.talk.sent) == len(screen.talk.conversation.session.exchanges) == 1

@@ -16,7 +16,7 @@ from tests.support.tool_chat import PATIENCE, at_prompt, calling, chatting
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="pseudo-terminals and shells of POSIX"
 )
-QUESTION = re.compile(r"Restore (\d files?)\? \[y/N\]")
+QUESTION = re.compile(r"Restore (\d files?)\? \[y\]es \[n\]o")
 Tool = tuple[str, dict[str, object]]
 
 
@@ -90,7 +90,7 @@ def test_a_message_that_is_sent_again_finds_the_files_as_they_were(
         ask(chat, server, write("a.txt", "new\n"))
         server.enqueue(Reply(chunks=("Once more.",)))
         chat.line(command)
-        chat.wait_for("Send again anyway? [y/N]", PATIENCE, output=True)
+        chat.wait_for("Send again anyway? [y]es [n]o", PATIENCE, output=True)
         undo(chat, "y", "y")
         chat.wait_for("Once more.", PATIENCE)
         assert file.read_text() == "old\n"
@@ -203,7 +203,7 @@ def test_what_a_command_did_is_not_undone_and_that_is_said(
     with chatting(tmp_path, server) as chat:
         server.enqueue(calling(("run_command", {"command": "touch x"})), Reply(chunks=("Done.",)))
         chat.line("go")
-        chat.wait_for("Run? ", PATIENCE)
+        chat.wait_for("Apply? ", PATIENCE)
         chat.mark()
         chat.line("y")
         at_prompt(chat)

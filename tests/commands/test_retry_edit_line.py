@@ -85,7 +85,7 @@ def test_what_names_a_missing_file_stands_in_the_line_again(
     screen = run(tmp_path / "s", lines, "H.", "So.", answers=("n", "y"))
     assert screen.reader.offered == ["Hi", "see @b.txt", "see @a.txt"]
     assert "✗ No file named b.txt.\n" in screen.text
-    assert "Send a.txt, 10 bytes along? [y/N] n\nNot sent.\n" in screen.text
+    assert "Send a.txt, 10 bytes along? [y]es [n]o n\nNot sent.\n" in screen.text
     assert len(screen.talk.sent) == 2
     assert "this is a\n" in screen.talk.sent[-1][-1].text
     assert undone(screen) == 1

@@ -14,7 +14,7 @@ from tests.support.chats import ACKNOWLEDGED, SUMMARY, WIRES, Chats, Step, Wire,
 
 LONG = "word " * 700
 PATIENCE = 60  # seconds
-QUESTION = re.compile(r"\d+ tokens now, about \d+ after\. Compact anyway\? \[y/N\]")
+QUESTION = re.compile(r"\d+ tokens now, about \d+ after\. Compact anyway\? \[y\]es \[n\]o")
 
 BLOCK = """\
 **Background Context:** Initial session.

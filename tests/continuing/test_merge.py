@@ -98,7 +98,7 @@ def test_what_is_not_merged(tmp_path: Path) -> None:
     assert played.after("/merge session-1 session-2").startswith(nothing)
     assert played.after("/merge session-2 session-1").startswith(nothing)
     assert played.after("/merge session-2 session-4") == (
-        "These sessions are unrelated. Merge anyway? (y/n) n\nNot merged."
+        "These sessions are unrelated. Merge anyway? [y]es [n]o n\nNot merged."
     )
 
 

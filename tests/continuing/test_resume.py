@@ -322,8 +322,8 @@ def test_files_that_this_program_did_not_write_are_resumed_and_never_changed(
     assert still.messages[-2:] == ("assistant: You said: Which?", "user: Still here?")
     shown = resumed.after(quay)
     assert "⚠️  Session created with /srv/agents/harbor_pilot/agent.py, using Assistant. " in shown
-    assert "Different agent detected. Continue? (y/n) y\n✓ Found: Harbor Pilot - DATE" in shown
-    assert "(y/n) n\nNot resumed. Staying in this session." in resumed.after(tide)
+    assert "Different agent detected. Continue? [y]es [n]o y\n✓ Found: Harbor Pilot - DATE" in shown
+    assert "[y]es [n]o n\nNot resumed. Staying in this session." in resumed.after(tide)
     assert "✗ Session session-1 has no exchanges: it can't be resumed." in resumed.after(bare)
     assert "✗ Session can't be resumed: " in resumed.after(note)
     assert " is not a transcript.\n" in resumed.after(note)

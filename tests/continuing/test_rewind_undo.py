@@ -119,7 +119,7 @@ def test_the_last_message_is_sent_again_or_replaced(tmp_path: Path) -> None:
     assert played.after("/edit").startswith("✗ There is no line to edit here.\n")
     assert "✗ /retry takes no argument.\n" in shown
     assert shown.count("📎 notes.txt, 13 bytes\n") == 2
-    assert "Send new.txt, 10 bytes along? [y/N] n\nNot sent." in shown
+    assert "Send new.txt, 10 bytes along? [y]es [n]o n\nNot sent." in shown
     assert "✗ No file named nothing.txt.\n" in shown
     for words in ("You said: Ash.", "You said: Elm.", "*Undone: what was said with query 2.*"):
         assert words in transcript
@@ -154,7 +154,7 @@ def test_after_tools_that_changed_something_the_user_is_asked_first(tmp_path: Pa
         )
         assert file.read_text() == "new\n"
         assert "**Changed:**" in chats.transcripts()["session-1"]
-    warned = "⚠️  write_file ran for the first answer.\nSend again anyway? [y/N] "
+    warned = "⚠️  write_file ran for the first answer.\nSend again anyway? [y]es [n]o "
     refused, sent = played.shown.split("You: /retry\n")[1:]
     assert refused.startswith(f"{warned}n\nNot sent.\n")
     assert sent.startswith(

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.agent.secret_gate import QUESTION
 from chat_loop.sessions.records import LeftOut
+from tests.support.approvals import SENDING as QUESTION
 from tests.support.images import png
 from tests.support.screens import Line, Screen
 from tests.support.scripted_chat import SUMMARY, Talk

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback, Reply
-from chat_loop.agent.secret_gate import QUESTION
 from chat_loop.sessions import partial
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Attachment, LeftOut, Query, Result, Session
+from tests.support.approvals import SENDING as QUESTION
 from tests.support.headless import run
 from tests.support.mcp_descriptions import RAW, listing
 from tests.support.pty_chat import PtyChat
@@ -172,9 +172,6 @@ def answer_about_tools(chat: PtyChat) -> None:
     screen = "\n".join(chat.screen())
     assert "  notes.txt: 1 text that may be secret (password)\n" in screen
     assert PASSWORD not in screen
-    chat.mark()
-    chat.line("what?")
-    chat.wait_for("Answer y, m or n", PATIENCE, output=True)
     chat.mark()
     chat.line("m")
     chat.wait_for(".env: a well-known place of keys (.env)", PATIENCE, output=True)

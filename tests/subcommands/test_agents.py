@@ -174,7 +174,7 @@ def test_going_on_with_another_agent_than_the_one_that_made_the_session(tmp_path
     assert (
         f"⚠️  Session created with {sally}, using {harry}. "
         f"{back}\n"
-        "Different agent detected. Continue? (y/n) n\nNot resumed. Starting fresh.\n"
+        "Different agent detected. Continue? [y]es [n]o n\nNot resumed. Starting fresh.\n"
     ) in text
     again = run(
         home,
@@ -196,7 +196,7 @@ def test_input_that_ends_at_the_question_resumes_nothing_and_leaves(tmp_path: Pa
     result = run(tmp_path, *ECHO, stdin=b"resume 1\n")
     assert result.returncode == 0
     assert result.stdout.decode().endswith(
-        "Continue? (y/n) \nNot resumed. Starting fresh.\nYou: \nGoodbye!\n"
+        "Continue? [y]es [n]o \nNot resumed. Starting fresh.\nYou: \nGoodbye!\n"
     )
 
 

@@ -60,7 +60,7 @@ SUMMARY = """\
 """
 ACKNOWLEDGED = "I am ready to continue."
 PROMPT = b"\nYou: "
-WAITING = (PROMPT, b"[y/N] ", b"(y/n) ", b"Run? ")
+WAITING = (PROMPT, b"[y]es [n]o")
 """The ends of an output after which the program waits for a line."""
 
 Kind = Literal["reply", "summary", "acknowledgment"]

@@ -14,6 +14,7 @@ from chat_loop.commands.secrets import secret_gate
 from chat_loop.commands.templates import Templates
 from chat_loop.config import Config
 from chat_loop.conversation.options import Options
+from chat_loop.display.consent import Question, question_text
 from chat_loop.display.manager import DisplayManager
 from chat_loop.errors import UsageError
 from chat_loop.input.lines import Reader
@@ -78,12 +79,15 @@ class Script(Reader):
     async def edit(self, text: str) -> str:
         return self.edited(text)
 
-    async def ask(self, question: str) -> str:
-        if "Compact anyway?" in question:
+    async def ask(self, question: Question) -> str:
+        if "Compact anyway?" in question.sentence:
             return self.compacts  # the conversations of tests are short
         answer = self._answers.pop(0)
-        self._out.write(f"{question}{answer}\n")
+        self._out.write(f"{question_text(question)}{answer}\n")
         return answer
+
+    def give_back(self, text: str) -> None:
+        self.again.append(text)
 
 
 class Terminal(io.StringIO):

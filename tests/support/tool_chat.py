@@ -15,7 +15,7 @@ from tests.support.pty_chat import PtyChat
 
 PATIENCE = 60
 PROMPT = re.compile(r"You:.*context ", re.DOTALL)
-ASKED = "Run? [y]es / [n]o / [a]lways this session / [p]roject ("
+ASKED = "[y]es [n]o [a]lways, always in this [p]roject ("
 TOOLS = "read_file,write_file,edit_file,run_command"
 
 

@@ -91,7 +91,7 @@ def test_while_a_question_stands(tmp_path: Path) -> None:
             terminal.resize(rows, cols)
             terminal.wait_for("\x1b[J", PATIENCE, output=True)
         terminal.wait_for(f"{ASKED}this exact call)", PATIENCE)
-        assert "\n".join(terminal.screen()).count("Run? ") == 1
+        assert "\n".join(terminal.screen()).count("Run? [y]es") == 1
         terminal.mark()
         terminal.line("y")
         at_prompt(terminal)
