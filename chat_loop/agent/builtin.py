@@ -101,8 +101,9 @@ def _command_tool(root: Path, seconds: float) -> Tool:
 
     def question(arguments: Arguments) -> str:
         command = arguments["command"]
-        first, *rest = command.replace("\r", "␍").split("\n")
-        lines = [f"In {root}:", f"  $ {first}", *(f"  > {line}" for line in rest)]
+        first, *rest = command.split("\n")
+        lines = [f"In {root}:", f"  $ {first}"]
+        lines += [f"  > {line}" if line else "  >" for line in rest]
         words = re.sub(r"['\"\\]", "", command).replace(".venv/", "")  # a usual prefix of programs
         for word in dict.fromkeys(re.split(r"[\s;|&<>()$`={},:]+", words)):
             if used_by := automatic.users_of(word.removeprefix("./")):
@@ -466,9 +467,9 @@ def diff_lines(source: str, target: str, old: str, new: str) -> list[str]:
 
 
 def _lines(text: str) -> list[str]:
-    """Return the lines of a text, with visible carriage returns unless all lines have one."""
+    """Return the lines of a text, without their carriage returns if all lines have one."""
     text = text.replace("\r\n", "\n") if _uses_crlf(text) else text
-    lines = text.replace("\r", "␍").split("\n")
+    lines = text.split("\n")
     return lines[:-1] if not lines[-1] else [*lines, "\\ No newline at end of file"]
 
 

@@ -232,10 +232,11 @@ def call_text(title: str, arguments: Arguments) -> str:
     for key, value in arguments.items():
         name = key if key.isidentifier() else json.dumps(key)  # so that it cannot forge a line
         if isinstance(value, str) and "\n" in value:
-            lines += [f"  {name}:", *(f"    {line}" for line in value.split("\n"))]
+            lines.append(f"  {name}:")
+            lines += [f"    {line}" if line else "" for line in value.split("\n")]
         else:
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            lines.append(f"  {name}: {text}")
+            lines.append(f"  {name}: {text}" if text else f"  {name}:")
     return "\n".join(lines)
 
 

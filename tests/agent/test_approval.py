@@ -104,6 +104,7 @@ def test_questions_come_one_at_a_time_and_no_result_is_told_meanwhile() -> None:
         quick = asyncio.Event()
 
         async def run_quickly(given: Mapping[str, object]) -> str:
+            order.append("read")
             quick.set()
             return "done"
 
@@ -121,7 +122,8 @@ def test_questions_come_one_at_a_time_and_no_result_is_told_meanwhile() -> None:
 
         tools = {
             "asks": Tool(ToolSpec("asks", "It asks.", SCHEMA), run, lambda given: str(given["n"])),
-            "quick": Tool(ToolSpec("quick", "It does not.", SCHEMA), run_quickly),
+            # it has to look whether it must ask, as a tool that reads files does
+            "quick": Tool(ToolSpec("quick", "It need not.", SCHEMA), run_quickly, lambda given: ""),
         }
         box = Toolbox(tools, 100, approve)
         calls = [ToolCall(f"c{n}", "asks", f'{{"n": {n}}}') for n in (1, 2)] + [
@@ -137,6 +139,7 @@ def test_questions_come_one_at_a_time_and_no_result_is_told_meanwhile() -> None:
     ]
     assert order.index("told c3 done") > order.index("answered 1")
     assert "run 2" not in order
+    assert order.index("read") < order.index("answered 1"), "it does not wait for an answer"
     assert set(order) >= {
         "told c1 [allowed by the user]\ndone",
         "told c2 Not run: the user did not allow it.",

@@ -167,7 +167,7 @@ def test_a_new_file_is_shown_whole(bench: Bench) -> None:
     head = (
         "New file new/deep/c.txt:\n--- /dev/null\n+++ new/deep/c.txt\n@@ -0,0 +1,503 @@\n+first\n"
     )
-    assert bench.asked == [f"{head}{middle}+\x1b[2J\u202eend␍of it\n+\\ No newline at end of file"]
+    assert bench.asked == [f"{head}{middle}+\x1b[2J\u202eend\rof it\n+\\ No newline at end of file"]
     written = bench.root / "new" / "deep" / "c.txt"
     assert written.read_bytes() == text.encode()
     assert stat.S_IMODE(written.stat().st_mode) == 0o666 & ~current_umask()
@@ -233,7 +233,7 @@ def test_line_ends_stay(bench: Bench) -> None:
 def test_a_change_of_line_ends_alone_is_seen(bench: Bench) -> None:
     (bench.root / "mixed").write_bytes(b"a\r\nb\n")
     bench.use("write_file", path="mixed", text="a\nb\n")
-    assert bench.asked == ["Change mixed:\n--- mixed\n+++ mixed\n@@ -1,2 +1,2 @@\n-a␍\n+a\n b"]
+    assert bench.asked == ["Change mixed:\n--- mixed\n+++ mixed\n@@ -1,2 +1,2 @@\n-a\r\n+a\n b"]
     assert (bench.root / "mixed").read_bytes() == b"a\nb\n"
 
 

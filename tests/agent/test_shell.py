@@ -129,7 +129,7 @@ def test_what_is_shown_before_it_runs(tool: Tool, tmp_path: Path) -> None:
     command = "cd /tmp &&\n  rm -rf x\r; echo " + "y" * 5000
     assert (
         tool.preview({"command": command})
-        == f"In {tmp_path}:\n  $ cd /tmp &&\n  >   rm -rf x␍; echo {'y' * 5000}"
+        == f"In {tmp_path}:\n  $ cd /tmp &&\n  >   rm -rf x\r; echo {'y' * 5000}"
     )
 
 
