@@ -73,8 +73,10 @@ _FLAG = f"{_TAGS}{{3,6}}\U000e007f"
 """The flag of a part of a country: a black flag, its code in tags, and the tag that ends it."""
 _MARKS = re.compile(f"[{_class(_NEEDED)}]")
 _BEGUN_FLAG = re.compile(f"{_TAGS}{{0,6}}\\Z")
-_PICTURES = ((0x2400, 0x2421),)
-"""The pictures of control characters. One in a text must not look like the character itself."""
+_PICTURES = ((0x2400, 0x2409), (0x240B, 0x2421))
+"""The pictures of control characters, but of the newline, which stays. One in a text must not look
+like the character itself.
+"""
 _BLANKS = ((0x2800, 0x2800),)
 """Printable characters that draw nothing: a Braille pattern without dots."""
 _MISLEADING = re.compile(f"[{_class((*DEFAULT_IGNORABLE, *_PICTURES, *_BLANKS))}]")

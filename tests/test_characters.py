@@ -52,7 +52,9 @@ def original(shown: str) -> str:
             return " " * int(spaces)
         return "\x7f" if sign == "␡" else chr(ord(sign) - 0x2400)
 
-    return re.sub("<U\\+([0-9A-F]+)>|<([0-9]+) spaces?>|([\u2400-\u2421])", character, shown)
+    return re.sub(
+        "<U\\+([0-9A-F]+)>|<([0-9]+) spaces?>|([\u2400-\u2409\u240b-\u2421])", character, shown
+    )
 
 
 @example("a\u200bb")

@@ -28,6 +28,7 @@ from prompt_toolkit.styles import Style
 from prompt_toolkit.widgets import TextArea
 
 from chat_loop.browser.list import SessionList
+from chat_loop.characters import exact
 from chat_loop.display.preview import Preview
 from chat_loop.display.rows import name_text
 from chat_loop.display.text import cells, cut_to, one_line, wrapped
@@ -192,7 +193,8 @@ class _Browser:
         room, row = self._output.get_size().columns, self._sessions.row
         text = self._notice
         if self._mode == "trash?" and row is not None:
-            text = f"Trash “{name_text(row, max(1, room - 13))}”? y/n"
+            name = exact(row.name.replace("\n", "␊")) or row.id
+            text = f"Trash “{cut_to(name, max(1, room - 13))}”? y/n"
         line: Text = [("", cut_to(text, room))]
         room -= cells(text)
         for hint in HINTS[self._mode]:

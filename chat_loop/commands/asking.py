@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
-from chat_loop.display.consent import AGREEING, Question, choice_of, draw
+from chat_loop.display.consent import NOT_SURE, Question, choice_of, draw, sure_question
 
 if TYPE_CHECKING:
     from chat_loop.display.manager import DisplayManager
     from chat_loop.input.lines import Reader
-
-SURE = "It is longer than the screen. Type the word yes to agree:"
 
 
 async def ask(display: DisplayManager, reader: Reader, question: Question) -> str:
@@ -26,29 +22,23 @@ async def ask(display: DisplayManager, reader: Reader, question: Question) -> st
     was_long = draw(question, *reader.screen_size()).is_long
     if not was_long:
         display.act(question)
-    while True:
+    choice: str | None = "view"
+    while choice == "view":
         answer = await reader.ask(question)
-        choice = choice_of(question, answer)
+        is_long = was_long or draw(question, *reader.screen_size()).is_long
+        choice = choice_of(question, answer, is_long=is_long)
         if choice == "view":
             display.act(question)
-            continue
-        if choice is None:
-            _give_back(display, reader, answer)
-            return ""
-        is_long = was_long or draw(question, *reader.screen_size()).is_long
-        if choice not in AGREEING or not is_long or answer.strip().lower() == "yes":
-            return choice
-        return choice if await _is_sure(display, reader, question) else ""
-
-
-async def _is_sure(display: DisplayManager, reader: Reader, question: Question) -> bool:
-    """Return True if the user types the word “yes”."""
-    sure = replace(question, sentence=SURE, choices=(), scope="")
-    answer = await reader.ask(sure)
-    word = answer.strip().lower()
-    if word not in ("yes", "y", "no", "n", ""):
+    if choice == NOT_SURE:
+        choice = choice_of(question, answer)
+        answer = await reader.ask(sure_question(question))
+        word = answer.strip().lower()
+        if word == "yes":
+            return choice or ""
+        choice = "" if word in ("", "y", "n", "no") else None
+    if choice is None:
         _give_back(display, reader, answer)
-    return word == "yes"
+    return choice or ""
 
 
 def _give_back(display: DisplayManager, reader: Reader, text: str) -> None:

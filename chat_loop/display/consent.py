@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import chain, pairwise
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from chat_loop.characters import exact
 from chat_loop.display.text import cut_to, hard_rows, wrapped
@@ -30,6 +31,10 @@ OFFERS = {
 """The choices of all questions, as a question offers them. A user types the letter or the word."""
 AGREEING = frozenset(("yes", "always", "project", "marks"))
 """The choices with which something happens."""
+CONFIRMING = ("yes", "no", "view")
+"""The choices of a question that only agrees to an act."""
+SURE = "It is longer than the screen. Type the word yes to agree:"
+NOT_SURE = "not sure"
 EDGE_ROWS = 3
 """The rows that are shown of the beginning and of the end of a part of a long act."""
 _HEADINGS = 2
@@ -122,10 +127,23 @@ def draw(question: Question, width: int, height: int) -> Drawn:
     return Drawn((*shown, *((row, "") for row in asked[:-1])), asked[-1], is_long=True)
 
 
-def choice_of(question: Question, answer: str) -> str | None:
+def sure_question(question: Question) -> Question:
+    """Return the question that follows an answer to a long act that is not the word “yes”."""
+    return replace(question, sentence=SURE, choices=(), scope="")
+
+
+def choice_of(question: Question, answer: str, *, is_long: bool = False) -> str | None:
     """Return the choice that an answer names by its word or letter, an empty text for an empty
-    answer, and None for any other.
+    answer, and None for any other. If the act is long, a choice to do it is `not sure` unless it
+    is the word “yes”.
     """
+    choice = _named(question, answer)
+    if is_long and choice in AGREEING and answer.strip().lower() != "yes":
+        return NOT_SURE
+    return choice
+
+
+def _named(question: Question, answer: str) -> str | None:
     answer = answer.strip().lower()
     if not answer:
         return ""

@@ -10,16 +10,25 @@ import threading
 import time
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, TextIO
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from chat_loop.display.consent import (
+    NOT_SURE,
+    Drawn,
+    Question,
+    act_lines,
+    choice_of,
+    draw,
+    sure_question,
+)
 from chat_loop.display.screen import SOON_SECONDS
 from chat_loop.display.text import cut_to, printable, without_controls, wrapped
 from chat_loop.errors import OutputError
 from chat_loop.events import FIRST_RETRY, Event, Retrying, SessionFound, Warned
-from chat_loop.input.start import columns
+from chat_loop.input.start import columns, screen_size
 from chat_loop.values import size_text
 
 DRAWN_SECONDS = 0.1  # the shortest pause between two updates of a progress line
@@ -55,6 +64,44 @@ def err(text: str) -> None:
     text = wrapped(text, width, 0) if width > 0 else printable(text)
     with contextlib.suppress(OSError):
         sys.stderr.write(f"{text}\n")
+
+
+def ask(question: Question) -> str:
+    """Ask on the terminal, below the act, and return the choice; an empty text if the user makes
+    none. The answer comes from standard input.
+    """
+    size = screen_size(_terminal())
+    drawn = draw(question, *size)
+    if not drawn.is_long:
+        _print_act(question)
+    choice: str | None = "view"
+    while choice == "view":
+        answer = _answer(drawn)
+        choice = choice_of(question, answer, is_long=drawn.is_long)
+        if choice == "view":
+            _print_act(question)
+    if choice != NOT_SURE:
+        return choice or ""
+    is_sure = _answer(draw(sure_question(question), *size)).strip().lower() == "yes"
+    return choice_of(question, answer) or "" if is_sure else ""
+
+
+def _terminal() -> TextIO:
+    """Return the standard stream that a user sees."""
+    return sys.stderr if sys.stderr.isatty() else sys.stdout
+
+
+def _print_act(question: Question) -> None:
+    _terminal().writelines(f"{line}\n" for line, _ in act_lines(question))
+
+
+def _answer(drawn: Drawn) -> str:
+    """Show a question, and return the line that answers it."""
+    terminal = _terminal()
+    terminal.writelines(f"{row}\n" for row, _ in drawn.rows)
+    terminal.write(drawn.prompt)
+    terminal.flush()
+    return sys.stdin.readline()
 
 
 def out_json(value: object) -> None:

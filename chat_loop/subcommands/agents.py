@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import sys
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -11,12 +11,11 @@ from chat_loop.agent.agent_files import Definition, load
 from chat_loop.agent.registry import AgentRegistry, Question
 from chat_loop.commands.tools import NO_AGENTS, agent_lines, agent_rows
 from chat_loop.config import Config, Paths
-from chat_loop.display.plain import err, out, out_json
+from chat_loop.display import consent
+from chat_loop.display.plain import ask, err, out, out_json
 from chat_loop.display.text import one_line
 from chat_loop.errors import AgentError
 from chat_loop.input.start import InstantPrompt
-
-MAX_DIFF_LINES = 60  # the most lines shown of a change
 
 
 def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
@@ -72,11 +71,10 @@ def open_with_consent(
                 state = "has changed since you approved it" if question.lines else "is not approved"
                 hint = f"chat-loop agents approve {file.path}; --trust-agent runs it this once."
                 raise AgentError(f"The agent {file.path} {state}.", f"Look at it, then: {hint}")
-            ask = partial(_ask, question)
             if instant is None:
-                ask()
+                _ask(question)
             else:
-                instant.lend(ask, signals=True)
+                instant.lend(partial(_ask, question), signals=True)
             registry.approve(file)
         definition = load(file)
     except KeyboardInterrupt:
@@ -91,26 +89,34 @@ def open_with_consent(
 
 def _ask(question: Question) -> None:
     """Ask whether an agent may run, as it is now. Raises AgentError when the answer is no."""
-    path, changes = question.file.path, question.lines
-    if question.file.kind == "python":
-        _line(f"The agent {path} is Python code, {len(question.file.source):,} bytes.")
-        _line("It would run with your rights, and can do whatever you can.")
+    sentence = "Trust this agent, now and as long as it stays as it is?"
+    if ask(consent.Question(sentence, consent.CONFIRMING, tuple(_act(question)))) != "yes":
+        hint = f"Look at it: chat-loop agents show {question.file.path}"
+        raise AgentError(f"The agent {question.file.path} was not run.", hint)
+
+
+def _act(question: Question) -> Iterator[str]:
+    """Yield what the user approves: what the agent may do, and its code or how that changed."""
+    file = question.file
+    path = _visible(str(file.path))
+    is_code = file.kind == "python"
+    if is_code:
+        yield f"The agent {path} is Python code, {len(file.source):,} bytes."
+        yield "It would run with your rights, and can do whatever you can."
     else:
-        _line(f"The agent {path} asks for:")
-        for permission in question.permissions:
-            _line(f"  {permission}")
-    if changes:
-        _line("It has changed since you approved it:")
-    for change in changes[:MAX_DIFF_LINES]:
-        _line(f"  {change}")
-    if more := len(changes[MAX_DIFF_LINES:]):
-        _line(f"  ({more} more lines)")
-    out("Run it, now and as long as it stays as it is? (y/N) ")
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        hint = f"Look at it: chat-loop agents show {path}"
-        raise AgentError(f"The agent {path} was not run.", hint)
+        yield f"The agent {path} asks for:"
+        yield "\n".join(f"  {_visible(permission)}" for permission in question.permissions)
+    if question.lines:
+        yield "It has changed since you approved it:"
+        yield "\n".join(f"  {_visible(change)}" for change in question.lines)
+    elif is_code:
+        yield file.source.decode("utf-8", "replace").rstrip("\n")
+
+
+def _visible(text: str) -> str:
+    """Return a text as one line, with its newlines visible, so that it cannot forge a line."""
+    return text.replace("\n", "␊")
 
 
 def _line(text: str) -> None:
-    """Print one line in full, with its newlines visible: the user approves what it says."""
-    out(text.replace("\n", "␊") + "\n")
+    out(f"{_visible(text)}\n")

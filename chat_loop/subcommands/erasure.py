@@ -10,7 +10,8 @@ from functools import partial
 from pathlib import Path
 
 from chat_loop.commands.references import AmbiguousSession
-from chat_loop.display.plain import err, out
+from chat_loop.display.consent import CONFIRMING, Question
+from chat_loop.display.plain import ask, err, out
 from chat_loop.display.text import one_line
 from chat_loop.errors import SessionError, SessionNotFound, UsageError
 from chat_loop.input.history import without_entries
@@ -22,7 +23,7 @@ from chat_loop.sessions.files import TRASH, lock_session, read_part
 from chat_loop.sessions.live import change_content
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import IMAGE_FOLDER, Attachment, Change, Query, Session
-from chat_loop.subcommands.sessions import SessionActions, confirm
+from chat_loop.subcommands.sessions import SessionActions
 from chat_loop.values import plural
 
 Changes = dict[Path, tuple[bytes | None, str]]
@@ -120,14 +121,16 @@ def _carry_out(
     """Show the changes, ask, and write them in this order. Return the exit code. Files that are
     deleted or `gone` are deleted from the store, too. Raises SaveError and StoreUnavailable.
     """
-    for path, (_, how) in changes.items():
-        out(f"{path}: {how}\n")
+    listed = "\n".join(f"{path}: {how}" for path, (_, how) in changes.items())
     if changes and not yes:
         if not sys.stdin.isatty():
             raise UsageError("Confirmation needs a terminal.", "--yes skips the question.")
-        if not confirm(f"Remove this from {plural(len(changes), 'file')} for good? (y/n)"):
+        sentence = f"Remove this from {plural(len(changes), 'file')} for good?"
+        if ask(Question(sentence, CONFIRMING, (listed,))) != "yes":
             err("Nothing was removed.")
             return 1
+    elif changes:
+        out(f"{listed}\n")
     store = actions.app.synchronizer() if actions.store and changes else None
     if store is not None:
         deleted = (path for path, (data, _) in changes.items() if data is None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +16,8 @@ from msgspec.structs import asdict, replace
 from chat_loop.commands.references import find_session, require_file
 from chat_loop.config import Config, Paths
 from chat_loop.display import rows as drawn
-from chat_loop.display.plain import Meter, err, out, out_json, out_line
+from chat_loop.display.consent import CONFIRMING, Question
+from chat_loop.display.plain import Meter, ask, err, out, out_json, out_line
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, SaveError, SessionError, SessionNotFound, UsageError
 from chat_loop.input.start import columns
@@ -328,7 +330,7 @@ class SessionActions:
     def trash(self, options: argparse.Namespace) -> int:
         """Move sessions to the trash; without any, list the trash."""
         if not options.references:
-            _print_rows(self.sessions.trash())
+            out(_rows_text(self.sessions.trash()))
             return 0
         # look up all of them first, because each move changes the numbers
         ids = [self.path(reference).stem for reference in options.references]
@@ -355,19 +357,15 @@ class SessionActions:
         if asking and not sys.stdin.isatty():
             hint = "--yes skips the question, --dry-run only shows what would be moved."
             raise UsageError("Confirmation needs a terminal.", hint)
-        (rows, _), links = self.own.rows(fold=False), self.own.links()
-        if options.originals:
-            candidates = {row.id for row in lineage.old_originals(rows, links, before)}
-            needed = {*self._needed(candidates, links)}
-            chosen = lineage.old_originals(rows, links, before, needed)
-        else:
-            chosen = lineage.old_chains(rows, links, before)
-        _print_rows(chosen)
+        links = self.own.links()
+        chosen = self._cleanable(before, links, originals=options.originals)
         count = plural(len(chosen), "session")
+        if not (asking and chosen):
+            out(_rows_text(chosen))
         if options.dry_run or not chosen:
             err(f"{count} would go to the trash." if chosen else "There is nothing to clean.")
             return 0
-        if asking and not confirm(f"Move {count} to the trash? (y/n)"):
+        if asking and not _agrees_to_move(chosen):
             err("Nothing was moved.")
             return 1
         staying: set[str] = set()
@@ -383,6 +381,17 @@ class SessionActions:
         err(f"{text} restores one." if moved else "Nothing was moved.")
         return int(moved < len(chosen))
 
+    def _cleanable(
+        self, before: datetime, links: Mapping[str, Link], *, originals: bool
+    ) -> Sequence[SessionRow]:
+        """Return the sessions that `clean` moves, children first."""
+        rows, _ = self.own.rows(fold=False)
+        if not originals:
+            return lineage.old_chains(rows, links, before)
+        candidates = {row.id for row in lineage.old_originals(rows, links, before)}
+        needed = {*self._needed(candidates, links)}
+        return lineage.old_originals(rows, links, before, needed)
+
     def _needed(self, candidates: set[str], links: Mapping[str, Link]) -> Iterator[str]:
         """Yield the sessions that are needed: those without a complete summary, and ancestors."""
         for identity in links:
@@ -397,15 +406,24 @@ class SessionActions:
                     yield from family
 
 
-def confirm(question: str) -> bool:
-    """Ask a yes-or-no question on standard error. Anything except yes means no."""
-    err(question)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+def _agrees_to_move(rows: Sequence[SessionRow]) -> bool:
+    """Ask whether sessions may be moved to the trash."""
+
+    def whole_name(row: SessionRow) -> str:
+        return row.name.replace("\n", "␊")
+
+    listed = _rows_text(rows, whole_name).rstrip("\n")
+    sentence = f"Move {plural(len(rows), 'session')} to the trash?"
+    return ask(Question(sentence, CONFIRMING, (listed,))) == "yes"
 
 
-def _print_rows(rows: Sequence[SessionRow]) -> None:
-    for row in rows:
-        out(f"{drawn.date_text(row):<16}  {row.id}  {one_line(row.name, 60)}".rstrip() + "\n")
+def _rows_text(
+    rows: Sequence[SessionRow],
+    name_of: Callable[[SessionRow], str] = lambda row: one_line(row.name),
+) -> str:
+    """Return a line for each session."""
+    lines = (f"{drawn.date_text(row):<16}  {row.id}  {name_of(row)}" for row in rows)
+    return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
 def _try_each(act: Callable[..., object], *arguments: object) -> bool:

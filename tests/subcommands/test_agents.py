@@ -100,7 +100,7 @@ def test_processes_and_addresses_that_a_file_describes_are_asked_about_as_well(
     code, _, error = told(run(home, "--agent", str(path), "-p", "hi"))
     assert (code, error.partition("\n")[0]) == (2, f"The agent {path} is not approved.")
     with terminal(home, "--agent", str(path)) as screen:
-        screen.wait_for("as it is? (y/N)")
+        screen.wait_for("as it is? [y]es [n]o")
         assert (
             "asks for:\n  providers.anthropic.base_url: https://evil.example␊Run it? (y/N) y␛[2J\n"
             in screen.text()
@@ -116,13 +116,13 @@ def test_processes_and_addresses_that_a_file_describes_are_asked_about_as_well(
 def test_the_user_is_asked_once_and_again_when_something_has_changed(tmp_path: Path) -> None:
     home, path = tmp_path / "home", python_agent(tmp_path / "dice")
     with terminal(home, "--agent", str(path)) as screen:
-        screen.wait_for("Run it, now and as long as it stays as it is? (y/N)")
+        screen.wait_for("Trust this agent, now and as long as it stays as it is? [y]es [n]o")
         assert "Python code" in screen.text()
         screen.line("no")
         screen.wait_for(f"The agent {path} was not run.")
         assert screen.exit_code() == 2
     with terminal(home, "--agent", str(path)) as screen:
-        screen.wait_for("(y/N)")
+        screen.wait_for("[y]es [n]o")
         screen.send("y\rtyped ahead\r")
         screen.wait_for("dice: heard: typed ahead")
         before, _, _ = screen.text().partition("heard:")
@@ -137,7 +137,7 @@ def test_the_user_is_asked_once_and_again_when_something_has_changed(tmp_path: P
         assert f"chat-loop--agent{path}--resumedice_" in "".join(screen.text().split())
     python_agent(path.parent, "changed")
     with terminal(home, "--agent", str(path), "--continue") as screen:
-        screen.wait_for("(y/N)")
+        screen.wait_for("[y]es [n]o")
         assert "It has changed since you approved it:\n" in screen.text()
         assert '  -WORD = "heard"\n  +WORD = "changed"\n' in screen.text()
         screen.line("y")

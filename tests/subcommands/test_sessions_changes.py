@@ -186,7 +186,7 @@ def test_clean_asks_on_a_terminal(tmp_path: Path) -> None:
         ("y", 0, "2 sessions moved to the trash"),
     ):
         with PtyChat(command, env=env, cols=120) as terminal:
-            terminal.wait_for("Move 2 sessions to the trash? (y/n)")
+            terminal.wait_for("Move 2 sessions to the trash? [y]es [n]o")
             terminal.line(answer)
             terminal.wait_for(told)
             assert terminal.exit_code() == code
