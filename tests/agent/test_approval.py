@@ -12,6 +12,7 @@ import pytest
 
 from chat_loop.agent.approval import ProjectApprovals
 from chat_loop.agent.tools import COMMAND_PREFIX, Approve, Tool, Toolbox
+from chat_loop.display.consent import Question
 from chat_loop.errors import ChatLoopError
 from chat_loop.values import ToolCall, ToolSpec
 from tests.support.approvals import User, tool_named
@@ -266,7 +267,7 @@ def test_an_approval_of_another_chat_is_not_lost_while_a_question_waits(tmp_path
     kept = ProjectApprovals(tmp_path / "approvals.json", "/project")
 
     class Slow(User):
-        async def ask(self, question: str) -> str:
+        async def ask(self, question: Question) -> str:
             kept.add(kept.of(tool_named("write_file"), ""))
             return await super().ask(question)
 
