@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
+from hashlib import blake2b
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -53,6 +54,7 @@ class LiveSession:
         self._has_header = False
         self._written = 0  # the number of entries in the file
         self._stamp: tuple[int, ...] | None = None  # the file's state after the last write
+        self._digest = blake2b()  # of all bytes that were written to it
         self._torn = False  # the file ends inside a record
         self._opening: records.Reply | None = None  # a reply whose first piece is not in the file
         self._is_shared = False  # another program added to the file
@@ -278,6 +280,7 @@ class LiveSession:
             self._torn = self._torn or len(rest) < len(data)
             raise
         finally:
+            self._digest.update(data[: len(data) - len(rest)])
             stamp = _stamp(os.fstat(self._descriptor))
             # somebody else wrote, too, unless the file grew by the bytes written here
             size = self._stamp[2] + len(data) - len(rest) if self._stamp else -1
@@ -299,7 +302,9 @@ class LiveSession:
         """
         if not self._is_current() and self._compare() is None:
             return False
-        self._files.replace(self.path, writer.render(self.session))
+        data = writer.render(self.session)
+        self._files.replace(self.path, data)
+        self._digest = blake2b(data)
         self._has_header = True
         self._written = len(self.session.entries)
         self._lossy = self._is_shared = self.is_sealed = False
@@ -317,6 +322,7 @@ class LiveSession:
         if self._descriptor is None:
             self._files.make_directory(self._directory)
             self._descriptor = self._create()
+            self._digest = blake2b()
             self._stamp = _stamp(os.fstat(self._descriptor))
             try:
                 self._files.sync_directory(self._directory)
@@ -337,8 +343,8 @@ class LiveSession:
         fault = "was changed"
         try:
             data, status = read_part(self.path)
-            if _stamp(status) == self._stamp and not (self._is_shared or self._torn):
-                return data, Parsed(self.session)  # it is as it was written
+            if _stamp(status) == self._stamp and self._is_as_written(data):
+                return data, Parsed(self.session)
             parsed = parse(data)
             session = parsed.session
             if parsed.torn and not self._torn:  # the last record may lack its end
@@ -362,6 +368,12 @@ class LiveSession:
         else:
             self._stamp = _stamp(status)
         return data, parsed
+
+    def _is_as_written(self, data: bytes) -> bool:
+        """Return True if the file has the bytes that were written here, and no other records."""
+        if self._is_shared or self._torn:
+            return False
+        return blake2b(data).digest() == self._digest.digest()
 
     def _close_file(self) -> None:
         if self._descriptor is not None:
