@@ -159,6 +159,7 @@ class LiveSession:
         with self._noting_problem():
             if reply is not None:
                 self._flush()
+                self._open()  # the file may have been written anew
                 opening = writer.reply_opening(reply, self.header.minor, self._last_written())
                 text = opening + writer.labeled(writer.label(self.header.agent), encoded)
                 self._write(text, begins=True)
