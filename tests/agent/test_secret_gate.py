@@ -236,6 +236,11 @@ def test_the_output_of_a_command_goes_through_the_rule(root: Path) -> None:
     assert text.startswith("[Left out: the output of `cat other.txt; exit 3`.")
     assert len(desk.asked) == 3
 
+    [slow] = builtin_tools(["run_command"], root, seconds=0.0001)
+    desk = Desk(root, more=(slow,))
+    desk.use(("run_command", {"command": "cat .env; sleep 100"}))
+    assert desk.left_out == [("the output of `cat .env; sleep 100`", "place")]
+
     script = Desk(root)
     assert script.use(cat) == [f"Exit code 0.\none\n{MARKED}\nthree"]
     [text] = script.use(("run_command", {"command": "cat ./src/../.env"}))

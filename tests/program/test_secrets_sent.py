@@ -137,6 +137,20 @@ def test_a_script_sends_no_secret_on_any_way(
     assert [entry.name for entry in entries if isinstance(entry, Attachment)] == ["notes.txt"]
 
 
+def test_a_question_from_standard_input_goes_through_the_rule(
+    tmp_path: Path, server: Loopback
+) -> None:
+    keys = {"OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": f"{server.url}/v1"}
+    words = f"What is wrong with DB_PASSWORD={PASSWORD}"
+    ended = run(tmp_path, "--model", "openai:gpt-test", "-p", "-", stdin=words.encode(), keys=keys)
+    assert ended.returncode == 0
+    sent = server.request().body["messages"][-1]["content"]
+    assert sent == "What is wrong with DB_PASSWORD=[REDACTED:password:1]"
+    assert ended.stderr.decode() == (
+        "What looks like a key or a password is not sent: marks replace it in standard input.\n"
+    )
+
+
 def test_tools_in_the_home_folder_say_what_that_means_once(
     tmp_path: Path, server: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:

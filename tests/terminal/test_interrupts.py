@@ -137,7 +137,7 @@ def at_the_question_about_a_tool(at: At) -> None:
 def at_a_question_of_the_program(at: At) -> None:
     (at.home / "project" / "secret.txt").write_text("password = hunter2-Xk93mm1-aB3dE5fG7h\n")
     at.chat.line("look at @secret.txt")
-    at.chat.wait_for("Send it?", PATIENCE)
+    at.chat.wait_for("Send it as it is?", PATIENCE)
 
 
 def between_two_attempts(at: At) -> None:
