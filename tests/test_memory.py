@@ -411,6 +411,31 @@ def test_a_full_disk_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     assert path.read_text("utf-8") == "- a\n"
 
 
+class Swapped(Files):
+    """Files for which somebody puts a link in the place of a file that was just written."""
+
+    def __init__(self, target: Path) -> None:
+        self._target = target
+
+    def replace(self, path: Path, data: bytes) -> None:
+        super().replace(path, data)
+        if path.name == "MEMORY.md":
+            path.unlink()
+            path.symlink_to(self._target)
+
+
+def test_a_link_that_appears_behind_the_write_is_not_followed(tmp_path: Path) -> None:
+    path = written(tmp_path / "project" / "MEMORY.md", "- a\n")
+    path.chmod(0o666)
+    target = written(tmp_path / "other" / "secret", "words")
+    target.chmod(0o600)
+    book = ProjectMemory(place(tmp_path), lambda event: None, Swapped(target))
+    with pytest.raises(ChatLoopError, match="cannot be written"):
+        book.save(path, "b")
+    assert target.stat().st_mode & 0o777 == 0o600
+    assert target.read_text() == "words"
+
+
 def test_a_file_that_would_grow_too_large_is_not_written(tmp_path: Path) -> None:
     path = written(tmp_path / "project" / "MEMORY.md", "- a\n")
     with pytest.raises(ChatLoopError, match="would be larger than 256 KB: nothing is written"):

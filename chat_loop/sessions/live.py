@@ -220,7 +220,9 @@ class LiveSession:
 
     def close(self) -> None:
         """Release the descriptor and the lock, after a last flush of an open session."""
-        if not (self.is_empty or self.is_sealed):
+        is_open = self._lock.descriptor >= 0
+        has_rest = is_open or self.problem is not None  # else it was closed before
+        if has_rest and not (self.is_empty or self.is_sealed):
             with self._noting_problem():
                 self._flush()
         self._close_file()
