@@ -116,6 +116,11 @@ def exact(text: str) -> str:
     return _SPACES.sub(lambda match: _counted(len(match[0])), text)
 
 
+def exact_line(text: str) -> str:
+    """Return `exact` on one line, with its newlines visible."""
+    return exact(text).replace("\n", "␊")
+
+
 def begun_flag(text: str) -> int:
     """Return the length of the end of `text` that more text may complete to a flag."""
     begun = _BEGUN_FLAG.search(text, max(0, len(text) - 7))

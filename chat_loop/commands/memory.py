@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chat_loop.characters import exact
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import pick, registry, usage_error
 from chat_loop.display.consent import Question
@@ -24,7 +25,7 @@ async def remember(chat: Chat, argument: str) -> None:
     path, safe = memory.target(project=project), redact_text(fact)
     if safe != fact:
         chat.display.warn("Secrets are not saved in memory. Without it:")
-        chat.display.line(f"   {safe}")
+        chat.display.line(f"   {exact(safe)}")
         if not await chat.confirm("Save it like this?", "Not saved."):
             return
     chat.display.prose(memory.save(path, safe), "dim")

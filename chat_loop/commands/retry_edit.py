@@ -7,6 +7,7 @@ from pathlib import Path
 
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.builtin import FILE_CHANGES, changed_files
+from chat_loop.characters import exact_line
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import NextQuery, registry
 from chat_loop.conversation.attachments import release
@@ -73,7 +74,7 @@ async def _last(chat: Chat) -> Exchange | None:
     Raises UsageError if there is no exchange.
     """
     last = exchange_of(chat.conversation.session, 0)
-    names = ", ".join(one_line(name, 60) for name in changed_by(last, chat.conversation.agent))
+    names = ", ".join(map(exact_line, changed_by(last, chat.conversation.agent)))
     if names:
         chat.display.warn(f"{names} ran for the first answer.")
         if not await chat.confirm("Send again anyway?", "Not sent."):
@@ -100,7 +101,7 @@ async def _replace(chat: Chat, last: Exchange, text: str) -> NextQuery | None:
         paths = ((mention.names[0], mention.quoted) for mention in new)
         typed = " ".join(f'@"{path}"' if is_quoted else f"@{path}" for path, is_quoted in paths)
         new_files = await chat.conversation.files(typed) if new else ()
-        described = ", ".join(one_line(file.description, 80) for file in new_files)
+        described = ", ".join(file.description for file in new_files)
         if new_files and not await chat.confirm(f"Send {described} along?", "Not sent."):
             return None
         released = await release(new_files, chat.secrets)
@@ -125,7 +126,7 @@ async def offer_files(chat: Chat, session: Session, number: int) -> None:
     for file in files:
         note = "new: it would be removed" if file.before is None else "changed"
         note = f"stays: {file.problem}" if file.problem else note
-        chat.display.prose(f"  {one_line(file.place.display_path, 200)} ({note})", indent=4)
+        chat.display.prose(f"  {exact_line(file.place.display_path)} ({note})", indent=4)
     later = (exchange for exchange in session.exchanges if exchange.query.number >= number)
     ran = {name for exchange in later for name in changed_by(exchange, chat.conversation.agent)}
     if others := ", ".join(one_line(name, 60) for name in sorted(ran - {*FILE_CHANGES})):

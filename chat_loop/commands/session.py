@@ -12,16 +12,17 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from chat_loop.characters import exact_line
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.memory import ask_about_files
 from chat_loop.commands.references import PAGE
 from chat_loop.commands.registry import Quit, registry, usage_error
 from chat_loop.commands.retry_edit import offer_files
 from chat_loop.conversation import continuing
-from chat_loop.conversation.continuing import Resumption
+from chat_loop.conversation.continuing import Planning, Resumption
 from chat_loop.display import listings
 from chat_loop.display.preview import Preview, preview_of
-from chat_loop.display.rows import cost_of, name_text, nothing_text
+from chat_loop.display.rows import cost_of, nothing_text
 from chat_loop.display.text import one_line
 from chat_loop.errors import SessionError, SessionNotFound, UsageError
 from chat_loop.input.editor import open_file
@@ -257,7 +258,8 @@ async def _confirm_agent(chat: Chat, session: Session) -> bool:
     hint = f"With that one: chat-loop --agent {shlex.quote(header.agent_path)} --resume {header.id}"
     created, now = header.agent_path or header.agent, agent.path or agent.name
     chat.display.warn(
-        f"Session created with {created}, using {now}.", hint if header.agent_path else ""
+        f"Session created with {exact_line(created)}, using {now}.",
+        hint if header.agent_path else "",
     )
     refusal = f"Not resumed. {chat.conversation.fallback_text}"
     return await chat.confirm("Different agent detected. Continue?", refusal)
@@ -381,7 +383,9 @@ async def delete(chat: Chat, argument: str) -> None:
     path = await chat.path(argument or ".")
     rows, _ = await chat.look(lambda library: library.rows_of([path.stem]))
     row = rows.get(path.stem)
-    name = name_text(row, 60) if row is not None else path.stem
+    name = path.stem
+    if row is not None and row.name:
+        name = f"{row.name} ⑂{row.branch.at}" if row.branch is not None else row.name
     if not await chat.confirm(f"Move “{name}” to the trash?", "Not moved."):
         return
     if path.stem == chat.here_id:
@@ -411,14 +415,33 @@ async def merge(chat: Chat, argument: str) -> None:
     both = references if len(references) == 2 else [".", *references]
     first, second = [await chat.load(reference) for reference in both]
     conversation, display = chat.conversation, chat.display
-    plan, related = await continuing.merge(conversation.planning(), first, second)
-    question = "These sessions are unrelated. Merge anyway?"
-    if not related and not await chat.confirm(question, "Not merged."):
+    planning = conversation.planning()
+    branches = continuing.branches_of(planning, first, second)
+    costs = _merge_costs(planning, continuing.unsummarized(planning, branches))
+    question = "Merge?" if branches.fork else "These sessions are unrelated. Merge anyway?"
+    asks = not branches.fork or (costs and chat.can_ask)
+    if asks and not await chat.confirm(question, "Not merged.", act=costs):
         return
+    plan = await continuing.merge(planning, branches)
     tokens = conversation.child_tokens(plan, acknowledged=True)
     ids = f"{first.session.header.id} and {second.session.header.id}"
     display.prose(f"Going on with both, {tokens:,} tokens. {ids} stay as they are.", "dim")
     await conversation.accept(plan)
+
+
+def _merge_costs(planning: Planning, unsummarized: Sequence[LoadedSession]) -> tuple[str, ...]:
+    """Return a sentence about the summaries that a merge has to pay for, if any."""
+    if not unsummarized:
+        return ()
+    summarizer = planning.options.summarizer
+    model = planning.model if summarizer is None else f"{summarizer.name}:{summarizer.model}"
+    tokens = 0
+    for loaded in unsummarized:
+        for exchange in loaded.session.exchanges:
+            tokens += estimate(exchange.query.text)
+            tokens += estimate(exchange.reply.text) if exchange.reply is not None else 0
+    count = plural(len(unsummarized), "summary")
+    return (f"{model} writes {count} first, of about {tokens:,} tokens.",)
 
 
 @registry.command("search WORDS", "Sessions", valued=FILTERS)

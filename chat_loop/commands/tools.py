@@ -17,6 +17,7 @@ from chat_loop.agent.approval import Approval, ProjectApprovals, change_notice
 from chat_loop.agent.registry import AgentRegistry
 from chat_loop.agent.secret_gate import judged
 from chat_loop.agent.tools import ASKED_AGAIN, MAX_RESULT, Tool, cut
+from chat_loop.characters import exact, exact_line
 from chat_loop.commands.asking import ask
 from chat_loop.commands.registry import NextQuery, pick, registry, usage_error
 from chat_loop.display.consent import Question, parts_of
@@ -108,7 +109,7 @@ async def tools(chat: Chat, argument: str) -> None:
         about = f"asks about {scope}" if scope else "asks first"
         asks = f" ({about})" if tool.preview is not None else ""
         words = one_line(tool.spec.description.strip().partition("\n")[0], 200)
-        chat.display.prose(f"  {one_line(tool.spec.name, 64)}{asks}: {words}", indent=4)
+        chat.display.prose(f"  {exact_line(tool.spec.name)}{asks}: {words}", indent=4)
     if not agent.tools:
         text = "The agent has no tools; agent.tools in the config, or --tools, gives it some."
         chat.display.prose(text)
@@ -127,7 +128,7 @@ def _kept(chat: Chat) -> list[tuple[str, Approval]]:
     kept = []
     for approval in chat.approvals.stored().approvals:
         if approval.project == chat.approvals.project:
-            label = one_line(f"{approval.tool}: {approval.call}".removesuffix(": "), 300)
+            label = one_line(exact(f"{approval.tool}: {approval.call}".removesuffix(": ")), 300)
             if tool := tools.get(approval.tool):
                 label += _validity(approval, chat.approvals.of(tool, approval.call))
             kept.append((label, approval))

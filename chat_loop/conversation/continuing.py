@@ -17,7 +17,7 @@ from chat_loop.context.messages import Context
 from chat_loop.context.request import Frame
 from chat_loop.conversation import plans, summarizer
 from chat_loop.conversation.options import Options
-from chat_loop.conversation.plans import ChildPlan, DelayedBlock, Draft, Wish
+from chat_loop.conversation.plans import Branches, ChildPlan, DelayedBlock, Draft, Wish
 from chat_loop.errors import SaveError, SessionError, SessionLocked
 from chat_loop.events import Event, SessionFound, SummaryEnded, Warned
 from chat_loop.sessions.chain import ancestors_of, read_chain
@@ -314,24 +314,33 @@ async def uncompact(planning: Planning, live: LiveSession, context: Context) -> 
     return replace(plan, parent=stored.session, path=stored.path, until=until, pins=pins)
 
 
-async def merge(
-    planning: Planning, first: LoadedSession, second: LoadedSession
-) -> tuple[ChildPlan, bool]:
-    """Plan to continue two branches, after making missing summaries. Return the plan, and True if
-    the branches have a session in common. Raises UsageError and SessionError.
-    """
+def branches_of(planning: Planning, first: LoadedSession, second: LoadedSession) -> Branches:
+    """Return the order of two sessions to merge. Raises UsageError and SessionError."""
 
     def ancestors(session: Session) -> Iterator[Session]:
         for loaded in read_chain(planning.sessions, session).ancestors:
             yield loaded.session
 
-    branches = plans.branches_of(first, second, ancestors)
+    return plans.branches_of(first, second, ancestors)
+
+
+def unsummarized(planning: Planning, branches: Branches) -> list[LoadedSession]:
+    """Return the branches whose summary a merge has a model write."""
+    if not planning.options.use_ai_summary:
+        return []
+    both = (branches.first, branches.second)
+    return [
+        branch for branch in both if plans.covering_summary(branch.session, covers_all=True) is None
+    ]
+
+
+async def merge(planning: Planning, branches: Branches) -> ChildPlan:
+    """Plan to continue two branches, after making missing summaries. Raises SessionError."""
     summaries = (
         await _whole_summary(planning, branches.first),
         await _whole_summary(planning, branches.second),
     )
-    plan = await in_daemon_thread(partial(plans.merged, planning.frame, branches, summaries))
-    return plan, branches.fork > 0
+    return await in_daemon_thread(partial(plans.merged, planning.frame, branches, summaries))
 
 
 async def _whole_summary(planning: Planning, loaded: LoadedSession) -> Summary:

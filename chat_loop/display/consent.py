@@ -13,7 +13,7 @@ from itertools import chain, pairwise
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chat_loop.characters import exact
+from chat_loop.characters import exact, exact_line
 from chat_loop.display.text import cut_to, hard_rows, wrapped
 
 Row = tuple[str, str]
@@ -96,13 +96,13 @@ def _lines(part: str) -> Iterator[Row]:
 def question_text(question: Question, *, is_long: bool = False) -> str:
     """Return the question on one line, with the choices that it offers and a space at its end."""
     choices = [choice for choice in question.choices if is_long or choice != "view"]
-    words = [exact(question.sentence).replace("\n", "␊")]
+    words = [exact_line(question.sentence)]
     offers = [OFFERS[choice] for choice in choices]
     for offer, following in pairwise((*offers, "")):
         is_phrase = following and " " in offer + following
         words.append(f"{offer}," if is_phrase else offer)
     if question.scope:
-        words.append(f"({exact(question.scope)})")
+        words.append(f"({exact_line(question.scope)})")
     return f"{' '.join(words)} "
 
 

@@ -53,7 +53,8 @@ def merge(actions: SessionActions, options: argparse.Namespace) -> int:
     first, second = actions.load(options.first), actions.load(options.second)
 
     async def work(planning: Planning) -> str:
-        plan, _ = await continuing.merge(planning, first, second)
+        branches = continuing.branches_of(planning, first, second)
+        plan = await continuing.merge(planning, branches)
         header = replace(first.session.header, model=planning.model)
         return continuing.write_child(planning.sessions, plan, header)
 

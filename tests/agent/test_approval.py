@@ -446,8 +446,8 @@ def test_a_large_file_is_used_and_a_huge_one_is_named(tmp_path: Path) -> None:
 
 def test_nothing_is_kept_for_the_folder_of_all_projects(tmp_path: Path) -> None:
     home = ProjectApprovals(tmp_path / "approvals.json", "/home/bob", has_all_projects=True)
-    user = User("p", "n", "y", kept=home)
+    user = User("p", "y", kept=home)
     assert not user.approve("edit_file", "diff")
     assert user.approve("edit_file", "diff")
-    assert user.seen[1] == "Run? [y]es / [n]o / [a]lways this session (edit_file) "
+    assert user.seen[1] == "Apply? [y]es [n]o [a]lways (edit_file) "
     assert not home.file.exists()

@@ -281,7 +281,7 @@ def test_a_chat_asks_once_before_the_first_message(tmp_path: Path) -> None:
     for asks in (True, False):
         with PtyChat(argv, env=environment(tmp_path), cwd=folder) as terminal:
             if asks:
-                terminal.wait_for("Use them?", timeout=60)
+                terminal.wait_for("Trust these files?", timeout=60)
                 terminal.line("y")
                 terminal.wait_for("Memory: ./AGENTS.md", timeout=60)
             terminal.wait_for("context", timeout=60)
@@ -302,7 +302,7 @@ def test_ctrl_c_at_the_question_goes_on_without_the_file(tmp_path: Path) -> None
     folder = project(tmp_path, AGENTS="Use tabs. " * 50)
     argv = [sys.executable, "-m", "chat_loop", "--model", "scripted:echo"]
     with PtyChat(argv, env=environment(tmp_path), cwd=folder, cols=40) as terminal:
-        terminal.wait_for("Use them?", timeout=60)
+        terminal.wait_for("Trust these files?", timeout=60)
         terminal.ctrl("c")
         terminal.wait_for("/memory ask asks", timeout=60)
         terminal.line("Hello")

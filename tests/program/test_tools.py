@@ -280,7 +280,7 @@ def test_in_the_home_folder_no_answer_is_kept_for_all_that_is_in_it(
     arguments = ("--model", "openai:gpt-test", "--tools", "write_file")
     server.enqueue(write, Reply(chunks=("One.",)))
     ended = fork_server.run(arguments, environment, b"go\np\n", cwd=tmp_path)
-    asked = "Run? [y]es / [n]o / [a]lways this session (write_file)"
+    asked = "Apply? [y]es [n]o [a]lways (write_file)"
     assert asked in ended.stdout.decode()
     assert not (tmp_path / "a.txt").exists()
     assert not (tmp_path / "own" / "approvals.json").exists()

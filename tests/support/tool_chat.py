@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -29,7 +29,12 @@ def calling(*calls: tuple[str, Mapping[str, object]], text: str = "") -> Reply:
 
 @contextmanager
 def chatting(
-    home: Path, server: Loopback, cols: int = 80, rows: int = 40, tools: str = TOOLS
+    home: Path,
+    server: Loopback,
+    cols: int = 80,
+    rows: int = 40,
+    tools: str = TOOLS,
+    options: Sequence[str] = (),
 ) -> Iterator[PtyChat]:
     """Yield the program at its prompt, in the folder `project` below its home."""
     project = home / "project"
@@ -52,9 +57,10 @@ def chatting(
         "openai:gpt-test",
         "--tools",
         tools,
+        *options,
     ]
     with PtyChat(command, env=environment, cwd=project, rows=rows, cols=cols) as chat:
-        chat.wait_for(PROMPT, PATIENCE)
+        chat.wait_for("You:" if "--plain" in options else PROMPT, PATIENCE)
         yield chat
 
 
