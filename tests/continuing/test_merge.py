@@ -179,11 +179,6 @@ def test_a_fork_does_not_bring_back_what_the_other_branch_corrected(
     assert any("40 watts" in fact for fact in facts(played))
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="Coming back: the summary is paid before the question",
-)
 def test_the_question_about_unrelated_sessions_comes_first(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         chats.configure(summary={"on_exit": "later"})
