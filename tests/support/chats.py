@@ -231,8 +231,7 @@ class Chats:
     def terminal(self, *options: str) -> PtyChat:
         """Return a chat in a pseudo-terminal, for what only a terminal shows."""
         command = [sys.executable, "-m", "chat_loop", "--model", self.model, *options]
-        root = str(Path(__file__).parents[2])
-        return PtyChat(command, self.environment | {"PYTHONPATH": root}, cwd=self.project)
+        return PtyChat(command, self.environment, cwd=self.project, forked=True)
 
     def run(self, *arguments: str, stdin: str = "") -> Played:
         """Run the program with other arguments, such as `-p` or `sessions list`."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -21,9 +22,12 @@ from pathlib import Path
 
 if sys.platform != "win32":
     import resource
+    import termios
 
 PATIENCE_SECONDS = 240.0
 PRINT_SECONDS = 120.0
+AT_START = {"PYTHONIOENCODING", "PYTHONUTF8", "PYTHONPATH", "LC_ALL"}
+"""Variables that an interpreter reads once: a program with one of them is not forked."""
 
 
 class Printed:
@@ -75,8 +79,7 @@ def run(
     address space may grow by at most `memory` bytes. `printed` gets the output as it arrives, so
     that `stdin` can produce its parts in answer to it.
     """
-    at_start = {"PYTHONIOENCODING", "PYTHONUTF8", "PYTHONPATH", "LC_ALL"}
-    if at_start & environment.keys() or sys.platform == "win32":  # an interpreter reads these once
+    if AT_START & environment.keys() or sys.platform == "win32":
         return subprocess.run(
             [sys.executable, "-m", "chat_loop", *arguments],
             input=stdin if isinstance(stdin, bytes) else b"".join(stdin),
@@ -116,6 +119,70 @@ def run(
     )
 
 
+class OnTerminal:
+    """The program on a pseudo-terminal of its own, with the methods of a child of pexpect."""
+
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        cwd: Path | None,
+        size: tuple[int, int],
+    ) -> None:
+        self._master, slave = os.openpty()
+        self._hung_up = self.closed = False
+        self.setwinsize(*size)
+        context = _context()
+        opened, opening = context.Pipe(duplex=False)
+        where = str(cwd or Path.cwd())
+        self._process = context.Process(
+            target=_on_terminal,
+            args=(list(arguments), dict(environment), where, os.ttyname(slave), opening),
+        )
+        self._process.start()
+        self.pid = self._process.pid
+        opening.close()
+        opened.recv()
+        opened.close()
+        os.close(slave)  # or there would be no end when the program has ended
+
+    @property
+    def exitstatus(self) -> int | None:
+        code = self._process.exitcode
+        return code if code is not None and code >= 0 else None
+
+    @property
+    def signalstatus(self) -> int | None:
+        code = self._process.exitcode
+        return -code if code is not None and code < 0 else None
+
+    def send(self, data: bytes) -> int:
+        return os.write(self._master, data)
+
+    def fileno(self) -> int:
+        return self._master
+
+    def setwinsize(self, rows: int, cols: int) -> None:
+        termios.tcsetwinsize(self._master, (rows, cols))
+
+    def wait(self) -> None:
+        self._process.join()
+
+    def isalive(self) -> bool:
+        return self._process.is_alive()
+
+    def hang_up(self) -> None:
+        if not self._hung_up:
+            os.close(self._master)
+        self._hung_up = True
+
+    def close(self) -> None:
+        self.hang_up()
+        self._process.join()
+        self._process.close()
+        self.closed = True
+
+
 @cache
 def _context() -> multiprocessing.context.ForkServerContext:
     context = multiprocessing.get_context("forkserver")
@@ -148,10 +215,34 @@ def _program(
     pipes: Sequence[Connection],
     memory: int,
 ) -> None:
-    """Run the program as a new interpreter would in the locale C.UTF-8."""
+    """Run the program with pipes as its standard streams."""
     for number, pipe in enumerate(pipes):
         os.dup2(pipe.fileno(), number)
         pipe.close()
+    _main(arguments, environment, directory, memory)
+
+
+def _on_terminal(
+    arguments: list[str],
+    environment: dict[str, str],
+    directory: str,
+    terminal: str,
+    opening: Connection,
+) -> None:
+    """Run the program on a terminal that sends it signals; say when it is open."""
+    os.login_tty(os.open(terminal, os.O_RDWR | os.O_NOCTTY))
+    for number in (signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    opening.send(True)
+    opening.close()
+    _main(arguments, environment, directory)
+
+
+def _main(
+    arguments: list[str], environment: dict[str, str], directory: str, memory: int = 0
+) -> None:
+    """Run the program as a new interpreter would in the locale C.UTF-8."""
     os.environ.clear()
     os.environ.update(environment)
     time.tzset()

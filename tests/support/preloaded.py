@@ -9,6 +9,10 @@ import sqlite3
 import tomllib
 
 import anthropic
+import anyio._backends._asyncio
+import anyio.streams.tls
+import h11
+import httpcore2
 import mcp
 import openai
 import rich.console
@@ -16,15 +20,26 @@ import rich.padding
 import rich.panel
 import rich.text
 import tiktoken
+import truststore
+import yaml
 
 import chat_loop.cli
+import chat_loop.config
+import chat_loop.conversation.summaries
 import chat_loop.headless
+import chat_loop.input.composer
 import chat_loop.interactive
+import chat_loop.library.index
 import chat_loop.library.library
+import chat_loop.library.refresh
+import chat_loop.providers.wire
 import tests.support.fork_server
 
-__all__ = ["anthropic", "chat_loop", "mcp", "openai", "rich", "sqlite3", "tests"]
-__all__ += ["tiktoken", "tomllib"]
+__all__ = ["anthropic", "anyio", "chat_loop", "h11", "httpcore2", "mcp", "openai", "rich"]
+__all__ += ["sqlite3", "tests", "tiktoken", "tomllib", "truststore", "yaml"]
+
+chat_loop.config.parse(b"models: {m: {window: 32000}}", "a config")  # msgspec looks at its types
+chat_loop.providers.wire.http_client(openai, "http://127.0.0.1:1")  # reads the certificates
 
 gc.collect()
 gc.freeze()

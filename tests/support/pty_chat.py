@@ -18,6 +18,8 @@ from typing import Self
 import pexpect
 import pyte
 
+from tests.support import fork_server
+
 _READ = 65536  # bytes
 _UNSEEN = re.compile("[\u200b-\u200f\ufe00-\ufe0f]")
 """Characters that take no column and change how their neighbors look."""
@@ -68,7 +70,8 @@ class PtyChat:
     screen (pyte) 1 MB.
 
     `env` is the whole environment (None: this process's); `TERM` is xterm-256color unless `env`
-    sets it.
+    sets it. A `forked` program has its modules loaded; only its arguments are taken from `argv`,
+    behind `python -m chat_loop`.
     """
 
     def __init__(
@@ -78,6 +81,8 @@ class PtyChat:
         rows: int = 24,
         cols: int = 80,
         cwd: Path | None = None,
+        *,
+        forked: bool = False,
     ) -> None:
         self.raw = bytearray()
         """Every byte that the program has printed so far."""
@@ -88,11 +93,15 @@ class PtyChat:
         self._screen = _Screen(cols, rows, self._answer)
         self._stream = pyte.ByteStream(self._screen)
         environment = {"TERM": "xterm-256color"} | dict(env if env is not None else os.environ)
+        self._child: pexpect.spawn[bytes] | fork_server.OnTerminal
+        if forked and not fork_server.AT_START & environment.keys():
+            self._child = fork_server.OnTerminal(argv[3:], environment, cwd, (rows, cols))
+            return
         with warnings.catch_warnings():
             # Python 3.12 warns of fork in a process with threads; here the child executes another
             # program at once.
             warnings.filterwarnings("ignore", ".*multi-threaded.*", DeprecationWarning)
-            self._child: pexpect.spawn[bytes] = pexpect.spawn(
+            child: pexpect.spawn[bytes] = pexpect.spawn(
                 argv[0],
                 list(argv[1:]),
                 env=environment,
@@ -101,7 +110,8 @@ class PtyChat:
                 timeout=None,
                 preexec_fn=_hear_signals,
             )
-        self._child.delaybeforesend = None
+        child.delaybeforesend = None
+        self._child = child
 
     def __enter__(self) -> Self:
         return self
@@ -135,7 +145,10 @@ class PtyChat:
 
     def hang_up(self) -> None:
         """Close the terminal; the program gets SIGHUP."""
-        self._child.ptyproc.fileobj.close()  # type: ignore[attr-defined]
+        if isinstance(self._child, fork_server.OnTerminal):
+            self._child.hang_up()
+        else:
+            self._child.ptyproc.fileobj.close()  # type: ignore[attr-defined]
 
     def screen(self) -> list[str]:
         """Return the visible lines, without trailing blanks."""

@@ -31,9 +31,8 @@ def chat(
         **more,
     }
     options = options or ("--model", "scripted:echo")
-    with PtyChat(
-        [sys.executable, "-m", "chat_loop", *options], env=env, rows=24, cols=cols
-    ) as terminal:
+    argv = [sys.executable, "-m", "chat_loop", *options]
+    with PtyChat(argv, env=env, rows=24, cols=cols, forked=True) as terminal:
         terminal.wait_for(READY, timeout=60)
         if ready:
             terminal.wait_for(ready, timeout=60)

@@ -47,7 +47,6 @@ def chatting(
         "OPENAI_API_KEY": "sk-test",
         "OPENAI_BASE_URL": f"{server.url}/v1",
         "PATH": "/usr/bin:/bin",
-        "PYTHONPATH": str(Path(__file__).parents[2]),
     }
     command = [
         sys.executable,
@@ -59,7 +58,7 @@ def chatting(
         tools,
         *options,
     ]
-    with PtyChat(command, env=environment, cwd=project, rows=rows, cols=cols) as chat:
+    with PtyChat(command, env=environment, cwd=project, rows=rows, cols=cols, forked=True) as chat:
         chat.wait_for("You:" if "--plain" in options else PROMPT, PATIENCE)
         yield chat
 
