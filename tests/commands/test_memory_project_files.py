@@ -279,7 +279,7 @@ def test_a_chat_asks_once_before_the_first_message(tmp_path: Path) -> None:
     argv = [sys.executable, "-m", "chat_loop", "--model", "scripted:echo"]
     (tmp_path / "data" / "sessions").mkdir(parents=True)
     for asks in (True, False):
-        with PtyChat(argv, env=environment(tmp_path), cwd=folder) as terminal:
+        with PtyChat(argv, env=environment(tmp_path), cwd=folder, forked=True) as terminal:
             if asks:
                 terminal.wait_for("Trust these files?", timeout=60)
                 terminal.line("y")
@@ -301,7 +301,7 @@ def test_a_chat_asks_once_before_the_first_message(tmp_path: Path) -> None:
 def test_ctrl_c_at_the_question_goes_on_without_the_file(tmp_path: Path) -> None:
     folder = project(tmp_path, AGENTS="Use tabs. " * 50)
     argv = [sys.executable, "-m", "chat_loop", "--model", "scripted:echo"]
-    with PtyChat(argv, env=environment(tmp_path), cwd=folder, cols=40) as terminal:
+    with PtyChat(argv, env=environment(tmp_path), cwd=folder, cols=40, forked=True) as terminal:
         terminal.wait_for("Trust these files?", timeout=60)
         terminal.ctrl("c")
         terminal.wait_for("/memory ask asks", timeout=60)

@@ -127,7 +127,7 @@ def test_tab_completes_them_and_the_start_says_what_is_not_used(tmp_path: Path) 
     folder(tmp_path, explain=EXPLAIN, resume="mine")
     environment = {"CHAT_LOOP_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
     command = [sys.executable, "-m", "chat_loop", "--model", "scripted:echo"]
-    with PtyChat(command, environment, cols=100) as terminal:
+    with PtyChat(command, environment, cols=100, forked=True) as terminal:
         terminal.wait_for("Templates with the names of commands are ignored: /resume.")
         terminal.wait_for("scripted:echo")
         terminal.send("/expl\t")

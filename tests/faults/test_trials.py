@@ -18,8 +18,8 @@ from tests.faults.outcome import Outcome, table
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="strace")]
 SEED = 20261123
-TRIALS, PART = 960, 40
-TRACED, TRACED_PART = 56, 7
+TRIALS, PART = 480, 40
+TRACED, TRACED_PART = 28, 7
 CHATS = len(chats.PHASES)
 
 

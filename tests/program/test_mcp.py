@@ -116,7 +116,7 @@ def calling(name: str, arguments: str = "{}") -> Reply:
 
 @contextmanager
 def chatting(home: Path, server: Loopback, cols: int = 100) -> Iterator[PtyChat]:
-    with PtyChat(command(server), env=environment(home), cols=cols) as chat:
+    with PtyChat(command(server), env=environment(home), cols=cols, forked=True) as chat:
         chat.wait_for(PROMPT, PATIENCE)
         yield chat
 

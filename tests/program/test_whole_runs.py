@@ -76,7 +76,9 @@ def whole_run(program: Program) -> list[Session]:
     return found
 
 
-@pytest.mark.parametrize("wire", ["anthropic", "openai", "compatible"])
+@pytest.mark.parametrize(
+    "wire", ["anthropic", "openai", pytest.param("compatible", marks=pytest.mark.nightly)]
+)
 def test_a_whole_run_on_a_real_sdk(wire: str, tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text(WAITS)
     with Loopback() as server:

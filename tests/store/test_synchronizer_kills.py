@@ -11,9 +11,10 @@ from tests.support.s3_server import require_server
 
 
 @pytest.mark.slow
-def test_kills_of_the_server_lose_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [2, pytest.param(4, marks=pytest.mark.nightly)])
+def test_kills_of_the_server_lose_nothing(tmp_path: Path, kills: int) -> None:
     require_server()
-    losses = run_kills(tmp_path, kills=4, seed=2)
-    assert losses.kills == 4
+    losses = run_kills(tmp_path, kills=kills, seed=2)
+    assert losses.kills == kills
     assert losses.said > 0
     assert (losses.lost, losses.different, losses.orphans) == ((), (), ())

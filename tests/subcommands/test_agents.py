@@ -36,9 +36,8 @@ def terminal(home: Path, *arguments: str, cwd: Path | None = None) -> PtyChat:
         "LANG": "C.UTF-8",
         "TZ": "UTC",
     }
-    return PtyChat(
-        [sys.executable, "-m", "chat_loop", *arguments], environment, rows=40, cols=120, cwd=cwd
-    )
+    command = [sys.executable, "-m", "chat_loop", *arguments]
+    return PtyChat(command, environment, rows=40, cols=120, cwd=cwd, forked=True)
 
 
 def test_an_agent_answers_by_its_path_by_its_name_and_as_the_default(tmp_path: Path) -> None:

@@ -24,7 +24,8 @@ def started(
         **more,
     }
     command = [sys.executable, "-m", "chat_loop", *ECHO, *options]
-    with PtyChat(command, env=env, rows=30, cols=cols) as terminal:
+    # keys that are typed at once meet a program that is still loading its modules
+    with PtyChat(command, env=env, rows=30, cols=cols, forked=not typed) as terminal:
         terminal.send(typed)
         terminal.wait_for(until)
         yield terminal

@@ -183,7 +183,7 @@ def talk(home: Path, cols: int, mode: str) -> PtyChat:
             return terminal
 
 
-@pytest.mark.parametrize("cols", [20, 80, 200])
+@pytest.mark.parametrize("cols", [20, 80, pytest.param(200, marks=pytest.mark.nightly)])
 def test_a_whole_conversation(tmp_path: Path, cols: int) -> None:
     shown = steady(talk(tmp_path, cols, "dark").text())
     golden = TALKS / f"{cols}.txt"

@@ -63,7 +63,7 @@ def test_typing_during_a_reply(tmp_path: Path, cols: int, program: str) -> None:
     with Loopback() as server:
         env = _environment(tmp_path, server)
         if program == "pty":
-            with PtyChat(ARGV, env, rows=24, cols=cols) as terminal:
+            with PtyChat(ARGV, env, rows=24, cols=cols, forked=True) as terminal:
                 shown = screens(terminal, server, status)
         else:
             _require_tmux()
