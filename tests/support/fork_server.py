@@ -147,6 +147,10 @@ class OnTerminal:
         os.close(slave)  # or there would be no end when the program has ended
 
     @property
+    def terminated(self) -> bool:
+        return self._process.exitcode is not None
+
+    @property
     def exitstatus(self) -> int | None:
         code = self._process.exitcode
         return code if code is not None and code >= 0 else None

@@ -11,7 +11,6 @@ import tomllib
 import anthropic
 import anyio._backends._asyncio
 import anyio.streams.tls
-import chat_loop.conversation.summaries
 import h11
 import httpcore2
 import mcp
@@ -26,6 +25,7 @@ import yaml
 
 import chat_loop.cli
 import chat_loop.config
+import chat_loop.conversation.continuing
 import chat_loop.headless
 import chat_loop.input.composer
 import chat_loop.interactive

@@ -210,8 +210,8 @@ class PtyChat:
     @property
     def is_running(self) -> bool:
         """True until the program has ended, whether or not anybody has waited for that."""
-        if self._child.terminated:
-            return False
+        if isinstance(self._child, fork_server.OnTerminal) or self._child.terminated:
+            return not self._child.terminated
         return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
 
     def exit_code(self, timeout: float = 60) -> int:
