@@ -35,7 +35,7 @@ def ask(chat: PtyChat, server: Loopback, *calls: Tool) -> None:
     chat.line("go")
     for number in range(len(calls)):
         before = "(Edited|Wrote).*" if number else ""
-        chat.wait_for(re.compile(before + r"Run\? ", re.DOTALL), PATIENCE, output=True)
+        chat.wait_for(re.compile(before + r"Apply\? ", re.DOTALL), PATIENCE, output=True)
         chat.mark()
         chat.line("y")
     at_prompt(chat)
