@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback, Reply
+from chat_loop.display.consent import Question
 from chat_loop.errors import UsageError
 from chat_loop.input.lines import LONGEST_LINE, LineReader
 from tests.support.headless import run
@@ -109,3 +110,21 @@ def test_a_question_that_is_too_long_is_refused_instead_of_cut(tmp_path: Path) -
     result = run(tmp_path, "--model", "scripted:echo", "-p", "-", stdin=b"x" * (LONGEST_LINE + 1))
     assert (result.returncode, result.stdout) == (2, b"")
     assert result.stderr.startswith(b"Standard input has more than 64 MB.")
+
+
+def test_what_is_no_answer_in_a_pipe_is_the_next_entry() -> None:
+    reading, thread = fed(b"Next: the limit\nlast\n")
+    out = io.StringIO()
+
+    async def read() -> list[str]:
+        reader = LineReader(reading, out)
+        answer = await reader.ask(Question("Run?", act=("x\u200b" * 9_000,)))
+        reader.give_back(answer)
+        return [await reader.read(), await reader.read()]
+
+    assert asyncio.run(read()) == ["Next: the limit", "last"]
+    thread.join()
+    os.close(reading)
+    assert out.getvalue() == (
+        "Run? [y]es [n]o Next: the limit\nYou: Next: the limit\nYou: last\n"
+    ), "without a screen an act is never longer than it"

@@ -117,6 +117,7 @@ def test_the_user_is_asked_once_and_again_when_something_has_changed(tmp_path: P
     with terminal(home, "--agent", str(path)) as screen:
         screen.wait_for("Trust this agent, now and as long as it stays as it is? [y]es [n]o")
         assert "Python code" in screen.text()
+        assert ECHOES.rstrip("\n") in screen.text(), "the code is what is approved"
         screen.line("no")
         screen.wait_for(f"The agent {path} was not run.")
         assert screen.exit_code() == 2

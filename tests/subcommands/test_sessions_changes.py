@@ -181,6 +181,13 @@ def test_clean_asks_on_a_terminal(tmp_path: Path) -> None:
     forgotten(tmp_path)
     env = {"CHAT_LOOP_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
     command = [sys.executable, "-m", "chat_loop", "sessions", "clean", "--older-than", "30d"]
+    with PtyChat(command, env=env, rows=4, cols=40) as terminal:  # the list does not fit
+        terminal.wait_for("[v]iew")
+        terminal.line("y")
+        terminal.wait_for("word yes")
+        terminal.line("y")
+        terminal.wait_for("Nothing was moved.")
+        assert terminal.exit_code() == 1
     for answer, code, told in (
         ("n", 1, "Nothing was moved."),
         ("y", 0, "2 sessions moved to the trash"),

@@ -142,3 +142,38 @@ def test_a_question_about_a_long_act_is_no_place_for_a_message(
         chat.wait_for("Next it is.", PATIENCE, output=True)
         at_prompt(chat)
     assert not (tmp_path / "project" / "done").exists()
+
+
+@pytest.mark.slow
+def test_a_message_at_a_question_of_plain_mode_waits_for_enter(
+    tmp_path: Path, server: Loopback
+) -> None:
+    server.enqueue(calling(("run_command", {"command": "true"})), Reply(chunks=("Denied.",)))
+    server.enqueue(Reply(chunks=("Next it is.",)))
+    with chatting(tmp_path, server, options=["--plain"]) as chat:
+        chat.line("go")
+        chat.wait_for(QUESTION, PATIENCE)
+        chat.line("Next: the limit")
+        chat.wait_for("You: (Enter sends: Next: the limit)", PATIENCE)
+        chat.line("")
+        chat.wait_for("Next it is.", PATIENCE)
+    assert server.requests[-1].texts[-1] == "Next: the limit"
+
+
+def test_a_merge_asks_before_it_pays_for_summaries(tmp_path: Path, server: Loopback) -> None:
+    server.enqueue(*(Reply(chunks=(f"{wood} it is.",)) for wood in ("Oak", "Pine", "Ash")))
+    with chatting(tmp_path, server) as chat:
+        for line in ("We take oak.", "No, pine.", "/fork 1", "We take ash."):
+            chat.mark()
+            chat.line(line)
+            chat.wait_for(
+                re.compile(r"(Oak|Pine|Ash) it is\.|original is saved"), PATIENCE, output=True
+            )
+            chat.wait_for(re.compile(r"You:.*context", re.DOTALL), PATIENCE)
+        chat.line("/merge 1")
+        chat.wait_for("Merge? [y]es [n]o", PATIENCE)
+        screen = "\n".join(chat.screen())
+        assert re.search(r"openai:gpt-test writes 2 summaries first, of about \d+ tokens\.", screen)
+        chat.line("n")
+        chat.wait_for("Not merged.", PATIENCE)
+    assert len(server.requests) == 3
