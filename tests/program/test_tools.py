@@ -188,11 +188,17 @@ def test_a_narrow_terminal_and_a_text_that_is_longer_than_the_screen(
     )
     with chatting(tmp_path, server, cols=40, rows=15) as chat:
         chat.line("go")
-        chat.wait_for("scroll up", PATIENCE)
-        chat.wait_for("Run? ", PATIENCE)
+        chat.wait_for(
+            re.compile(r"\+line 1 of.*… 95 rows ….*\+line 97 of.*Apply", re.DOTALL), PATIENCE
+        )
+        chat.mark()
+        chat.line("v")
+        chat.wait_for(
+            re.compile(r"\(write_file\).*\(write_file\)", re.DOTALL), PATIENCE, output=True
+        )
         whole = chat.text()
         assert all(f"+line {number} of the file" in whole for number in range(100))
-        chat.line("y")
+        chat.line("yes")
         chat.wait_for("Written.", PATIENCE)
     assert (tmp_path / "project" / "new.txt").read_text() == text
 
