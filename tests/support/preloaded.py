@@ -25,6 +25,7 @@ import yaml
 
 import chat_loop.cli
 import chat_loop.config
+import chat_loop.context.summary
 import chat_loop.conversation.continuing
 import chat_loop.headless
 import chat_loop.input.composer
