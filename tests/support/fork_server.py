@@ -1,7 +1,7 @@
 """The program in a process that is forked from one with its libraries loaded.
 
 Starting an interpreter and an SDK each costs up to two seconds of CPU. A test that depends on how
-the program starts, on a terminal or on signals runs the program by its command line instead.
+the program starts or on what a terminal was before runs it by its command line instead.
 """
 
 from __future__ import annotations
