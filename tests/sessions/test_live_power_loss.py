@@ -139,7 +139,7 @@ STATES = {
     "stream": 1100,
     "compact": 1250,
     "seal": 380,
-    "resume": 480,
+    "resume": 450,
     "fork": 1150,
     "undo": 720,
     "rename": 680,
