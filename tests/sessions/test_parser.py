@@ -39,6 +39,7 @@ from chat_loop.sessions.writer import open_fence, render, tail, with_digest
 from chat_loop.values import Usage, compact_number
 from tests.support.hostile_chain import SESSIONS
 from tests.support.limits import cpu_limit
+from tests.support.saved_sessions import FIRST
 from tests.support.strategies import ATOMS, sessions
 
 FORMATS = Path(__file__).parents[1] / "golden" / "transcripts"
@@ -444,6 +445,16 @@ def test_a_record_cut_off_in_its_end_marker_has_its_text_and_nothing_else() -> N
         assert reply.text.partition("\n")[0] == "the whole text"
         if cut > end + 4:
             assert (reply.text, reply.stop) == ("the whole text", "interrupted")
+
+
+def test_a_second_header_is_skipped_and_named() -> None:
+    data = render(FIRST)
+    other = render(replace(FIRST, header=replace(FIRST.header, id="other", agent="Bob")))
+    again = other.partition(b"\n---\n")[0]
+    parsed = parse(data + b"\n" + again + b"\n")
+    assert parsed.session == FIRST
+    line = data.count(b"\n") + 2
+    assert f"Line {line}: a second header is skipped." in parsed.damage
 
 
 def test_a_torn_query_is_not_taken_for_the_next_one() -> None:
