@@ -159,6 +159,7 @@ def test_the_arguments_of_a_call_are_shown_as_they_arrive(
             async for event in stream:
                 events.append(event)
                 if isinstance(event, Arriving) and event.name:
+                    await asyncio.to_thread(server.stalled)
                     server.release()
         await provider.close()
         return events
