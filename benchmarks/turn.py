@@ -19,9 +19,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from benchmarks.start import WARM_SECONDS
-from benchmarks.support.loopback import Loopback
+from benchmarks.support.loopback import Loopback, talk
+from benchmarks.support.loopback_wires import Received
+from benchmarks.support.loopback_wires import Reply as Served
 from benchmarks.support.results import Results, Settings
 from benchmarks.support.terminal import PATIENCE_SECONDS, Terminal, environment, visible
 from chat_loop.input.start import PROMPT
@@ -96,6 +99,16 @@ class Turn(Struct, frozen=True):
         ]
 
 
+def counted(request: Received) -> Served:
+    """Return an echo, with tokens as a service counts them: a word has one, a message four more. A
+    count that cannot be would have the program count everything itself.
+    """
+    reply = talk(request)
+    assert reply.usage is not None
+    messages = 4 * len(request.texts)
+    return replace(reply, usage=replace(reply.usage, input=reply.usage.input + messages))
+
+
 def chat(model: str, server: Loopback, home: Path) -> Terminal:
     """Start the program with a model; every SDK uses the server."""
     keys = {"ANTHROPIC_API_KEY": "x", "OPENAI_API_KEY": "x"}
@@ -156,7 +169,7 @@ def enter(terminal: Terminal, server: Loopback, number: int) -> Turn:
 def first_requests(model: str, home: Path, starts: int) -> list[Turn]:
     """Return the first turn of each start, after two seconds of typing at the prompt."""
     found = []
-    with Loopback() as server:
+    with Loopback(counted) as server:
         for number in range(starts):
             with chat(model, server, home) as terminal:
                 terminal.wait_for(PROMPT)
@@ -175,7 +188,7 @@ def begun(terminal: Terminal, server: Loopback) -> None:
 
 def memories(model: str, home: Path) -> tuple[float, float]:
     """Return the MiB of the process with the SDK loaded behind the prompt, and after a few turns."""
-    with Loopback() as server, chat(model, server, home) as terminal:
+    with Loopback(counted) as server, chat(model, server, home) as terminal:
         terminal.wait_for(PROMPT)
         terminal.rest(WARM_SECONDS)
         warm = terminal.memory()
@@ -188,7 +201,7 @@ def many_turns(model: str, home: Path, turns: int) -> tuple[list[Turn], list[Tur
     """Return turns after the first one, and turns from exchange 500 on."""
     near, far = [], []
     with (
-        Loopback() as server,
+        Loopback(counted) as server,
         chat(model, server, home / "far") as old,
         chat(model, server, home / "near") as new,
     ):
@@ -205,7 +218,7 @@ def many_turns(model: str, home: Path, turns: int) -> tuple[list[Turn], list[Tur
 def echoes(model: str, home: Path, starts: int) -> list[float]:
     """Return the milliseconds from key to echo, over all starts, during the loading."""
     found = []
-    with Loopback() as server:
+    with Loopback(counted) as server:
         for _ in range(starts):
             with chat(model, server, home) as terminal:
                 terminal.wait_for(PROMPT)

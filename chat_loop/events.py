@@ -53,8 +53,9 @@ class ToolCalled(Event, frozen=True):
 
 
 class ToolReturned(Event, frozen=True, kw_only=True):
-    """A call has its result. The model gets `text`, without what was `left_out`. If `denied`, the
-    user did not allow the call.
+    """A call has its result. The model gets `given` tokens of `text` (None: all), without what was
+    `left_out`; `not_kept` bytes more are not even saved. If `denied`, the user did not allow the
+    call.
     """
 
     id: str
@@ -65,6 +66,8 @@ class ToolReturned(Event, frozen=True, kw_only=True):
     denied: bool = False
     changes: tuple[FileChange, ...] = ()
     left_out: tuple[LeftOutText, ...] = ()
+    given: int | None = None
+    not_kept: int = 0
 
 
 class Finished(Event, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ import hashlib
 import threading
 import zlib
 from binascii import a2b_base64
+from collections.abc import Callable
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,6 +30,9 @@ _PATTERN = (
 _SPECIAL = {"<|endoftext|>": 199999, "<|endofprompt|>": 200018}
 
 
+Count = Callable[[str], int]
+
+
 def estimate(text: str) -> int:
     """Estimate tokens from the kinds of bytes, in one linear pass; 0 only for the empty text.
 
@@ -46,6 +50,26 @@ def _sixtieths(text: str) -> int:
     wide = len(data.translate(None, bytes(range(0x80))))
     leads = len(data) - len(data.translate(None, bytes(range(0xF0, 0xF8))))
     return 12 * (len(data) - dense - wide) + 36 * dense + 15 * wide + 40 * leads
+
+
+@lru_cache(maxsize=256)  # what is shortened is sent again with each request
+def shorten(text: str, limit: int, note: str) -> str:
+    """Return a text if it has at most `limit` estimated tokens, else its two ends. A line between
+    them says how much is missing, and `note` how to read it. The same text always gives the same
+    result, whatever encoding is loaded, so that a request begins with the bytes of the one before.
+    """
+    tokens = estimate(text)
+    if tokens <= limit:
+        return text
+    kept = max(40, len(text) * limit // tokens - 120)
+    while True:
+        tail = kept // 4
+        missing = len(text) - kept
+        line = f"[… {missing:,} of {len(text):,} characters left out{note} …]"
+        short = f"{text[: kept - tail]}\n{line}\n{text[len(text) - tail :]}"
+        if kept <= 40 or estimate(short) <= limit:
+            return short
+        kept = max(40, kept * 2 // 3)  # the ends have more tokens per character than the whole
 
 
 def image_tokens(width: int, height: int) -> int:

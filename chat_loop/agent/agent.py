@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
+from functools import partial
 from itertools import count
 
 from msgspec import Struct, field
@@ -12,13 +13,30 @@ from msgspec.structs import replace
 from chat_loop.agent.ask import CallLimits, ask
 from chat_loop.agent.secret_gate import SecretGate
 from chat_loop.agent.tools import CALL_LIMIT_RESULT, STEP_LIMIT_RESULT, Approve, Tool, Toolbox
+from chat_loop.errors import ContextTooLong, EmptyReply
 from chat_loop.events import Event, Finished, TextDelta, ToolCalled, ToolReturned, Warned
 from chat_loop.providers import Provider
 from chat_loop.providers.replies import MAX_CALLS, tool_name
-from chat_loop.tokens import estimate
-from chat_loop.values import Message, Request, ToolCall, ToolResult
+from chat_loop.values import Message, Request, ToolCall
 
 MAX_STEPS = 12
+
+
+class Prompt(Struct, frozen=True):
+    """The messages of a request, its tokens with prompt and tools, and the tokens that the results
+    of its calls may take. `tools` are those of the agent unless there are others by now.
+    """
+
+    messages: tuple[Message, ...]
+    tokens: int = 0
+    room: int = 0
+    tools: tuple[Tool, ...] | None = None
+
+
+Prompts = Callable[[int, ContextTooLong | None], Awaitable[Prompt]]
+"""Returns the prompt of a step of a reply; the first is 1. After a refusal as too long, it gets the
+error, and returns a shorter prompt or raises that error.
+"""
 
 
 class Agent(Struct, frozen=True, kw_only=True):
@@ -66,55 +84,71 @@ class Agent(Struct, frozen=True, kw_only=True):
 
     async def run(
         self,
-        messages: tuple[Message, ...],
+        prompts: Prompts,
         max_tokens: int | None = None,  # of each request
         *,
         offer_tools: bool = True,
         first_call: int = 1,  # the number of the first call, for the ids `c1`, `c2` …
-        tokens: int = 0,  # of the first request, by the caller's count
     ) -> AsyncGenerator[Event]:
-        """Yield the events of the next reply, from all its requests. Raises ProviderError."""
-        offered = self.tools if offer_tools and self.calls_tools else ()
-        by_name = {tool.spec.name: tool for tool in offered}
-        specs = tuple(tool.spec for tool in by_name.values())
+        """Yield the events of the next reply, from all its requests. Each has the tools, so that it
+        begins with the bytes of the one before; without `offer_tools`, and in the last request,
+        calls are not taken. Raises ProviderError.
+        """
         window = self.provider.window.tokens
-        toolbox = Toolbox(by_name, window, self.approve, self.limits, self.secrets)
+        toolbox = Toolbox({}, window, self.approve, self.limits, self.secrets)
         for step in count(1):
-            request = Request(
-                system=self.system,
-                messages=messages,
-                max_tokens=max_tokens or self.max_tokens,
-                tools=specs if step <= self.steps else (),
-                tokens=tokens,
-            )
-            takes_calls = offer_tools if self.own_tools else bool(request.tools)
-            texts: list[str] = []
+            takes_calls = offer_tools and (self.own_tools or step <= self.steps)
             calls: list[ToolCall] = []
-            async with aclosing(self._step(request, first_call, takes_calls)) as events:
+            asked = self._ask(
+                partial(prompts, step), toolbox, max_tokens, first_call, takes_calls=takes_calls
+            )
+            async with aclosing(asked) as events:
                 async for event in events:
-                    if isinstance(event, TextDelta):
-                        texts.append(event.text)
-                    elif isinstance(event, ToolCalled):
+                    if isinstance(event, ToolCalled):
                         calls.append(event.call)
                     yield event
             if not calls or self.own_tools:
                 return
             first_call += len(calls)
-            results: dict[str, ToolResult] = {}
             running = self._results(toolbox, calls, is_last=step >= self.steps)
             async with aclosing(running) as returned:
                 async for event in returned:
-                    if isinstance(event, ToolReturned):
-                        results[event.id] = ToolResult(event.id, event.text, event.failed)
                     yield event
-            text = "".join(texts)
-            more = (
-                Message("assistant", text if text.strip() else "", calls=tuple(calls)),
-                Message("user", "", results=tuple(results[call.id] for call in calls)),
+
+    async def _ask(
+        self,
+        prompt_after: Callable[[ContextTooLong | None], Awaitable[Prompt]],
+        toolbox: Toolbox,
+        max_tokens: int | None,
+        first_call: int,
+        *,
+        takes_calls: bool,
+    ) -> AsyncGenerator[Event]:
+        """Yield the events of a step's request or, if it is refused as too long, of a shorter
+        one.
+        """
+        refusal: ContextTooLong | None = None
+        while True:
+            prompt = await prompt_after(refusal)
+            tools = self.tools if prompt.tools is None else prompt.tools
+            toolbox.tools = {tool.spec.name: tool for tool in tools if self.provider.calls_tools}
+            toolbox.room = prompt.room
+            request = Request(
+                system=self.system,
+                messages=prompt.messages,
+                max_tokens=max_tokens or self.max_tokens,
+                tools=tuple(tool.spec for tool in toolbox.tools.values()),
+                tokens=prompt.tokens,
             )
-            messages += more
-            if tokens:
-                tokens += sum(estimate(message.whole) for message in more)
+            takes = takes_calls and bool(self.own_tools or request.tools)
+            try:
+                async with aclosing(self._step(request, first_call, takes)) as events:
+                    async for event in events:
+                        yield event
+            except ContextTooLong as error:
+                refusal = error
+            else:
+                return
 
     async def _results(
         self, toolbox: Toolbox, calls: Sequence[ToolCall], *, is_last: bool
@@ -140,17 +174,26 @@ class Agent(Struct, frozen=True, kw_only=True):
     ) -> AsyncGenerator[Event]:
         """Yield the events of one request. Its calls get our ids, and names valid on every wire."""
         ids: dict[str, str] = {}
+        has_text = False
+        dropped = ""
         async with aclosing(ask(self.provider, request, self.limits)) as events:
             async for event in events:
                 match event:
+                    case TextDelta(text):
+                        has_text = has_text or bool(text.strip())
+                        yield event
                     case ToolCalled(call) if takes_calls:
                         ids[call.id], name = f"c{number}", tool_name(call.name)
                         number += 1
                         yield ToolCalled(ToolCall(ids[call.id], name, call.arguments))
                     case ToolReturned() if takes_calls:
                         yield replace(event, id=ids[event.id], name=tool_name(event.name))
-                    case ToolCalled() | ToolReturned():
+                    case ToolCalled(call):
+                        dropped = tool_name(call.name)
+                    case ToolReturned():
                         pass
+                    case Finished() if dropped and not has_text and not self.own_tools:
+                        raise EmptyReply(event.usage, called=dropped)
                     case Finished(stop="tool") if self.own_tools and not takes_calls:
                         pass
                     case Finished(stop="tool") if not ids:

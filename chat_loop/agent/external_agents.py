@@ -16,7 +16,7 @@ from typing import Any
 from chat_loop.agent import functions
 from chat_loop.agent.agent_files import Definition
 from chat_loop.agent.isolation import CapturedError, describe, in_thread, on_loop
-from chat_loop.agent.tools import MAX_RESULT
+from chat_loop.agent.tools import NOTHING
 from chat_loop.errors import RequestRejected
 from chat_loop.events import Event, Finished, TextDelta, ToolCalled, ToolReturned
 from chat_loop.providers import Provider
@@ -24,6 +24,7 @@ from chat_loop.providers.capabilities import window_of
 from chat_loop.providers.replies import MAX_ARGUMENTS, replace_surrogates
 from chat_loop.values import Request, StopReason, ToolCall, Usage, Window
 
+SHOWN = 50_000  # characters of a result, which the agent itself has read in full
 PREVIOUS_SECONDS = 10.0  # how long an agent may take to finish a canceled run
 _STOP_REASONS: Mapping[object, StopReason] = {
     **dict.fromkeys(("length", "max_tokens"), "length"),
@@ -125,7 +126,7 @@ class ReplyEvents:
         if str(key) in self._started:
             self._end_step()
             name, started = self._started.pop(str(key))
-            text = replace_surrogates(text[:MAX_RESULT]) or "(nothing)"
+            text = replace_surrogates(text[:SHOWN]) or NOTHING
             seconds = round(time.monotonic() - started, 2)
             self._send(
                 ToolReturned(id=str(key), name=name, text=text, failed=failed, seconds=seconds)

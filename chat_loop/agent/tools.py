@@ -18,10 +18,13 @@ from chat_loop.events import ToolReturned
 from chat_loop.providers.replies import MAX_ARGUMENTS, arguments_of
 from chat_loop.redact.key_places import paths_in_arguments
 from chat_loop.redact.outgoing import Outgoing, TextSource
+from chat_loop.tokens import estimate
 from chat_loop.values import ALLOWED, FileChange, LeftOutText, ToolCall, ToolSpec, one_line
 
-MAX_RESULT = 50_000  # characters of a result for the model
-MIN_RESULT = 1_000  # characters that it always gets
+MAX_RESULT = 12_500  # tokens of a result for the model
+MIN_RESULT = 250  # tokens that it always gets
+KEPT_BYTES = 1_000_000  # of a result, in the session's file
+NOTHING = "(nothing)"
 OUTSIDE_PREFIX = "Outside of the working directory"
 SENSITIVE_PREFIX = "This file can run code or steer later sessions"
 COMMAND_PREFIX = "The command names a file that can run code or steer later sessions"
@@ -75,14 +78,16 @@ Approve = Callable[[Tool, str], Coroutine[Any, Any, bool]]
 
 
 class Toolbox(Struct):
-    """The tools of one reply. A result may fill a quarter of the `window`, and all about half."""
+    """The tools of one reply. Of `room` tokens, which are free for results, each may take half, and
+    none more than a quarter of the `window`.
+    """
 
     tools: Mapping[str, Tool]
     window: int
     approve: Approve | None = None
     limits: CallLimits = field(default_factory=CallLimits)
     secrets: SecretGate = field(default_factory=SecretGate)
-    returned: int = 0  # characters of the results so far
+    room: int = 0
     left_out: set[LeftOutText] = field(default_factory=set)  # what was reported in this reply
     approval_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -130,18 +135,23 @@ class Toolbox(Struct):
         if isinstance(output, str):
             output = (await judged(output, source),)
         text, left_out = await self._release(output)
-        room = (2 * self.window - self.returned) // 2
-        text = cut(text or "(nothing)", min(MAX_RESULT, self.window, max(MIN_RESULT, room)))
-        self.returned += len(text)
+        text = text.encode("utf-8", "replace").decode()  # no request can carry lone surrogates
+        text = f"{ALLOWED}\n{text or NOTHING}" if allowed else text or NOTHING
+        tokens = estimate(text)
+        most = min(MAX_RESULT, self.window // 4, max(MIN_RESULT, self.room // 2))
+        self.room -= min(tokens, most)
+        kept = text.encode()[:KEPT_BYTES].decode("utf-8", "ignore")
         return ToolReturned(
             id=call.id,
             name=call.name,
-            text=f"{ALLOWED}\n{text}" if allowed else text,
+            text=kept,
             failed=failed,
             denied=denied,
             seconds=seconds,
             changes=tuple(changes),
             left_out=left_out,
+            given=most if tokens > most else None,
+            not_kept=len(text.encode()) - len(kept.encode()),
         )
 
     async def _release(self, texts: Sequence[Outgoing]) -> tuple[str, tuple[LeftOutText, ...]]:
@@ -253,13 +263,3 @@ def argument_error(arguments: Arguments, schema: Mapping[str, Any]) -> str:
         if type(value) is not _TYPES.get(str(kind), type(value)):
             return f"The argument “{name}” must be of type {kind}."
     return ""
-
-
-def cut(text: str, limit: int) -> str:
-    """Return a result, or only both ends of it if it has more than `limit` characters."""
-    text = text.encode("utf-8", "replace").decode()  # no request can carry lone surrogates
-    if len(text) <= limit:
-        return text
-    tail = limit // 4
-    note = f"[… {len(text) - limit:,} of {len(text):,} characters left out: ask for less at once …]"
-    return f"{text[: limit - tail]}\n{note}\n{text[len(text) - tail :]}"

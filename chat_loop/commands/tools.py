@@ -16,7 +16,7 @@ from chat_loop.agent.agent_files import read_file
 from chat_loop.agent.approval import Approval, ProjectApprovals, change_notice
 from chat_loop.agent.registry import AgentRegistry
 from chat_loop.agent.secret_gate import judged
-from chat_loop.agent.tools import ASKED_AGAIN, MAX_RESULT, Tool, cut
+from chat_loop.agent.tools import ASKED_AGAIN, MAX_RESULT, Tool
 from chat_loop.characters import exact, exact_line
 from chat_loop.commands.asking import ask
 from chat_loop.commands.registry import NextQuery, pick, registry, usage_error
@@ -25,6 +25,7 @@ from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, NoWorkingFolder, UsageError
 from chat_loop.providers.choose import full_reference
 from chat_loop.sessions.files import working_folder
+from chat_loop.tokens import shorten
 from chat_loop.values import plural, window_text
 
 if TYPE_CHECKING:
@@ -226,7 +227,9 @@ async def run(chat: Chat, argument: str) -> NextQuery | None:
         raise NoWorkingFolder
     chat.display.begin_waiting(f"Running {one_line(command, 60)} …")
     output = await shell.run_command(command, folder, os.environ, shell.MAX_SECONDS)
-    output = cut(output, min(MAX_RESULT, chat.conversation.window))
+    output = output.encode("utf-8", "replace").decode()  # no request can carry lone surrogates
+    limit = min(MAX_RESULT, chat.conversation.window // 4)
+    output = shorten(output, limit, ": print less at once")
     chat.display.stop_waiting()
     chat.display.line(output.removeprefix("Exit code 0.\n"))
     if not argument.startswith("!"):

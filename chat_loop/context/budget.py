@@ -11,19 +11,27 @@ from itertools import accumulate
 from msgspec import Struct, field
 
 from chat_loop.agent.ask import CallLimits
+from chat_loop.context.exchanges import (
+    CARRIED,
+    FILES,
+    MESSAGE_TOKENS,
+    OWN,
+    RECALLED,
+    USED,
+    Lengths,
+    exchange_tokens,
+    message_tokens,
+)
 from chat_loop.sessions import records
 from chat_loop.sessions.records import Attachment, Entry, Exchange, Summary, SummarySource
-from chat_loop.tokens import image_tokens
+from chat_loop.tokens import Count, image_tokens
 from chat_loop.values import Message, ToolSpec, Usage, Window, window_text
 
 SYSTEM, MEMORY, TOOLS = "System prompt", "Memory", "Tools"
-BLOCK, CARRIED, RECALLED = "Restored block", "Carried words", "From the archive"
-USED, FILES, OWN = "Tool results", "Attached files", "This session"
+BLOCK = "Restored block"
 PARTS = (SYSTEM, MEMORY, TOOLS, BLOCK, CARRIED, RECALLED, USED, FILES, OWN)
 """The parts of a request, in the order they are sent."""
 EARLY = 0.75  # the share of the trigger at which the background summary begins
-
-Count = Callable[[str], int]
 
 
 class Budget(Struct, frozen=True):
@@ -132,7 +140,7 @@ def nearest_limit(
 
 def size(text: str, count: Count) -> int:
     """Return the tokens of a text sent as one message, including its role and separators."""
-    return count(text) + 4
+    return count(text) + MESSAGE_TOKENS
 
 
 def entry_size(entry: Entry, count: Count) -> int:
@@ -142,17 +150,11 @@ def entry_size(entry: Entry, count: Count) -> int:
     if isinstance(entry, Attachment):  # with the lines around it
         return size(f"{entry.name}\n{entry.text}", count) + 80
     if isinstance(entry, records.Reply | records.Query | records.ArchiveContext | records.Result):
-        return size(entry.text, count)
+        tokens = size(entry.text, count)
+        if isinstance(entry, records.Result) and entry.given is not None:
+            tokens = min(tokens, entry.given + MESSAGE_TOKENS)
+        return tokens
     return 0
-
-
-def exchange_size(exchange: Exchange, count: Count, *, tools: bool = True) -> int:
-    """Return the tokens of an exchange as it is sent, with or without its tool calls."""
-    uses = exchange.uses if tools else ()
-    calls = sum(size(f"{use.call.name} {use.call.arguments}", count) for use in uses)
-    results = (use.result for use in uses)
-    texts = [entry for entry in (exchange.query, exchange.reply, *results) if entry and entry.text]
-    return calls + sum(entry_size(entry, count) for entry in (*exchange.attached, *texts))
 
 
 def tools_size(specs: Iterable[ToolSpec], count: Count) -> int:
@@ -182,10 +184,12 @@ class Report(Struct, frozen=True):
 
 
 def last_report(session: records.Session, count: Count) -> Report | None:
-    """Return the last usage that the session's present model reported, or None."""
+    """Return the last usage that the session's present model reported, or None if it has reported
+    none, or something was shortened since.
+    """
     later = 0
     for entry in reversed(session.sent_entries):
-        if isinstance(entry, records.ModelChange):
+        if isinstance(entry, records.ModelChange | records.Shortened):
             return None
         usage = entry.usage if isinstance(entry, records.Reply) and entry.number else None
         if usage is not None and usage.input and not usage.estimated:
@@ -200,8 +204,7 @@ def weigh(
     """Estimate the tokens of each part of a request, in the order the parts are sent."""
     weights = {SYSTEM: count(system_prompt), MEMORY: count(memory), TOOLS: tools}
     for part, message in pieces:
-        images = sum(image_tokens(image.width, image.height) for image in message.images)
-        weights[part] = weights.get(part, 0) + size(message.whole, count) + images
+        weights[part] = weights.get(part, 0) + message_tokens(message, count)
     return weights
 
 
@@ -228,6 +231,7 @@ def plan(
     carried: int = 0,
     restored: int = 0,
     ahead: int = 0,
+    lengths: Lengths | None = None,
 ) -> Plan:
     """Plan a compaction of `exchanges`. The first `carried` of them come from an ancestor. The next
     request has `used` tokens, including `restored` for its block. When planning early, `ahead`
@@ -242,7 +246,7 @@ def plan(
     reason = f"Reached {amount / max(1, limit):.0%} capacity ({'/'.join(texts)} {unit})"
     if near < 1 and not ahead:
         return Plan(reason=reason)
-    sizes = [exchange_size(exchange, count) for exchange in exchanges]
+    sizes = [exchange_tokens(exchange, count, lengths) for exchange in exchanges]
     full = trigger(window, limits)
     if limits.max_tokens:
         full = min(full, int(limits.max_tokens * limits.trigger_threshold))
@@ -272,9 +276,9 @@ def plan_requested(
     newest = min(limits.preserve_recent // 2, len(exchanges) // 4, len(exchanges) - carried - 1)
     cut = len(exchanges) - max(0, newest)
     limit = trigger(window, limits) // 64
-    rest = sum(exchange_size(exchange, count) for exchange in exchanges[cut:])
+    rest = sum(exchange_tokens(exchange, count) for exchange in exchanges[cut:])
     while rest > limit:
-        rest -= exchange_size(exchanges[cut], count)
+        rest -= exchange_tokens(exchanges[cut], count)
         cut += 1
     return Plan(reason="Asked for", compact=tuple(exchanges[:cut]), keep=tuple(exchanges[cut:]))
 
@@ -288,7 +292,7 @@ def newest_within(
     message_limit, limit = limits.max_messages or 10**9, limits.max_tokens or 10**12
     for exchange in reversed(exchanges):
         messages += messages_in([exchange])
-        used += exchange_size(exchange, count)
+        used += exchange_tokens(exchange, count)
         if newest and (messages > message_limit or used > limit):
             break
         newest.append(exchange)

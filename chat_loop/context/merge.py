@@ -9,9 +9,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from chat_loop.context import activity
-from chat_loop.context.budget import Count
 from chat_loop.context.ledger import REFERENCE, ledger
 from chat_loop.sessions.records import Summary
+from chat_loop.tokens import Count
 
 _MARK = re.compile(r"(?<= \[)\d{1,9}(?= (?:user|reply)\]\Z)")
 _QUERY = re.compile(r"(?<![\d.])\d{1,6}(?=\.\d)")

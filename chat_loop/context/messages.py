@@ -5,24 +5,20 @@ so that the provider's prompt cache stays valid.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
-from hashlib import sha256
-from itertools import groupby
-from operator import attrgetter
 from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.context import budget
-from chat_loop.context.budget import Count, room
+from chat_loop.context.budget import room
+from chat_loop.context.exchanges import CARRIED, NO_REPLY, USED, exchange_pieces
 from chat_loop.sessions import marker, records, summary_block
-from chat_loop.sessions.escape import encode_line
-from chat_loop.sessions.records import Attachment, Entry, Exchange, Restoration, Session, Summary
-from chat_loop.values import Image, Message, ToolCall, ToolResult, counts_text, size_text
-
-INTERRUPTED = "interrupted"  # sent as the result of a call without one
+from chat_loop.sessions.records import Exchange, Restoration, Session, Summary
+from chat_loop.tokens import Count
+from chat_loop.values import Message, counts_text
 
 
 @cache
@@ -57,6 +53,16 @@ class Context(Struct, frozen=True, dict=True):
     def refs(self) -> frozenset[str]:
         """The references of the exchanges that are in the context verbatim."""
         return frozenset(exchange.ref for exchange in self.exchanges)
+
+    @property
+    def whole_refs(self) -> frozenset[str]:
+        """The references of those of which nothing is shortened."""
+        cut = {(place.session, place.number) for place in self.session.shortened}
+        return frozenset(
+            exchange.ref
+            for exchange in self.exchanges
+            if (exchange.session, str(exchange.query.number)) not in cut
+        )
 
     @cached_property
     def unsummarized(self) -> tuple[Exchange, ...]:
@@ -94,19 +100,24 @@ class Context(Struct, frozen=True, dict=True):
 def messages_of(context: Context, *, tools: bool = True) -> tuple[Message, ...]:
     """Return a context's messages. Without `tools`, calls and results become user text."""
     messages: list[Message] = []
-    for _, piece in pieces(context, tools=tools):
-        if messages and messages[-1].role == piece.role:
-            last = messages[-1]
-            messages[-1] = Message(
-                piece.role,
-                "\n\n".join(filter(None, (last.text, piece.text))),
-                (*last.calls, *piece.calls),
-                (*last.results, *piece.results),
-                (*last.images, *piece.images),
-            )
-        else:
+    for part, piece in pieces(context, tools=tools):
+        if not messages or messages[-1].role != piece.role:
             messages.append(piece)
+        elif messages[-1].results and part != USED:
+            messages += [Message("assistant", NO_REPLY), piece]
+        else:
+            messages[-1] = _joined(messages[-1], piece)
     return tuple(messages)
+
+
+def _joined(first: Message, second: Message) -> Message:
+    return Message(
+        first.role,
+        "\n\n".join(filter(None, (first.text, second.text))),
+        (*first.calls, *second.calls),
+        (*first.results, *second.results),
+        (*first.images, *second.images),
+    )
 
 
 def pieces(context: Context, *, tools: bool = True) -> Iterator[tuple[str, Message]]:
@@ -120,92 +131,14 @@ def pieces(context: Context, *, tools: bool = True) -> Iterator[tuple[str, Messa
             yield budget.BLOCK, Message("assistant", acknowledgment.text)
         else:
             yield budget.BLOCK, Message("user", text)
+    lengths = session.shortened
     for exchange in context.carried:
         if not exchange.failed:
-            yield budget.CARRIED, query_message(exchange.query.text, exchange.attached)
-            if exchange.reply is not None and exchange.reply.text.strip():
-                yield budget.CARRIED, Message("assistant", exchange.reply.text)
-    yield from _own(session.sent_entries, tools=tools)
-
-
-_number = attrgetter("number")
-
-
-def _own(entries: Sequence[Entry], *, tools: bool) -> Iterator[tuple[str, Message]]:
-    """Yield a session's texts, calls and results. Results precede the next text."""
-    files = sorted((entry for entry in entries if isinstance(entry, Attachment)), key=_number)
-    attached = {number: list(group) for number, group in groupby(files, key=_number)}
-    calls: dict[str, records.Call] = {}
-    results: dict[str, records.Result] = {}
-    for entry in entries:
-        words: list[tuple[str, Message]] = []
-        match entry:
-            case records.Query(number=number, text=text):
-                if number in attached:
-                    words = [(budget.FILES, query_message("", attached[number]))]
-                words.append((budget.OWN, Message("user", text)))
-            case records.LeftOut(text=name) if not calls:  # else the result of a call names it
-                note = f"[{encode_line(name)} was not sent: it may contain keys.]"
-                words = [(budget.FILES, Message("user", note))]
-            case records.ArchiveContext(text=text):
-                words = [(budget.RECALLED, Message("user", text))]
-            case records.Reply(text=text) if entry.number and text.strip():
-                words = [(budget.OWN, Message("assistant", text))]
-        is_next = isinstance(entry, records.Call) and (results or entry.id in calls)
-        if calls and (words or is_next):
-            yield from _step(calls, results, tools=tools)
-            calls, results = {}, {}
-        yield from words
-        if isinstance(entry, records.Call):
-            calls[entry.id] = entry
-        elif isinstance(entry, records.Result) and entry.id in calls:
-            results[entry.id] = entry
-    yield from _step(calls, results, tools=tools)
-
-
-def _step(
-    calls: Mapping[str, records.Call], results: Mapping[str, records.Result], *, tools: bool
-) -> Iterator[tuple[str, Message]]:
-    """Yield the calls of one step and their results, as text if the model has no tools."""
-    answers = [
-        ToolResult(call, results[call].text, results[call].failed)
-        if call in results
-        else ToolResult(call, INTERRUPTED, failed=True)
-        for call in calls
-    ]
-    if tools and calls:
-        sent = tuple(ToolCall(call.id, call.name, call.arguments) for call in calls.values())
-        yield budget.USED, Message("assistant", "", calls=sent)
-        yield budget.USED, Message("user", "", results=tuple(answers))
-    for call, answer in () if tools else zip(calls.values(), answers, strict=True):
-        verb = "failed" if answer.failed else "gave"
-        text = f"[{call.name} {call.arguments} {verb}: {answer.text}]"
-        yield budget.USED, Message("user", text)
-
-
-def query_message(text: str, attached: Sequence[Attachment]) -> Message:
-    """Return a query as it is sent: its files between unique fences, then its text."""
-    if not attached:
-        return Message("user", text)
-    whole = "".join(file.text for file in attached).encode("utf-8", "surrogatepass")
-    fence = f"==== {sha256(whole).hexdigest()[:32]} ===="
-    texts, images = [], []
-    for file in attached:
-        about, name = attached_text(file), encode_line(file.name)
-        if file.is_image:
-            texts.append(f"{about}.")
-            images.append(Image(name, file.media, file.width, file.height, file.file))
-        else:
-            body = file.text if file.text.endswith("\n") else f"{file.text}\n"
-            texts.append(f"{about}, between two lines {fence}\n{fence}\n{body}{fence}")
-    return Message("user", "\n\n".join(filter(None, (*texts, text))), images=tuple(images))
-
-
-def attached_text(file: Attachment) -> str:
-    """Return a description of an attached file for the model."""
-    kind = "image" if file.is_image else "file"
-    size = f"{file.width}×{file.height} pixels" if file.is_image else size_text(file.size)
-    return f"Attached {kind}: {encode_line(file.name)}, {size}"
+            for _, message in exchange_pieces(exchange, lengths, tools=tools, carried=True):
+                yield CARRIED, message
+    for exchange in session.exchanges:
+        if not exchange.failed:
+            yield from exchange_pieces(exchange, lengths, tools=tools)
 
 
 def restoration_text(header: records.Header, restoration: Restoration) -> str:

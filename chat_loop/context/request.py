@@ -12,18 +12,21 @@ from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
 from chat_loop.context import budget, messages
-from chat_loop.context.budget import Budget, Count, Limits
+from chat_loop.context.budget import Budget, Limits
+from chat_loop.context.exchanges import Lengths, exchange_tokens, shorten_results
 from chat_loop.context.messages import Context
 from chat_loop.errors import ContextFull
 from chat_loop.library import archive_tools
 from chat_loop.sessions import records
-from chat_loop.sessions.records import Exchange, Header, Restoration
+from chat_loop.sessions.records import Exchange, Header, Place, Restoration
+from chat_loop.tokens import Count
 from chat_loop.values import Message, ToolSpec, Window, window_text
 
 COMPARABLE = 1_000
 """The smallest request whose count is compared: below, what a wire adds distorts the ratio."""
 LOWEST, HIGHEST = 0.5, 2.0
 """The bounds of a believable count, as a share of ours. Encodings differ less than that."""
+COMFORTABLE = 0.6  # of the trigger, the size after results were shortened
 ACKNOWLEDGMENT = 80  # a few sentences
 SAMPLE = "0123456789"
 """A text whose count tells whether the encoding has been loaded since."""
@@ -163,8 +166,13 @@ def measure(frame: Frame, context: Context) -> Budget:
     if used is not None:
         return Budget(used, frame.window, estimated=False)
     estimate = sum(token_estimates(frame, context).values())
-    used = round(estimate * frame.calibration.ratio)
-    return Budget(used, frame.window, estimated=True)
+    return Budget(_scaled(estimate, frame), frame.window, estimated=True)
+
+
+def _scaled(estimate: int, frame: Frame) -> int:
+    """Return our count as the server would count, but for a part that is too small to compare."""
+    rest = max(0, estimate - COMPARABLE // 2)
+    return round(estimate + rest * (frame.calibration.ratio - 1))
 
 
 def _reported(frame: Frame, context: Context) -> int | None:
@@ -201,13 +209,15 @@ def child_tokens(
     header: Header,
     restoration: Restoration,
     exchanges: Iterable[Exchange],
+    lengths: Lengths,
     *,
     acknowledged: bool = False,
 ) -> int:
     """Return the tokens of the first request of a child that begins with a restoration and carries
     exchanges, without a query. `acknowledged` is true if its model is asked to confirm the block.
     """
-    child, count = frame.for_child, frame.count
+    child = frame.for_child if restoration.block else frame
+    count = frame.count
     size = count(child.system_prompt) + count(child.memory) + child.tools_tokens
     if restoration.block:
         short = replace(restoration, block=short_block(restoration.block, frame))
@@ -216,8 +226,17 @@ def child_tokens(
             text = messages.with_task(text)
             size += budget.size("-", count) + ACKNOWLEDGMENT
         size += budget.size(text, count)
-    size += sum(budget.exchange_size(exchange, count, tools=False) for exchange in exchanges)
-    return round(size * frame.calibration.ratio)
+    size += sum(exchange_tokens(exchange, count, lengths, carried=True) for exchange in exchanges)
+    return _scaled(size, frame)
+
+
+def fit(frame: Frame, context: Context, used: int) -> dict[Place, int]:
+    """Return the lengths of the results that are shortened in a context of `used` tokens, down to a
+    share of the trigger at once, since each cut costs the provider's cache. The results of the
+    newest step stay.
+    """
+    excess = used - int(frame.trigger * COMFORTABLE)
+    return shorten_results(context.exchanges, context.session.shortened, excess, frame.count)
 
 
 def build(frame: Frame, context: Context, used: int) -> tuple[Message, ...]:

@@ -14,10 +14,11 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chat_loop.agent.ask import ask
-from chat_loop.context.budget import Count, Narration, SummaryOptions
+from chat_loop.context.budget import Narration, SummaryOptions
 from chat_loop.context.exact import ExactValue, figures, find, normalize
+from chat_loop.context.exchanges import attached_text
 from chat_loop.context.ledger import REFERENCE
-from chat_loop.context.messages import attached_text, clip, prompt
+from chat_loop.context.messages import clip, prompt
 from chat_loop.errors import (
     ChatLoopError,
     ContextTooLong,
@@ -32,6 +33,7 @@ from chat_loop.redact import Redactor, redact_text
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.records import Exchange, Summary
 from chat_loop.text import sentences
+from chat_loop.tokens import Count
 from chat_loop.values import Message, Request, Usage, one_line
 
 SYSTEM, PROMPT, FORMAT = (prompt(f"summary_{name}.txt") for name in ("system", "request", "form"))

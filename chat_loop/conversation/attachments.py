@@ -8,10 +8,11 @@ from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.secret_gate import SecretGate
-from chat_loop.context.budget import Count, room, size
+from chat_loop.context.budget import room, size
 from chat_loop.conversation.reading import AS_TEXT, QueryFile
 from chat_loop.errors import Locked, UsageError, os_reason
 from chat_loop.sessions.images import ImageStore, ImageUnavailable
+from chat_loop.tokens import Count
 from chat_loop.values import Image, Message, window_text
 
 # if there are more, all must be small: https://docs.anthropic.com/en/docs/build-with-claude/vision

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from chat_loop import errors, events
-from chat_loop.agent.agent import Agent
+from chat_loop.agent.agent import Agent, Prompt, Prompts
 from chat_loop.agent.tools import Tool
 from chat_loop.context import budget, request
 from chat_loop.context.budget import Narration, Plan
@@ -46,6 +46,7 @@ from chat_loop.sessions.live import TRIED_AGAIN, LiveSession, save_error
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange, Reply, Seal, SealReason
 from chat_loop.tasks import in_daemon_thread, run_to_completion, uncancel
+from chat_loop.tokens import Count
 from chat_loop.values import Message, Usage, plural
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class Conversation:
         agent: Agent,
         sessions: SessionManager,
         *,
-        count: budget.Count,
+        count: Count,
         show: Callable[[events.Event], None],
         options: Options,
         memory: Callable[[], str] = str,
@@ -95,6 +96,7 @@ class Conversation:
         self._lost_images: set[str] = set()
         self._calibration = Calibration()
         self._truncation_shown = False
+        self._view: Draft | None = None  # a compaction that is carried out after the turn
         self._start()
 
     def _start(self, child: LiveSession | None = None, plan: ChildPlan | None = None) -> None:
@@ -122,6 +124,13 @@ class Conversation:
         return self._context
 
     @property
+    def sent_context(self) -> Context:
+        """The context as it is sent: in a turn that has filled the window, the planned child's."""
+        if self._view is None:
+            return self.context
+        return plans.view_of(self._view, self.context, self.live.path)
+
+    @property
     def frame(self) -> Frame:
         """All that a request needs beside the words."""
         agent, provider, limits = self.agent, self.agent.provider, self.options.limits
@@ -143,7 +152,8 @@ class Conversation:
         frame, context = self.frame, self.context
         measured = self._measured
         if measured is None or measured[0] is not frame or measured[1] is not context:
-            measured = self._measured = frame, context, request.measure(frame, context)
+            used = request.measure(frame, self.sent_context)
+            measured = self._measured = frame, context, used
         return measured[2]
 
     @property
@@ -211,11 +221,22 @@ class Conversation:
             if cancellation is not None:
                 self.add(Reply(number=number, at=now(), text="", stop="interrupted"))
                 raise cancellation
-            messages = await self._request(number, text)
+            first = await self._request(number, text)
         except (errors.ChatLoopError, OSError):
             self.add(Reply(number=number, at=now(), text="", stop="error", failed=True))
             raise
-        reply = await self._answer(self.agent, number, messages)
+
+        async def prompts(step: int, refusal: errors.ContextTooLong | None) -> Prompt:
+            if step > 1:
+                return await self._next_prompt(refusal)
+            if refusal is not None:
+                raise refusal
+            return first
+
+        try:
+            reply = await self._answer(self.agent, number, prompts)
+        finally:
+            await self._compact_as_viewed()
         await self._watch()
         return reply
 
@@ -236,14 +257,42 @@ class Conversation:
         if described:
             self.show(events.Attached(described))
 
-    async def _request(self, number: int, text: str) -> tuple[Message, ...]:
-        """Return the messages of the request for a saved query. Raises ContextFull."""
+    async def _request(self, number: int, text: str) -> Prompt:
+        """Return the prompt for a saved query. Raises ContextFull."""
         if self.archive is not None:
             await self._recall(self.archive, number, text)
         if self._servers is not None and self.agent.provider.calls_tools:
             await self._connect(self._servers)
         self._warn_of_truncation()
-        messages = request.build(self.frame, self.context, self.budget.used)
+        return self._prompt()
+
+    async def _next_prompt(self, refusal: errors.ContextTooLong | None) -> Prompt:
+        """Return the prompt of the next step of a turn. Make room for it first: shorten older
+        results, then summarize older exchanges. Raises ContextFull or the `refusal`.
+        """
+        if refusal is None:  # the step before has just been reported
+            await self._calibrate()
+        frame = self.frame
+        limit = frame.trigger if frame.limits.enabled else frame.room
+        if refusal is not None or self.budget.used >= limit:
+            used = max(self.budget.used, limit)
+            has_room = await self._shorten(used)
+            if not has_room or self.budget.used >= limit:
+                has_room = await self._view_compacted(used) or has_room
+            if refusal is not None and not has_room:
+                raise refusal
+        return self._prompt()
+
+    def _prompt(self) -> Prompt:
+        """Return the prompt of the present context, with its images. Raises ContextFull."""
+        frame, used = self.frame, self.budget.used
+        messages = self._with_images(request.build(frame, self.sent_context, used))
+        # older results and exchanges give way to new results
+        room = max(frame.room - used, frame.room // 3)
+        return Prompt(messages, used, room, self.agent.tools)
+
+    def _with_images(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        """Return messages with the data of their images; warn once of those that are missing."""
         if not any(message.images for message in messages):
             return messages
         store, takes_images = self.sessions.images, self.agent.provider.takes_images
@@ -283,7 +332,7 @@ class Conversation:
         if restoration is None or not self.recalls:
             return
         room = budget.recall_room(self.window)
-        block, in_context = restoration.block, self.context.refs
+        block, in_context = restoration.block, self.context.whole_refs
         excerpts, refs = await asyncio.to_thread(archive.recall, text, in_context, room, block)
         if excerpts:
             at = self.sessions.now()
@@ -314,13 +363,12 @@ class Conversation:
         self.agent = replace(self.agent, tools=all_tools)
 
     async def _answer(
-        self, agent: Agent, number: int, messages: tuple[Message, ...], limit: int | None = None
+        self, agent: Agent, number: int, prompts: Prompts, limit: int | None = None
     ) -> Reply:
         """Stream one reply of at most `limit` tokens into the file. Raises as `Turn.run` does."""
-        expected = self.budget.used
 
         def estimate(text: str) -> Usage:
-            return Usage(input=expected, output=self.count(text), estimated=True)
+            return Usage(input=self.budget.used, output=self.count(text), estimated=True)
 
         def show(event: events.Event) -> None:
             if not self._begun_shown:
@@ -329,13 +377,23 @@ class Conversation:
 
         try:
             turn = Turn(self.live, number, self.sessions.now(), agent, estimate)
-            reply = await turn.run(messages, show, limit, self._settle, expected)
+            reply = await turn.run(prompts, show, limit, self._settle_reply)
         finally:
             self._report_saving()
-        if number and reply.usage is not None and not reply.usage.estimated:
-            counted = asyncio.to_thread(request.calibrated, self.frame, self.context)
-            self._calibration = await run_to_completion(counted)
         return reply
+
+    async def _settle_reply(self) -> None:
+        """Do what is left before the end of a reply is shown, since the prompt comes at once."""
+        if self._settle is not None:
+            await self._settle()
+        await self._calibrate()
+
+    async def _calibrate(self) -> None:
+        """Compare our counts with the report that has just arrived, if there is one."""
+        if budget.last_report(self.session, self.count) is None:
+            return
+        counted = asyncio.to_thread(request.calibrated, self.frame, self.context)
+        self._calibration = await run_to_completion(counted)
 
     @property
     def acknowledges(self) -> bool:
@@ -353,8 +411,15 @@ class Conversation:
         agent = replace(self.agent, limits=limits)
         block = messages_of(request.sent(self.frame, Context(self.session)))[0].text
         limit = min(2048, self.window // 8)  # a small model may not stop
+        prompt = Prompt((Message("user", with_task(block)),), self.budget.used)
+
+        async def prompts(step: int, refusal: errors.ContextTooLong | None) -> Prompt:
+            if refusal is not None:
+                raise refusal
+            return prompt
+
         try:
-            await self._answer(agent, 0, (Message("user", with_task(block)),), limit)
+            await self._answer(agent, 0, prompts, limit)
         except errors.ProviderError as error:
             text = f"The acknowledgment failed: {error.message}"
             self.show(events.Warned(text, "The context is restored anyway."))
@@ -492,6 +557,11 @@ class Conversation:
         pressure = plans.pressure_of(frame, context, used)
         if pressure.share < 1 or (used < self._not_below and not pressure.is_full):
             return
+        if await self._shorten(used):
+            frame, context = self.frame, self.context
+            used = self.budget.used + waiting
+            if plans.pressure_of(frame, context, used).share < 1:
+                return
         await self.background.until_read()
         plan = await asyncio.to_thread(plans.cut, frame, context, used)
         if not plan.compact:
@@ -500,6 +570,42 @@ class Conversation:
         if draft.compaction.after >= used and not pressure.is_full:
             self._not_below = used * GROWTH
         else:
+            await self._compact(draft)
+
+    async def _shorten(self, used: int) -> bool:
+        """Shorten older results in a context of `used` tokens. Return False if there are none."""
+        cuts = await asyncio.to_thread(request.fit, self.frame, self.context, used)
+        if not cuts:
+            return False
+        at = self.sessions.now()
+        for entry in plans.shortened_entries(self.context.exchanges, cuts, at):
+            self.add(entry)
+        self._offer_archive()
+        text = f"{plural(len(cuts), 'older result')} of tools shortened, to make room."
+        self.show(events.Warned(text, "The model can read them again; /show has them whole."))
+        return True
+
+    async def _view_compacted(self, used: int) -> bool:
+        """Send the rest of this turn as if its older exchanges were compacted, without a model.
+        Return False if there is nothing to compact.
+        """
+        if self._view is not None or not self.options.limits.enabled:
+            return False
+        context = self.context
+        plan = await asyncio.to_thread(plans.cut, self.frame, context, used)
+        plan = plans.with_turn(plan, context)
+        if not plan.compact:
+            return False
+        self._view = await self._draft_without_model(plan, used, 0)
+        self._measured = None
+        return True
+
+    async def _compact_as_viewed(self) -> None:
+        """Carry out the compaction that a turn has been sent with."""
+        if self._view is not None:
+            draft = plans.after_turn(self._view, self.context)
+            self._view = None
+            self._measured = None
             await self._compact(draft)
 
     async def _shrink(self, waiting: int) -> bool:
@@ -796,8 +902,6 @@ class Conversation:
         merge. After a compaction that was read ahead, the first query does not wait until the end
         of the parent is indexed.
         """
-        from chat_loop.library.archive import Archive  # late: it loads the index
-
         is_indexed = reason != "resume" and self.background.has_indexed(self.context.unsummarized)
         # only once per session, so that a provider's cache of its beginning stays valid
         self.remember()
@@ -810,16 +914,32 @@ class Conversation:
                 self.add(entry)
             else:
                 live.defer(entry)
-        archive = self.archive = Archive(
+        self._archive_tools = ()
+        self.archive = self._new_archive(plan.parent.header.id if is_indexed else "")
+        self.offer_tools(self._server_tools)
+        if plan.omits:
+            self._offer_archive()
+
+    def _new_archive(self, unindexed: str = "") -> Archive:
+        from chat_loop.library.archive import Archive  # late: it loads the index
+
+        return Archive(
             self.sessions,
             self.session,
+            current=lambda: self.live.session,
             count=self.count,
             semantic=self.options.semantic,
-            unindexed=plan.parent.header.id if is_indexed else "",
+            unindexed=unindexed,
         )
 
+    def _offer_archive(self) -> None:
+        """Offer the tools that read the archive, from the first request on that lacks something."""
+        if self._archive_tools:
+            return
+        archive = self.archive = self.archive or self._new_archive()
+
         async def run(name: str, arguments: Mapping[str, str]) -> str:
-            text = await asyncio.to_thread(archive.call, name, arguments, self.context.refs)
+            text = await asyncio.to_thread(archive.call, name, arguments, self.context.whole_refs)
             return redact_text(text)  # it is recorded in another session's file
 
         self._archive_tools = tuple(

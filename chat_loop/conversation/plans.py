@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from chat_loop.context import budget, request
 from chat_loop.context.budget import Limits, Narration, Plan
+from chat_loop.context.exchanges import Lengths, exchange_tokens, shorten_results
 from chat_loop.context.messages import Context, place, shorten_block
 from chat_loop.context.request import Frame
 from chat_loop.conversation.summarizer import build_block
@@ -58,7 +59,8 @@ class ChildPlan(Struct, frozen=True, kw_only=True):
     """A child session to begin: its parent, and the block and exchanges of the conversation so far.
     A fork omits everything after the reference `until`. In a merge, `merged` is the second parent's
     id, and `depth` is the child's place in the chain. `left_out` requested exchanges did not fit
-    and are only in the block. `basis` is the state of the live session if the plan depends on it.
+    and are only in the block, and `lengths` are those of shortened parts. `basis` is the state of
+    the live session if the plan depends on it.
     """
 
     parent: Session
@@ -72,6 +74,12 @@ class ChildPlan(Struct, frozen=True, kw_only=True):
     depth: int = 0
     left_out: int = 0
     basis: Basis | None = None
+    lengths: Lengths = {}
+
+    @property
+    def omits(self) -> bool:
+        """True if words of the conversation are missing in the child's context."""
+        return bool(self.block or self.left_out or self.lengths)
 
     def restoration(self, at: datetime) -> records.Restoration:
         """Return the child's first record."""
@@ -100,6 +108,7 @@ class ChildPlan(Struct, frozen=True, kw_only=True):
             before = summary_block.parse(self.block).pinned if self.block else ()
             entries += [records.Unpin(at=at, text=pin) for pin in before if pin not in self.pins]
             entries += [records.Pin(at=at, text=pin) for pin in self.pins if pin not in before]
+        entries += shortened_entries(self.carried, self.lengths, at)
         live = sessions.begin(
             agent=agent,
             agent_path=agent_path,
@@ -149,12 +158,43 @@ class Leaving(Struct, frozen=True, kw_only=True):
     compacted: Draft | None = None
 
 
+def shortened_entries(
+    exchanges: Iterable[Exchange], lengths: Lengths, at: datetime
+) -> list[records.Shortened]:
+    """Return the records of the shortened parts of exchanges."""
+    refs = {(each.session, str(each.query.number)): each.ref for each in exchanges}
+    return [
+        records.Shortened(
+            at=at,
+            ref=refs[place.session, place.number],
+            session=place.session,
+            call=place.call,
+            part=place.part,
+            tokens=tokens,
+        )
+        for place, tokens in lengths.items()
+        if (place.session, place.number) in refs
+    ]
+
+
+def lengths_of(exchanges: Iterable[Exchange], lengths: Lengths) -> Lengths:
+    """Return the lengths of the shortened parts of these exchanges."""
+    numbers = {(each.session, str(each.query.number)) for each in exchanges}
+    return {
+        place: tokens
+        for place, tokens in lengths.items()
+        if (place.session, place.number) in numbers
+    }
+
+
 def child_tokens(frame: Frame, plan: ChildPlan, *, acknowledged: bool = False) -> int:
     """Return the tokens of the first request of a planned child, without a query."""
     parent = plan.parent.header
     header = replace(parent, parent=parent.id, parent_path=str(plan.path))
     restoration = plan.restoration(parent.created)
-    return request.child_tokens(frame, header, restoration, plan.carried, acknowledged=acknowledged)
+    return request.child_tokens(
+        frame, header, restoration, plan.carried, plan.lengths, acknowledged=acknowledged
+    )
 
 
 # Compaction
@@ -177,7 +217,7 @@ def pressure_of(frame: Frame, context: Context, used: int) -> Pressure:
 
 def tokens_of(frame: Frame, exchanges: Iterable[Exchange]) -> int:
     """Return the tokens of exchanges as they are sent."""
-    return sum(budget.exchange_size(exchange, frame.count) for exchange in exchanges)
+    return sum(exchange_tokens(exchange, frame.count) for exchange in exchanges)
 
 
 def cut(frame: Frame, context: Context, used: int | None = None, ahead: int = 0) -> Plan:
@@ -199,6 +239,7 @@ def cut(frame: Frame, context: Context, used: int | None = None, ahead: int = 0)
         carried=carried,
         restored=restored,
         ahead=ahead,
+        lengths=context.session.shortened,
     )
 
 
@@ -273,6 +314,7 @@ def _compacted(session: Session, path: Path, plan: Plan, block: str) -> ChildPla
         block=block,
         carried=plan.keep,
         unsummarized_from=plan.keep[0].ref if plan.keep else "",
+        lengths=lengths_of(plan.keep, session.shortened),
     )
 
 
@@ -295,6 +337,32 @@ def edited(
         facts=len(summary.key_facts),
     )
     return replace(draft, summary=summary, compaction=compaction)
+
+
+def with_turn(plan: Plan, context: Context) -> Plan:
+    """Return a plan that keeps the newest exchange, whose turn is still running."""
+    compact = plan.compact
+    exchanges = context.exchanges
+    if len(compact) == len(exchanges):
+        compact = exchanges[:-1]
+    return replace(plan, compact=compact, keep=exchanges[len(compact) :])
+
+
+def view_of(draft: Draft, context: Context, path: Path) -> Context:
+    """Return the context of a drafted child before the draft is carried out."""
+    session = context.session
+    plan = with_turn(draft.plan, context)
+    child = _compacted(session, path, plan, summary_block.render(draft.summary))
+    header = replace(session.header, parent=session.header.id, parent_path=str(path))
+    at = session.header.created
+    entries = (child.restoration(at), *shortened_entries(child.carried, child.lengths, at))
+    return Context(Session(header=header, entries=entries), child.carried)
+
+
+def after_turn(draft: Draft, context: Context) -> Draft:
+    """Return a draft that was made during a turn, with what the turn has added."""
+    plan = with_turn(draft.plan, context)
+    return replace(draft, plan=plan, basis=basis_of(context.session))
 
 
 def seal_of(draft: Draft, session: Session, at: datetime) -> Seal:
@@ -414,9 +482,10 @@ def continued(
     if wish.whole:
         if not exchanges and context.parent_block is None:
             check_resumable(Session(header=loaded.session.header))
-        fitting = _fitting(frame, loaded, exchanges, context.parent_block or Summary())
-        if len(fitting) == len(exchanges):
-            return _verbatim(loaded, context, wish.after)
+        fitting = _fitting(frame, loaded, exchanges, context, context.parent_block or Summary())
+        if len(fitting.exchanges) == len(exchanges):
+            plan = _verbatim(loaded, context, wish.after)
+            return replace(plan, lengths=fitting.lengths)
         wish = replace(wish, whole=False, last=len(exchanges))
     summary = made or covering_summary(loaded.session, covers_all=wish.covers_all)
     if summary is None:
@@ -424,16 +493,18 @@ def continued(
     uncovered = () if made is not None else _uncovered(loaded.session)
     unsummarized = (*uncovered, *wish.after)
     number = max(min(wish.last, len(exchanges)), len(unsummarized))
-    fitting = _fitting(frame, loaded, exchanges[len(exchanges) - number :], summary)
-    if len(fitting) < len(unsummarized) and made is None:  # a smaller window than before
+    fitting = _fitting(frame, loaded, exchanges[len(exchanges) - number :], context, summary)
+    carried = fitting.exchanges
+    if len(carried) < len(unsummarized) and made is None:  # a smaller window than before
         return None
     return ChildPlan(
         parent=loaded.session,
         path=loaded.path,
         block=summary_block.render(summary),
-        carried=fitting,
-        unsummarized_from=next((each.ref for each in fitting if each in unsummarized), ""),
-        left_out=number - len(fitting),
+        carried=carried,
+        unsummarized_from=next((each.ref for each in carried if each in unsummarized), ""),
+        left_out=number - len(carried),
+        lengths=fitting.lengths,
     )
 
 
@@ -459,10 +530,23 @@ def _verbatim(loaded: LoadedSession, context: Context, after: Sequence[Exchange]
     )
 
 
+class _Fitting(Struct, frozen=True):
+    """Exchanges that fit, with the lengths of their shortened parts."""
+
+    exchanges: tuple[Exchange, ...]
+    lengths: Lengths
+
+
 def _fitting(
-    frame: Frame, loaded: LoadedSession, exchanges: Sequence[Exchange], summary: Summary
-) -> tuple[Exchange, ...]:
-    """Return the newest exchanges that, together with a block, stay below the trigger."""
+    frame: Frame,
+    loaded: LoadedSession,
+    exchanges: Sequence[Exchange],
+    context: Context,
+    summary: Summary,
+) -> _Fitting:
+    """Return the newest exchanges that, together with a block, stay below the trigger. Results are
+    shortened before an exchange is left out.
+    """
     count = frame.count
     newest = tuple(exchanges[-1:])  # with the sentence that introduces the words
     plan = ChildPlan(
@@ -471,15 +555,20 @@ def _fitting(
         block=summary_block.render(summary),
         carried=newest,
     )
+    lengths = dict(lengths_of(exchanges, context.session.shortened))
+    sizes = [exchange_tokens(each, count, lengths, carried=True) for each in exchanges]
     free = frame.trigger - child_tokens(frame, plan)
-    free += sum(budget.exchange_size(exchange, count, tools=False) for exchange in newest)
+    free += sum(exchange_tokens(each, count, carried=True) for each in newest)
+    excess = sum(sizes) - free
+    if excess > 0:
+        lengths |= shorten_results(exchanges, lengths, excess, count, spares_newest=False)
+        sizes = [exchange_tokens(each, count, lengths, carried=True) for each in exchanges]
     start = len(exchanges)
-    while start:
-        free -= budget.exchange_size(exchanges[start - 1], count, tools=False)
-        if free < 0:
-            break
+    while start and sizes[start - 1] <= free:
         start -= 1
-    return tuple(exchanges[start:])
+        free -= sizes[start]
+    kept = tuple(exchanges[start:])
+    return _Fitting(kept, lengths_of(kept, lengths))
 
 
 def whole_tokens(frame: Frame, loaded: LoadedSession, context: Context) -> int:

@@ -19,6 +19,7 @@ from chat_loop.conversation.options import FEEDBACK, Options
 from chat_loop.events import Event, SummaryEnded
 from chat_loop.providers import Provider
 from chat_loop.sessions.records import Exchange, Summary
+from chat_loop.tokens import Count
 from chat_loop.values import Usage
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Writer(Struct, frozen=True, kw_only=True):
 
     routes: tuple[Provider, ...]
     options: SummaryOptions
-    count: budget.Count
+    count: Count
 
     def asked(
         self,
@@ -56,7 +57,7 @@ class Writer(Struct, frozen=True, kw_only=True):
         return replace(self, options=replace(self.options, limits=limits))
 
 
-def writer_of(options: Options, own: Provider, limits: CallLimits, count: budget.Count) -> Writer:
+def writer_of(options: Options, own: Provider, limits: CallLimits, count: Count) -> Writer:
     """Return the writer of a conversation: the summarizer of its options, then its own model."""
     first = options.summarizer
     routes = (own,) if first is None else (first, own)

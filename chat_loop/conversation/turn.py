@@ -9,13 +9,13 @@ from datetime import datetime, timedelta
 
 from msgspec.structs import asdict
 
-from chat_loop.agent.agent import Agent
-from chat_loop.context.messages import INTERRUPTED
+from chat_loop.agent.agent import Agent, Prompts
+from chat_loop.context.exchanges import INTERRUPTED
 from chat_loop.errors import EmptyReply, RequestRejected
 from chat_loop.events import Event, Finished, ReplyEnded, TextDelta, ToolCalled, ToolReturned
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.records import Call, Change, LeftOut, Reply, Result, join_replies
-from chat_loop.values import Message, StopReason, ToolCall, Usage
+from chat_loop.values import StopReason, ToolCall, Usage
 
 
 class Turn:
@@ -47,15 +47,13 @@ class Turn:
 
     async def run(
         self,
-        messages: tuple[Message, ...],
+        prompts: Prompts,
         show: Callable[[Event], None],
         max_tokens: int | None = None,
         settle: Callable[[], Awaitable[None]] | None = None,
-        tokens: int = 0,
     ) -> Reply:
         """Ask, save each step as it arrives, and return the joined reply. Raises as `Agent.run`.
-        Before the end is shown, `settle` waits until everything else is. `tokens` is the size of
-        the request.
+        Before the end is shown, `settle` waits until everything else is.
         """
         stop: StopReason = "error"
         rejected = False
@@ -63,11 +61,7 @@ class Turn:
         try:
             called = sum(isinstance(entry, Call) for entry in self._live.session.entries)
             run = self._agent.run(
-                messages,
-                max_tokens,
-                offer_tools=self._number > 0,
-                first_call=called + 1,
-                tokens=tokens,
+                prompts, max_tokens, offer_tools=self._number > 0, first_call=called + 1
             )
             async with aclosing(run) as events:
                 async for event in events:
@@ -104,7 +98,7 @@ class Turn:
                 self._complete = not self._calls
                 self._end_step(stop, usage)
             case ToolReturned():
-                self._end_call(event.id, event.text, event.failed, event.seconds)
+                self._end_call(event)
                 for change in event.changes:
                     self._live.add(Change(number=self._number, at=self._now(), **asdict(change)))
                 for left_out in event.left_out:
@@ -115,12 +109,10 @@ class Turn:
         joined reply.
         """
         if not self._complete:
-            for identity in tuple(self._running):
-                self._end_call(identity, INTERRUPTED, failed=True)
+            self._interrupt_calls()
             failed = stop == "error" and (rejected or not self._answered)
             self._end_step(stop, usage, failed=failed)
-            for identity in tuple(self._running):  # the calls of that step
-                self._end_call(identity, INTERRUPTED, failed=True)
+            self._interrupt_calls()  # the calls of that step
         return join_replies(self._steps)
 
     def _now(self) -> datetime:
@@ -158,11 +150,25 @@ class Turn:
             self._running.append(call.id)
         self._calls = []
 
-    def _end_call(
-        self, identity: str, text: str, failed: bool, seconds: float | None = None
-    ) -> None:
-        self._running.remove(identity)
-        at, number = self._now(), self._number
+    def _end_call(self, event: ToolReturned) -> None:
+        """Write the result of a call."""
+        self._running.remove(event.id)
         self._live.add(
-            Result(number=number, at=at, id=identity, text=text, failed=failed, seconds=seconds)
+            Result(
+                number=self._number,
+                at=self._now(),
+                id=event.id,
+                text=event.text,
+                failed=event.failed,
+                seconds=event.seconds,
+                given=event.given,
+                not_kept=event.not_kept,
+            )
         )
+
+    def _interrupt_calls(self) -> None:
+        """Write that the running calls have no result."""
+        for identity in self._running:
+            number, at = self._number, self._now()
+            self._live.add(Result(number=number, at=at, id=identity, text=INTERRUPTED, failed=True))
+        self._running.clear()

@@ -24,9 +24,8 @@ from chat_loop.sessions.chain import last_queries, link_of
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange, Session
 from chat_loop.text import sentences
-from chat_loop.tokens import estimate
+from chat_loop.tokens import Count, estimate
 
-Count = Callable[[str], int]
 T = TypeVar("T")
 
 NOT_READY = "The archive is still being read. Try again in a moment."
@@ -58,8 +57,9 @@ _REQUEST = re.compile(
 
 
 class Archive:
-    """The ancestors of a live session, for any thread. Its methods may take a while. A query does
-    not wait until the latest exchanges of the session `unindexed` are indexed.
+    """The ancestors of a live session, for any thread, and itself as `current()` returns it. Its
+    methods may take a while. A query does not wait until the latest exchanges of the session
+    `unindexed` are indexed.
     """
 
     def __init__(
@@ -67,12 +67,14 @@ class Archive:
         sessions: SessionManager,
         session: Session,
         *,
+        current: Callable[[], Session] | None = None,
         count: Callable[[str], int] = estimate,
         semantic: SemanticIndex | None = None,
         unindexed: str = "",
     ) -> None:
         self._unindexed = unindexed
         self._sessions = sessions
+        self._current = current or (lambda: session)
         self._link = link_of(session)
         self._depth = session.depth
         self._count = count
@@ -118,17 +120,10 @@ class Archive:
 
         def answer(index: Engine) -> str:
             ancestors = self._ancestors(index)
+            if name == READ:
+                return read_text(self._exchanges(text, ancestors), text, ROOM, self._count)
             if not ancestors:
                 return NO_ARCHIVE
-            if name == READ:  # the previous session, word for word from its transcript
-                parent, last = next(iter(ancestors.items()))
-                loaded = self._sessions.load(self._sessions.session_file(parent))
-                depth = max(self._depth - 1, len(ancestors))
-                exchanges = [
-                    replace(exchange, depth=depth)
-                    for exchange in loaded.session.up_to(last).exchanges
-                ]
-                return read_text(exchanges, text, ROOM, self._count)
             hits = search_chain(
                 index, text, ancestors, self._depth, MAX_HITS, without, self._semantic
             )
@@ -140,6 +135,22 @@ class Archive:
             return NOT_READY
         except (SessionError, MemoryError) as error:
             return f"{CANNOT}: {error}"
+
+    def _exchanges(self, text: str, ancestors: Mapping[str, int]) -> list[Exchange]:
+        """Return the exchanges of the session that a request names, by default the previous one.
+        They are read from the transcript, word for word. Raises SessionError.
+        """
+        named = _REQUEST.fullmatch(text)
+        depth = int(named[2]) if named is not None and named[2] else 0
+        if not ancestors or depth == self._depth:
+            return list(self._current().exchanges)
+        nearest = max(self._depth - 1, len(ancestors))
+        for distance, (identity, last) in enumerate(ancestors.items()):
+            at = nearest - distance
+            if depth in (0, at):
+                loaded = self._sessions.load(self._sessions.session_file(identity))
+                return [replace(each, depth=at) for each in loaded.session.up_to(last).exchanges]
+        return []
 
     def _ask(self, question: Callable[[Engine], T], seconds: float, unindexed: str = "") -> T:
         """Return the answer of the folder's index, up to date except for the session `unindexed`.

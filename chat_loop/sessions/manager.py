@@ -124,7 +124,10 @@ class SessionManager:
         end = f"-{os.urandom(2).hex()}" if self._is_theirs else ""
         ids = records.free_ids(f"{slug(agent)}_{created:%Y%m%d_%H%M%S}{end}")
         identity = next(ids)
-        while parent and self.session_file(identity).exists():  # a child's id is used before
+        # a parent's file may be gone, but the chain still names it
+        chain = (parent, after.header.parent if after else "")
+        # a child's id is used before its file exists
+        while parent and (identity in chain or self.session_file(identity).exists()):
             identity = next(ids)
         branch, commit = git_head(Path(self.project)) if self.project else ("", "")
         header = records.Header(

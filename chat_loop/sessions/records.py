@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
-from itertools import count
+from itertools import count, takewhile
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec import Struct, ValidationError, convert, field
 from msgspec.structs import replace
@@ -225,6 +225,15 @@ ShortenedPart = Literal["result", "query", "reply"]
 """What was shortened: the result of a call, the words of the user, or those of the model."""
 
 
+class Place(NamedTuple):
+    """A part of an exchange in a chain: its session, the number of its query, and what it is."""
+
+    session: str
+    number: str
+    part: ShortenedPart
+    call: str = ""
+
+
 class Shortened(Entry, frozen=True, kw_only=True):
     """A part of exchange `ref` that is sent in `tokens` tokens from here on. `session` is its
     session, `call` the id of the call if the part is a result.
@@ -235,6 +244,10 @@ class Shortened(Entry, frozen=True, kw_only=True):
     call: str = ""
     part: ShortenedPart = "result"
     tokens: int = 0
+
+    @property
+    def place(self) -> Place:
+        return Place(self.session, self.ref.partition(".")[2], self.part, self.call)
 
 
 class Covered(Entry, frozen=True, kw_only=True):
@@ -345,6 +358,9 @@ class Exchange(Struct, frozen=True):
     uses: tuple[Use, ...] = ()
     attached: tuple[Attachment, ...] = ()
     steps: tuple[Step, ...] = ()
+    session: str = ""  # the id of the session in which it was said
+    recalled: str = ""  # the passages of the archive that were sent with the query
+    left_out: tuple[str, ...] = ()  # the names of files that the query names and that were not sent
 
     @property
     def ref(self) -> str:
@@ -382,6 +398,7 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
         facts = replace(self._facts)
         facts.notes, facts.usage_of_models = facts.notes[:], facts.usage_of_models.copy()
         facts.undone, facts.failed = facts.undone.copy(), facts.failed.copy()
+        facts.shortened = facts.shortened.copy()
         if isinstance(entry, Query):
             facts.settled = self.exchanges
             facts.settled_entries = len(self.entries)
@@ -408,7 +425,10 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
                 records.setdefault(entry.number, []).append(entry)
                 if isinstance(entry, Query):
                     queries.append(entry)
-        new_exchanges = (_exchange(query, records[query.number], depth) for query in queries)
+        identity = self.header.id
+        new_exchanges = (
+            _exchange(query, records[query.number], depth, identity) for query in queries
+        )
         return (*facts.settled, *new_exchanges)
 
     @property
@@ -475,6 +495,11 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
                 name, _, values[name] = note.text.partition(": ")
         return {name: value for name, value in values.items() if value}
 
+    @property
+    def shortened(self) -> Mapping[Place, int]:
+        """The tokens in which parts of exchanges are sent, if not in full."""
+        return self._facts.shortened
+
     def metadata_notes(
         self, at: datetime, name: str | None = None, tags: Sequence[str] | None = None
     ) -> list[Note]:
@@ -534,6 +559,7 @@ class _Facts(Struct):
     usage_of_models: dict[str, Usage] = {}
     restoration: Restoration | None = None
     acknowledgment: Reply | None = None
+    shortened: dict[Place, int] = {}
     settled: tuple[Exchange, ...] = ()  # the exchanges of the first `settled_entries` entries
     settled_entries: int = 0
 
@@ -556,10 +582,15 @@ class _Facts(Struct):
             case Restoration():
                 self._unsettle()
                 self.restoration = self.restoration or entry
+            case Shortened():
+                self.shortened[entry.place] = entry.tokens
             case Note():
-                self.notes.append(entry)
-                if isinstance(entry, ModelChange):
-                    self.model = entry.text
+                self._add_note(entry)
+
+    def _add_note(self, note: Note) -> None:
+        self.notes.append(note)
+        if isinstance(note, ModelChange):
+            self.model = note.text
 
     def _add_reply(self, reply: Reply) -> None:
         if reply.number == 0:
@@ -598,14 +629,17 @@ def remaining(
     return tuple(texts)
 
 
-def _exchange(query: Query, records: Sequence[QueryEntry], depth: int) -> Exchange:
+def _exchange(query: Query, records: Sequence[QueryEntry], depth: int, session: str) -> Exchange:
     """Return the exchange of a query from the entries with its number."""
     steps = _steps(records)
     uses = tuple(use for step in steps for use in step.uses)
     attached = tuple(entry for entry in records if isinstance(entry, Attachment))
     replies = [entry for entry in records if isinstance(entry, Reply)]
     reply = join_replies(replies) if replies else None
-    return Exchange(query, reply, depth, uses, attached, steps)
+    recalled = "\n\n".join(entry.text for entry in records if isinstance(entry, ArchiveContext))
+    before = takewhile(lambda entry: not isinstance(entry, Reply | Call), records)
+    left_out = tuple(entry.text for entry in before if isinstance(entry, LeftOut))
+    return Exchange(query, reply, depth, uses, attached, steps, session, recalled, left_out)
 
 
 def join_replies(replies: Sequence[Reply]) -> Reply:

@@ -13,7 +13,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
-from chat_loop.context.budget import Count, Narration
+from chat_loop.context.budget import Narration
 from chat_loop.context.messages import Context
 from chat_loop.context.request import frame_of
 from chat_loop.conversation import continuing, plans
@@ -29,7 +29,7 @@ from chat_loop.sessions.files import lock_session
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange
 from chat_loop.subcommands.sessions import SessionActions
-from chat_loop.tokens import TokenCounter
+from chat_loop.tokens import Count, TokenCounter
 from chat_loop.values import plural
 
 T = TypeVar("T")

@@ -16,8 +16,9 @@ from benchmarks.support.loopback_wires import unmarked
 from chat_loop.agent.agent import MAX_STEPS, Agent
 from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.tools import MAX_RESULT, STEP_LIMIT_RESULT, Tool, argument_error
+from chat_loop.context.exchanges import NO_REPLY, call_id
 from chat_loop.display.manager import DisplayManager
-from chat_loop.errors import Overloaded, ProviderError, SessionError, StreamBroken
+from chat_loop.errors import EmptyReply, Overloaded, ProviderError, SessionError, StreamBroken
 from chat_loop.events import (
     Event,
     Finished,
@@ -39,7 +40,7 @@ from chat_loop.values import (
     Usage,
     Window,
 )
-from tests.support.agent_turns import START, Clock, Turns, agent_of
+from tests.support.agent_turns import START, Clock, Turns, agent_of, events_of
 from tests.support.providers import anthropic_at, clear_environment, openai_at
 from tests.support.scripted import ScriptedProvider, Step
 
@@ -73,10 +74,7 @@ def scripted(*steps: Step, calls_tools: bool = True, window: int = 128_000) -> S
 
 
 def run(agent: Agent, messages: tuple[Message, ...] = HELLO, **more: Any) -> list[Event]:
-    async def collect() -> list[Event]:
-        return [event async for event in agent.run(messages, **more)]
-
-    return asyncio.run(collect())
+    return asyncio.run(events_of(agent, *messages, **more))
 
 
 def returned(events: list[Event]) -> list[tuple[str, str, bool]]:
@@ -133,7 +131,7 @@ def test_calls_run_at_the_same_time_and_results_come_as_they_return() -> None:
             return f"Found {given['query']}."
 
         agent = agent_of(provider, tool(wait))
-        return [event async for event in agent.run(HELLO)]
+        return await events_of(agent, *HELLO)
 
     provider = scripted(calling('{"query": "boats"}', '{"query": "bread"}'), "Done.")
     assert returned(asyncio.run(collect())) == [
@@ -204,17 +202,15 @@ def test_a_tool_that_fails_says_why_and_the_others_go_on() -> None:
     ]
 
 
-@pytest.mark.parametrize(("window", "most"), [(128_000, MAX_RESULT), (8_192, 8_192)])
-def test_a_long_result_is_cut(window: int, most: int) -> None:
+@pytest.mark.parametrize(("window", "most"), [(128_000, MAX_RESULT), (8_192, 2_048)])
+def test_a_long_result_is_kept_whole_and_given_in_part(window: int, most: int) -> None:
     async def much(given: Mapping[str, object]) -> str:
-        return "x" * 60_000
+        return "x" * 100_000
 
-    [(_, text, failed)] = returned(
-        run(agent_of(scripted(calling('{"query": ""}'), "Done.", window=window), tool(much)))
-    )
-    note = f"\n[… {60_000 - most:,} of 60,000 characters left out: ask for less at once …]\n"
-    assert text.replace(note, "") == "x" * most
-    assert not failed
+    agent = agent_of(scripted(calling('{"query": ""}'), "Done.", window=window), tool(much))
+    [result] = [event for event in run(agent) if isinstance(event, ToolReturned)]
+    assert (result.text, result.given, result.not_kept) == ("x" * 100_000, most, 0)
+    assert not result.failed
 
 
 def test_the_last_calls_of_twelve_steps_are_not_run_and_the_model_has_to_answer() -> None:
@@ -224,33 +220,33 @@ def test_the_last_calls_of_twelve_steps_are_not_run_and_the_model_has_to_answer(
     assert [identity for identity, _, _ in results] == [f"c{number}" for number in range(1, 13)]
     assert [text for _, text, _ in results] == ["Found more."] * 11 + [STEP_LIMIT_RESULT]
     assert [failed for _, _, failed in results] == [False] * 11 + [True]
-    assert [len(request.tools) for request in provider.requests] == [1] * 12 + [0]
+    assert [len(request.tools) for request in provider.requests] == [1] * 13
     assert isinstance(events[-1], Finished)
     assert events[-1].stop == "end"
 
 
-def test_a_model_that_calls_where_no_tools_are_offered_is_not_obeyed() -> None:
-    provider = scripted(*[calling('{"query": "more"}')] * (MAX_STEPS + 1))
-    events = run(agent_of(provider, tool(echo)))
-    assert len(returned(events)) == MAX_STEPS
-    assert isinstance(events[-1], Finished)
-    assert events[-1].stop == "end"
+def test_a_model_that_calls_where_it_was_to_answer_is_not_obeyed() -> None:
+    steps = [calling('{"query": "more"}')] * MAX_STEPS
+    told = run(agent_of(scripted(*steps, calling("{}", text="Well.")), tool(echo)))
+    assert len(returned(told)) == MAX_STEPS
+    assert told[-2:] == [TextDelta("Well."), Finished(stop="end", usage=told[-1].usage)]  # type: ignore[attr-defined]
+    with pytest.raises(EmptyReply, match="only called search"):
+        run(agent_of(scripted(*steps, calling("{}")), tool(echo)))
 
 
 @pytest.mark.parametrize(
     ("tools", "calls_tools", "offer"),
     [((), True, True), ((tool(echo),), False, True), ((tool(echo),), True, False)],
 )
-def test_when_tools_are_not_offered(
-    tools: tuple[Tool, ...], calls_tools: bool, offer: bool
-) -> None:
+def test_when_no_calls_are_taken(tools: tuple[Tool, ...], calls_tools: bool, offer: bool) -> None:
     provider = scripted(calling('{"query": "x"}', text="Well."), calls_tools=calls_tools)
     agent = agent_of(provider, *tools)
     assert run(agent, offer_tools=offer) == [
         TextDelta("Well."),
         Finished(stop="end", usage=Usage(input=3, output=4)),
     ]
-    assert provider.requests == [Request(system="Be kind.", messages=HELLO)]
+    specs = tuple(each.spec for each in tools) if calls_tools else ()
+    assert provider.requests == [Request(system="Be kind.", messages=HELLO, tools=specs)]
     assert agent.calls_tools == (bool(tools) and calls_tools)
 
 
@@ -481,7 +477,7 @@ def test_a_server_that_refuses_tools_answers_without_them(tmp_path: Path, server
     )
 
     async def ask() -> list[Event]:
-        events = [event async for event in agent.run(HELLO)]
+        events = await events_of(agent, *HELLO)
         await provider.close()
         return events
 
@@ -520,22 +516,17 @@ def test_what_a_turn_sent_is_what_the_next_one_sends(tmp_path: Path) -> None:
     sent = [request.messages for request in provider.requests]
     assert sent[3] == (*sent[2], Message("assistant", "Done."), Message("user", "Two"))
     assert sent[5] == (*sent[4], Message("assistant", "Done again."), Message("user", "Three"))
-    assert [call.id for message in sent[5] for call in message.calls] == [
-        "c1",
-        "c2",
-        "c3",
-        "c4",
-        "c5",
-    ]
+    ids = [call.id for message in sent[5] for call in message.calls]
+    assert len({*ids}) == len(ids) == 5
 
 
-def test_an_acknowledgment_gets_no_tools(tmp_path: Path) -> None:
+def test_an_acknowledgment_gets_the_tools_of_later_requests(tmp_path: Path) -> None:
     provider = scripted("Ready.")
     turns = Turns(tmp_path, provider, tool(echo))
     turns.live.add(Query(number=1, at=START, text="Hello"))
     reply = asyncio.run(turns.answer(0))
     assert (reply.number, reply.text) == (0, "Ready.")
-    assert provider.requests[0].tools == ()
+    assert provider.requests[0].tools == (turns.agent.tools[0].spec,)
 
 
 STOPPED = """
@@ -621,24 +612,28 @@ def test_ctrl_c_while_a_tool_runs(tmp_path: Path) -> None:
     assert turns.ended[0] == ReplyEnded(
         number=1, stop="interrupted", usage=Usage(input=3, output=8), seconds=2.0
     )
+    [exchange, _] = turns.live.session.exchanges
+    quick, slow = call_id(exchange, 0), call_id(exchange, 1)
     assert provider.requests[1].messages == (
         Message("user", "Hello"),
         Message(
             "assistant",
             "I look.",
             calls=(
-                ToolCall("c1", "search", '{"query": "quick"}'),
-                ToolCall("c2", "search", '{"query": "slow"}'),
+                ToolCall(quick, "search", '{"query": "quick"}'),
+                ToolCall(slow, "search", '{"query": "slow"}'),
             ),
         ),
         Message(
             "user",
-            "And now?",
+            "",
             results=(
-                ToolResult("c1", "Found quick."),
-                ToolResult("c2", "interrupted", failed=True),
+                ToolResult(quick, "Found quick."),
+                ToolResult(slow, "interrupted", failed=True),
             ),
         ),
+        Message("assistant", NO_REPLY),
+        Message("user", "And now?"),
     )
 
 
@@ -694,9 +689,10 @@ def test_calls_of_a_step_that_does_not_end_are_kept_as_interrupted(tmp_path: Pat
     ]
     [exchange] = turns.live.session.exchanges
     assert [type(use) for use in exchange.uses] == [Use]
+    identity = call_id(exchange, 0)
     assert turns.messages[1:] == (
-        Message("assistant", "", calls=(ToolCall("c1", "search", "{}"),)),
-        Message("user", "", results=(ToolResult("c1", "interrupted", failed=True),)),
+        Message("assistant", "", calls=(ToolCall(identity, "search", "{}"),)),
+        Message("user", "", results=(ToolResult(identity, "interrupted", failed=True),)),
     )
 
 

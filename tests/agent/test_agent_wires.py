@@ -118,8 +118,8 @@ def test_whatever_functions_do_the_conversation_goes_on(
         "c6": ("The argument “what” is missing. Call the tool again.", True),
         "c7": (f"No tool named no_such_tool. The tools are: {tools}.", True),
     }
-    assert len(results["c4"].text) < 50_200
-    assert turns.live.path.stat().st_size < 200_000
+    assert (len(results["c4"].text), results["c4"].given) == (500_000, 12_500)
+    assert turns.live.path.stat().st_size < 1_100_000
     sent = json.dumps(server.requests[1].body, ensure_ascii=False)
     assert len(sent) < 80_000
     assert "no such invoice" in sent

@@ -24,6 +24,7 @@ from chat_loop.errors import (
 )
 from chat_loop.events import Event, Finished, Retrying, TextDelta, ThinkingDelta
 from chat_loop.values import Message, Request, Usage
+from tests.support.agent_turns import events_of
 from tests.support.scripted_chat import CALL_SECONDS, Model, Says, Step
 
 REQUEST = Request(system="Be kind.", messages=(Message("user", "Hi"),))
@@ -258,9 +259,6 @@ def test_an_agent_asks_with_its_system_prompt_and_patience() -> None:
     )
     agent = Agent(name="Sally", system_prompt="Be kind.", provider=model, limits=limits)
 
-    async def run() -> list[Event]:
-        return [event async for event in agent.run(REQUEST.messages)]
-
-    assert asyncio.run(run()) == [again(5.0, 2), *ANSWER]
+    assert asyncio.run(events_of(agent, *REQUEST.messages)) == [again(5.0, 2), *ANSWER]
     assert model.requests == [REQUEST] * 2
     assert agent.model == "scripted:test"

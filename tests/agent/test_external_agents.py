@@ -27,6 +27,7 @@ from chat_loop.events import (
 )
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.values import Message, Request, ToolCall, Usage
+from tests.support.agent_turns import events_of
 from tests.support.scripted_chat import SUMMARY, Clock, Model, words
 
 if TYPE_CHECKING:  # each test that runs one of its agents imports pydantic-ai, which takes a second
@@ -220,8 +221,7 @@ def test_a_conversation_with_its_tools_is_saved_and_read_back(
 
 def test_what_it_does_for_an_acknowledgment_is_not_told(tmp_path: Path) -> None:
     async def run() -> list[Event]:
-        message = (Message("user", "roll"),)
-        return [event async for event in foreign(dice()).run(message, offer_tools=False)]
+        return await events_of(foreign(dice()), Message("user", "roll"), offer_tools=False)
 
     kinds = [type(event) for event in asyncio.run(run())]
     assert kinds == [TextDelta, TextDelta, TextDelta, Finished]

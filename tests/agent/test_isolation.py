@@ -131,6 +131,7 @@ from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.functions import tool_of
 from chat_loop.events import ToolReturned
+from tests.support.agent_turns import events_of
 from tests.support.scripted import ScriptedProvider
 from chat_loop.values import Message, ToolCall
 
@@ -147,7 +148,8 @@ async def run():
     provider = ScriptedProvider(steps=[Message("assistant", "", calls=calls), "Done."], calls_tools=True)
     tools = (tool_of(hangs), tool_of(blocks))
     agent = Agent(name="", system_prompt="", provider=provider, tools=tools, limits=CallLimits(tool=0.05))
-    return [event.failed async for event in agent.run((Message("user", "Go"),)) if isinstance(event, ToolReturned)]
+    events = await events_of(agent, Message("user", "Go"))
+    return [event.failed for event in events if isinstance(event, ToolReturned)]
 
 print(asyncio.run(run()))
 """

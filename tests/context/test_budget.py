@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from chat_loop.context.budget import (
     Limits,
     Plan,
-    exchange_size,
     ledger_room,
     messages_in,
     nearest_limit,
@@ -24,6 +23,7 @@ from chat_loop.context.budget import (
     room,
     trigger,
 )
+from chat_loop.context.exchanges import exchange_tokens
 from chat_loop.sessions.records import Call, Exchange, Query, Reply, Use
 from tests.support.scripted_chat import START, words
 
@@ -192,7 +192,7 @@ def test_a_restored_block_does_not_count_twice() -> None:
     """The new block replaces it, so it takes no room from the words; all other tokens do."""
     whole = talk(240, 200)
     limits = Limits(compact_ratio=0.1)
-    spoken = sum(exchange_size(each, COUNT) for each in whole)
+    spoken = sum(exchange_tokens(each, COUNT) for each in whole)
     alone = plan(whole, 30_000, limits, COUNT, used=spoken)
     restored = plan(whole, 30_000, limits, COUNT, used=spoken + 3_000, restored=3_000)
     beside = plan(whole, 30_000, limits, COUNT, used=spoken + 3_000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import get_args
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from chat_loop.context.budget import PARTS, Budget, last_report, parts, weigh
+from chat_loop.context.exchanges import NO_REPLY, call_id
 from chat_loop.context.messages import (
     Context,
     messages_of,
@@ -25,6 +27,7 @@ from chat_loop.sessions.records import (
     ArchiveContext,
     Call,
     Entry,
+    Exchange,
     Header,
     ModelChange,
     Pin,
@@ -33,9 +36,11 @@ from chat_loop.sessions.records import (
     Restoration,
     Result,
     Session,
+    Shortened,
     Summary,
 )
 from chat_loop.sessions.writer import render
+from chat_loop.tokens import estimate
 from chat_loop.values import Message, StopReason, ToolCall, ToolResult, Usage, Window
 from tests.support.scripted_chat import START, said, words
 from tests.support.strategies import entries as any_entries
@@ -123,6 +128,7 @@ EXCHANGES = st.lists(st.tuples(texts, st.one_of(st.none(), texts)), max_size=5)
 IDS = st.sampled_from(("c1", "c2", "c3"))
 STEPS = st.lists(
     st.one_of(
+        st.builds(query, st.integers(1, 2), texts),
         st.builds(call, st.integers(1, 2), IDS, texts),
         st.builds(result, st.integers(1, 2), IDS, texts, st.booleans()),
         st.builds(reply, st.integers(0, 2), texts, stop=st.sampled_from(get_args(StopReason))),
@@ -153,7 +159,8 @@ def test_joining_neighbors_loses_no_word(value: Session, tools: bool) -> None:
     thread = Context(value)
     messages = messages_of(thread, tools=tools)
     assert all(first.role != second.role for first, second in pairwise(messages))
-    assert "\n\n".join(filter(None, (message.text for message in messages))) == "\n\n".join(
+    said = (message.text for message in messages if message.text != NO_REPLY)
+    assert "\n\n".join(filter(None, said)) == "\n\n".join(
         piece.text for _, piece in pieces(thread, tools=tools) if piece.text
     )
 
@@ -170,6 +177,8 @@ def test_messages_are_the_same_after_writing_and_reading_the_session(
 @given(STEPS)
 @example(
     [
+        query(1, "Hi"),
+        query(2, "Go on."),
         call(1, "c1", "a"),
         Reply(number=1, at=START, text="", stop="error", failed=True),
         call(2, "c2", "b"),
@@ -182,12 +191,12 @@ def test_every_call_is_answered_at_once_and_nothing_else_is(entries: list[Entry]
         assert [result.id for result in message.results] == [call.id for call in before.calls]
         assert not message.calls or message.role == "assistant"
         assert not message.results or message.role == "user"
-    standing = Session(header=HEADER, entries=tuple(entries)).sent_entries
-    failed = {entry.number for entry in standing if isinstance(entry, Reply) and entry.failed}
-    assert [call for message in messages for call in message.calls] == [
-        ToolCall(entry.id, entry.name, entry.arguments)
-        for entry in standing
-        if isinstance(entry, Call) and entry.number not in failed
+    exchanges = session(*entries).exchanges
+    assert [(call.name, call.arguments) for message in messages for call in message.calls] == [
+        (use.call.name, use.call.arguments)
+        for exchange in exchanges
+        for use in exchange.uses
+        if not exchange.failed
     ]
 
 
@@ -237,21 +246,29 @@ STEP_BY_STEP = (
 )
 
 
+def wire_id(number: int, place: int) -> str:
+    """Return the id on the wire of a call of query `number`."""
+    return call_id(Exchange(query(number, ""), session=HEADER.id), place)
+
+
 def test_the_steps_of_a_reply_are_sent_as_they_were() -> None:
+    c1, c2, c3 = [wire_id(1, place) for place in range(3)]
+    assert len({c1, c2, c3}) == 3
+    assert all(re.fullmatch("[a-z0-9]{9}", identity) for identity in (c1, c2, c3))
     assert sent(*STEP_BY_STEP) == (
         Message("user", "What of boats?"),
         Message(
             "assistant",
             "I look.",
-            calls=(ToolCall("c1", "search", '{"query": "boats"}'), ToolCall("c2", "search", "{}")),
+            calls=(ToolCall(c1, "search", '{"query": "boats"}'), ToolCall(c2, "search", "{}")),
         ),
         Message(
             "user",
             "",
-            results=(ToolResult("c1", "Found."), ToolResult("c2", "There is no query.", True)),
+            results=(ToolResult(c1, "Found."), ToolResult(c2, "There is no query.", True)),
         ),
-        Message("assistant", "", calls=(ToolCall("c3", "search", "{}"),)),
-        Message("user", "", results=(ToolResult("c3", "Nothing."),)),
+        Message("assistant", "", calls=(ToolCall(c3, "search", "{}"),)),
+        Message("user", "", results=(ToolResult(c3, "Nothing."),)),
         Message("assistant", "There were boats."),
         Message("user", "Thanks."),
     )
@@ -272,39 +289,57 @@ FAILED = (
     query(7, "Bad."),
     Reply(number=7, at=START, text="", stop="error", usage=Usage(input=900, output=1), failed=True),
 )
-NONE = ToolResult("c1", "interrupted", failed=True)
+ONLY = wire_id(1, 0)
+NONE = Message("user", "", results=(ToolResult(ONLY, "interrupted", failed=True),))
+NEXT = (Message("assistant", NO_REPLY), Message("user", "Go on."))
 
 
 @pytest.mark.parametrize(
-    ("rest", "answer"),
+    ("rest", "answers"),
     [
-        ((), Message("user", "", results=(NONE,))),
-        ((query(2, "Go on."),), Message("user", "Go on.", results=(NONE,))),
-        (
-            (ArchiveContext(number=1, at=START, text="[2.14] …"),),
-            Message("user", "[2.14] …", results=(NONE,)),
-        ),
-        (
-            (Pin(at=START, text="x"), reply(1, "", stop="error")),
-            Message("user", "", results=(NONE,)),
-        ),
-        (
-            (result(1, "c9", "Lost."), query(2, "Go on.")),
-            Message("user", "Go on.", results=(NONE,)),
-        ),
+        ((), (NONE,)),
+        ((query(2, "Go on."),), (NONE, *NEXT)),
+        ((Pin(at=START, text="x"), reply(1, "", stop="error")), (NONE,)),
+        ((result(1, "c9", "Lost."), query(2, "Go on.")), (NONE, *NEXT)),
         (
             (result(1, "c1", "Found."), reply(1, "", stop="interrupted"), query(2, "Go on.")),
-            Message("user", "Go on.", results=(ToolResult("c1", "Found."),)),
+            (Message("user", "", results=(ToolResult(ONLY, "Found."),)), *NEXT),
         ),
     ],
 )
-def test_a_turn_that_was_torn_while_tools_ran(rest: tuple[Entry, ...], answer: Message) -> None:
+def test_a_turn_that_was_torn_while_tools_ran(
+    rest: tuple[Entry, ...], answers: tuple[Message, ...]
+) -> None:
+    """Some services refuse a user's message after results, so a note stands for the reply."""
     messages = sent(query(1, "Hi"), reply(1, "I look.", stop="tool"), call(1, "c1"), *rest)
     assert messages == (
         Message("user", "Hi"),
-        Message("assistant", "I look.", calls=(ToolCall("c1", "search", "{}"),)),
-        answer,
+        Message("assistant", "I look.", calls=(ToolCall(ONLY, "search", "{}"),)),
+        *answers,
     )
+
+
+def test_carried_and_live_an_exchange_is_sent_the_same_way() -> None:
+    whole = session(*STEP_BY_STEP[:-1])
+    child = Session(header=replace(HEADER, id="c", parent="b"), entries=(query(1, "Thanks."),))
+    carried = messages_of(Context(child, whole.exchanges))
+    assert carried == sent(*STEP_BY_STEP)
+
+
+def test_what_was_shortened_is_marked_with_where_the_rest_is() -> None:
+    long = "Found. " * 2_000
+    entries = (query(1, "Hi"), reply(1, "", stop="tool"), call(1, "c1"), result(1, "c1", long))
+    cut = Shortened(at=START, ref="1.1", session=HEADER.id, call="c1", tokens=200)
+    *_, message = sent(*entries, cut)
+    [answer] = message.results
+    assert estimate(answer.text) <= 200
+    assert answer.text.startswith("Found. Found.")
+    assert answer.text.endswith("Found. ")
+    note = r"\[… 1[0-9],\d{3} of 14,000 characters left out: session_archive_read reads them, as “1.1” …\]"
+    assert re.search(note.replace("“", '"').replace("”", '"'), answer.text)
+    given = replace(result(1, "c1", long), given=200, not_kept=5_000)
+    [answer] = sent(*entries[:-1], given)[-1].results
+    assert "characters left out: not kept …]" in answer.text
 
 
 @pytest.mark.parametrize(

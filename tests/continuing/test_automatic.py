@@ -142,7 +142,6 @@ def test_a_long_conversation_stays_in_its_window(tmp_path: Path, wire: Wire) -> 
     assert [request.wire for request in played.summaries] == [wire] * len(played.summaries)
 
 
-@pytest.mark.xfail(strict=True, reason="Whole exchanges: a carried exchange loses its tools")
 def test_an_exchange_that_stays_keeps_its_calls_and_results(tmp_path: Path) -> None:
     with Chats(tmp_path, window=8_000) as chats:
         _let_read(chats, "The vault code is 55-81-QX.\n")
@@ -156,9 +155,6 @@ def test_an_exchange_that_stays_keeps_its_calls_and_results(tmp_path: Path) -> N
     )
 
 
-@pytest.mark.xfail(
-    strict=True, reason="Whole exchanges: a turn is not measured before each request"
-)
 def test_a_turn_that_fills_the_window_with_results_goes_on(tmp_path: Path) -> None:
     with Chats(tmp_path, window=16_000) as chats:
         _let_read(chats, "".join(f"Line {number} tells of the harbor.\n" for number in range(300)))

@@ -106,7 +106,6 @@ def test_a_session_that_is_not_there_ends_the_chat_with_a_failure(tmp_path: Path
     assert (played.code, played.asked) == (1, ())
 
 
-@xfails("Whole exchanges", "what is carried has lost its tool calls and results")
 @pytest.mark.parametrize("wire", WIRES)
 def test_a_question_goes_on_with_the_results_of_tools(tmp_path: Path, wire: Wire) -> None:
     with Chats(tmp_path, wire) as chats:

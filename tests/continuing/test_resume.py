@@ -593,14 +593,6 @@ def test_chains_and_dates_that_somebody_edited(tmp_path: Path) -> None:
     assert forked.code == 0
 
 
-whole_exchanges = pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="Whole exchanges: what is carried has lost its tool calls and results",
-)
-
-
-@whole_exchanges
 @pytest.mark.parametrize("wire", WIRES)
 def test_words_come_back_with_their_tool_calls(tmp_path: Path, wire: Wire) -> None:
     tools = ("--tools", "read_file")

@@ -71,7 +71,6 @@ def test_an_automatic_compaction_is_undone_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-@pytest.mark.xfail(strict=True, reason="Whole exchanges: a carried exchange loses its tools")
 def test_calls_and_results_come_back_too(tmp_path: Path, wire: Wire) -> None:
     with Chats(tmp_path, wire) as chats:
         chats.configure(agent={"tools": ["read_file"]}, restoration={"acknowledge": False})

@@ -25,7 +25,8 @@ from chat_loop.context.budget import (
     newest_within,
     weigh,
 )
-from chat_loop.context.messages import Context, messages_of, pieces, query_message
+from chat_loop.context.exchanges import query_message
+from chat_loop.context.messages import Context, messages_of, pieces
 from chat_loop.context.summary import transcribe
 from chat_loop.conversation import continuing
 from chat_loop.conversation.attachments import MAX_DATA, MAX_IMAGES, with_images

@@ -173,11 +173,8 @@ Assistant: Fine."""
 def test_the_tools_of_a_conversation_without_ancestors(tmp_path: Path) -> None:
     sessions = SessionManager(tmp_path, now=lambda: START)
     archive = followed(sessions, ["hello"])
-    assert (
-        archive.call(READ, {"queries": "1"})
-        == archive.call(SEARCH, {"query": "hello"})
-        == NO_ARCHIVE
-    )
+    assert archive.call(SEARCH, {"query": "hello"}) == NO_ARCHIVE
+    assert "hello" in archive.call(READ, {"queries": "1.1"}), "what was shortened is read there"
     live = chained(sessions, ["lost"], ["hello"])
     next(path for path in tmp_path.glob("s1_*") if path.stem == live.header.parent).unlink()
     archive = Archive(sessions, live)

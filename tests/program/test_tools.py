@@ -381,7 +381,7 @@ def test_the_config_gives_tools_and_their_limits(tmp_path: Path, server: Loopbac
     _, second, third = (request.body for request in server.requests)
     assert "It took longer than 0 seconds and was stopped" in json.dumps(second["messages"][-1])
     assert "no more tools can be called" in json.dumps(third["messages"][-1])
-    assert "tools" not in third or not third["tools"]
+    assert [tool["function"]["name"] for tool in third["tools"]] == ["run_command"]
     (tmp_path / "config.yaml").write_text("agent: {tools: [fly]}")
     code, _, err = headless(tmp_path, server, "-p", "Do it")
     assert (code, err.partition("\n")[0]) == (2, "No tool named fly.")

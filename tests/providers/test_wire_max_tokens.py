@@ -16,6 +16,7 @@ from chat_loop.agent.agent import Agent
 from chat_loop.cli import main
 from chat_loop.providers import local
 from chat_loop.values import Message, Request
+from tests.support.agent_turns import events_of
 from tests.support.catalogue import ANTHROPIC, BEDROCK, OPENAI, Service
 from tests.support.headless import run
 from tests.support.scripted_chat import Model
@@ -87,8 +88,7 @@ def test_a_request_with_a_limit_of_its_own_keeps_it(own: int | None, expected: i
     agent = Agent(name="Sally", system_prompt="", provider=model, max_tokens=LIMIT)
 
     async def run() -> None:
-        async for _ in agent.run((Message("user", "Hi"),), own):
-            pass
+        await events_of(agent, Message("user", "Hi"), max_tokens=own)
 
     asyncio.run(run())
     [request] = model.requests

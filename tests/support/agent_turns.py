@@ -5,22 +5,26 @@ from __future__ import annotations
 import asyncio
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
-from chat_loop.agent.agent import Agent
+from chat_loop.agent.agent import Agent, Prompt
 from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.tools import Tool
 from chat_loop.context.messages import Context, messages_of
 from chat_loop.conversation.turn import Turn
+from chat_loop.errors import ContextTooLong
 from chat_loop.events import (
     Event,
     ReplyEnded,
+    TextDelta,
+    ToolCalled,
     ToolReturned,
 )
 from chat_loop.providers import Provider
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Query, Reply
-from chat_loop.values import Message, Usage
+from chat_loop.values import Message, ToolResult, Usage
 
 START = datetime(2026, 11, 21, 22, 30, 15, tzinfo=timezone(timedelta(hours=1)))
 
@@ -45,6 +49,39 @@ def agent_of(
     return Agent(
         name="Sally", system_prompt="Be kind.", provider=provider, tools=tools, limits=limits
     )
+
+
+async def events_of(
+    agent: Agent, *messages: Message, room: int = 100_000, **more: Any
+) -> list[Event]:
+    """Return the events of a reply to `messages`. As in a conversation, each step of the reply gets
+    what was said and returned before it.
+    """
+    said = list(messages)
+    events: list[Event] = []
+    seen = 0
+
+    async def prompt(step: int, refusal: ContextTooLong | None) -> Prompt:
+        nonlocal seen
+        if refusal is not None:
+            raise refusal
+        new, seen = events[seen:], len(events)
+        if step > 1:
+            text = "".join(event.text for event in new if isinstance(event, TextDelta))
+            calls = tuple(event.call for event in new if isinstance(event, ToolCalled))
+            results = {
+                event.id: ToolResult(event.id, event.text, event.failed)
+                for event in new
+                if isinstance(event, ToolReturned)
+            }
+            answers = tuple(results[call.id] for call in calls)
+            said.append(Message("assistant", text if text.strip() else "", calls=calls))
+            said.append(Message("user", "", results=answers))
+        return Prompt(tuple(said), room=room)
+
+    async for event in agent.run(prompt, **more):
+        events.append(event)
+    return events
 
 
 class Turns:
@@ -95,7 +132,12 @@ class Turns:
             return Usage(input=7, output=len(text.split()), estimated=True)
 
         turn = Turn(self.live, number, self.clock.now(), self.agent, estimate)
-        return await turn.run(self.messages, self._tell)
+        return await turn.run(self._prompt, self._tell)
+
+    async def _prompt(self, step: int, refusal: ContextTooLong | None) -> Prompt:
+        if refusal is not None:
+            raise refusal
+        return Prompt(self.messages, room=100_000)
 
     def _tell(self, event: Event) -> None:
         self.events.append(event)

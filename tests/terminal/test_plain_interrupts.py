@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def test_ctrl_c_at_the_prompt_clears_the_line_and_twice_quits_with_a_summary(
         chat.wait_for("Press Ctrl-C again to quit.", output=True)
         chat.line("a whole line")
         chat.wait_for("You said: a whole line", output=True)
-        chat.wait_for("Time: ", output=True)
+        chat.wait_for(re.compile(r"Time: [^\n]*\n\s*You: "), output=True)
         chat.mark()
         chat.ctrl("c")
         chat.wait_for("Press Ctrl-C again to quit.", output=True)
