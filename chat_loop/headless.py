@@ -128,6 +128,7 @@ class Run:
             memory=memory.block if memory is not None else str,
             servers=self._servers,
             settle=self._reply.settle,
+            prepares=False,
         )
         asyncio.get_running_loop().set_exception_handler(self._report_from_loop)
         self._task = asyncio.ensure_future(self._exchange(conversation))

@@ -197,7 +197,7 @@ def test_a_provider_of_a_plugin_is_known_everywhere_and_keeps_what_it_says(tmp_p
     config = tmp_path / "config.yaml"
     config.write_text("model: slow:x\n")
     out, _ = run(tmp_path, site, "--config", str(config), "doctor")
-    assert "✓ Model           slow:x would answer now, window 4.3K" in out
+    assert "✓ Model           slow:x would answer now, window 8.7K" in out
     typed = "hello\n/status\nexit\n"
     out, _ = run(tmp_path, site, "--config", str(config), typed=typed)
     assert "Warm." in out

@@ -6,11 +6,13 @@ from __future__ import annotations
 
 from base64 import b32encode
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from hashlib import sha256
 from operator import attrgetter
 
 from msgspec import Struct
 
+from chat_loop.providers.replies import arguments_of
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.records import Attachment, Exchange, Place, ShortenedPart, Step, Use
 from chat_loop.tokens import Count, image_tokens, shorten
@@ -26,6 +28,7 @@ NO_REPLY = "(no reply: interrupted)"
 MESSAGE_TOKENS = 4  # the role of a message and its separators
 ID_LENGTH = 9
 """The characters of a call's id, letters and digits, as Mistral's models require."""
+LONG_ARGUMENTS = 50_000  # characters
 SHORT_TOKENS = 160  # of a result that had to be shortened
 HOW_TO_READ = ': session_archive_read reads them, as "{ref}"'
 
@@ -86,10 +89,20 @@ def _use(
 ) -> tuple[ToolCall, ToolResult]:
     """Return a call and its result as they are sent."""
     identity = call_id(exchange, number)
-    call = ToolCall(identity, use.call.name, use.call.arguments)
+    call = ToolCall(identity, use.call.name, _sent_arguments(use.call.arguments))
     if use.result is None:
         return call, ToolResult(identity, INTERRUPTED, failed=True)
     return call, ToolResult(identity, result_text(exchange, use, lengths), use.result.failed)
+
+
+@lru_cache(maxsize=16)
+def _sent_arguments(arguments: str) -> str:
+    """Return arguments as they are sent: of long ones that are no JSON and so were not used, only
+    the ends.
+    """
+    if len(arguments) <= LONG_ARGUMENTS or arguments_of(arguments) is not None:
+        return arguments
+    return shorten(arguments, SHORT_TOKENS, ": not kept")
 
 
 def result_text(exchange: Exchange, use: Use, lengths: Lengths) -> str:
@@ -110,8 +123,10 @@ def _step(
 ) -> Iterator[tuple[str, Message]]:
     """Yield the calls of one step and their results, as text if the model has no tools."""
     if tools:
-        yield USED, Message("assistant", "", calls=tuple(call for call, _ in uses))
-        yield USED, Message("user", "", results=tuple(result for _, result in uses))
+        calls = tuple(call for call, _ in uses)
+        results = tuple(result for _, result in uses)
+        yield USED, Message("assistant", "", calls=calls)
+        yield USED, Message("user", "", results=results)
         return
     for call, result in uses:
         verb = "failed" if result.failed else "gave"

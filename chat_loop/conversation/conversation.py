@@ -63,7 +63,8 @@ Confirm = Callable[[int, int], Awaitable[bool]]  # asks the user, given the toke
 
 class Conversation:
     """The live session of a chain, and the agent that answers in it. `count(text)` estimates
-    tokens. `detach(id)` starts a process that makes a summary; it may raise OSError.
+    tokens. `detach(id)` starts a process that makes a summary; it may raise OSError. Without
+    `prepares`, nothing is done ahead for a next message, since there is none.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class Conversation:
         servers: McpServers | None = None,
         detach: Callable[[str], None] | None = None,
         settle: Callable[[], Awaitable[None]] | None = None,
+        prepares: bool = True,
     ) -> None:
         self.sessions = sessions
         self.count = count
@@ -92,6 +94,7 @@ class Conversation:
         self._servers = servers
         self._detach = detach
         self._settle = settle
+        self._prepares = prepares
         self._memory = memory
         self._lost_images: set[str] = set()
         self._calibration = Calibration()
@@ -636,7 +639,7 @@ class Conversation:
     async def _watch(self) -> None:
         """After a reply, begin the summary for the next compaction if that is near."""
         frame, context = self.frame, self.context
-        if not frame.limits.enabled:
+        if not (frame.limits.enabled and self._prepares):
             return
         used = self.budget.used
         share = plans.pressure_of(frame, context, used).share

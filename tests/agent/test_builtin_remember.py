@@ -109,7 +109,7 @@ def test_in_a_chat(tmp_path: Path, server: Loopback) -> None:
     server.enqueue(remember, Reply(chunks=("Noted.",)), Reply(chunks=("Sixteen.",)))
     with chatting(tmp_path, server, tools="remember") as chat:
         chat.line("Remember that the tests need Postgres 16.")
-        chat.wait_for("[a]lways this session (this exact call)", PATIENCE)
+        chat.wait_for("[a]lways (this exact call)", PATIENCE)
         assert "Save in ~/own/MEMORY.md:" in chat.text()
         chat.line("y")
         at_prompt(chat)

@@ -205,7 +205,7 @@ def test_what_a_command_did_is_not_undone_and_that_is_said(
     with chatting(tmp_path, server) as chat:
         server.enqueue(calling(("run_command", {"command": "touch x"})), Reply(chunks=("Done.",)))
         chat.line("go")
-        chat.wait_for("Apply? ", PATIENCE)
+        chat.wait_for("Run? ", PATIENCE)
         chat.mark()
         chat.line("y")
         at_prompt(chat)

@@ -106,7 +106,6 @@ sys.stderr.write(re.search(r"VmHWM:\\s+(\\d+)", status)[1])
 
 
 def test_the_longest_reply_is_saved_and_sealed_in_little_memory(tmp_path: Path) -> None:
-    (tmp_path / "config.yaml").write_text("auto_compact: {enabled: false}\n")
     chunk = "word\n" * 1_000
     most = []
     with Loopback() as server:

@@ -146,7 +146,7 @@ TALKS = {
         "first": "Hello.",
         "a longer message": "Then what? " * 100,
         "after a longer message": "Then what?",
-        "a full window": "Read the log. " + "What is next? " * 245,
+        "a full window": "Read the log. " + "What is next? " * 215,
     },
     "branches": {
         "first": "Hello. " + "The hull is made of oak, and sanded. " * 60,
@@ -259,7 +259,6 @@ BREAKS = {
     "edit": "another message stands in its place",
     "after an undo": "the message is gone",
     "compact": "a block stands for the words",
-    "a full window, step 2": "older messages give way to the result",
 }
 """Requests that rightly do not begin with the one before."""
 
