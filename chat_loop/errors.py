@@ -127,7 +127,7 @@ class RetryableError(ProviderError):
 
 class EmptyReply(ProviderError):
     """A reply without a word and without a call that can be made. It took the tokens of `usage`, if
-    known. `called` is the tool that the model called although it was not offered.
+    known. `called` is the tool that the model called although it was to answer.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class EmptyReply(ProviderError):
         message = "The model returned an empty reply."
         hint = "Send the query again, or take another model."
         if called:
-            message = f"The model only called {called}, a tool that it was not offered."
+            message = f"The model only called {called}, where it was to answer."
             hint = "/tools lists what it is offered, and why it may be nothing."
         elif only_thoughts:
             message = "The model returned only reasoning, and no answer."

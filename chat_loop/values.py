@@ -120,7 +120,8 @@ class Message(Struct, frozen=True):
 class Request(Struct, frozen=True, kw_only=True):
     """One model call, for any provider. `messages` alternate and begin and end with the user's.
     Without `max_tokens`, the provider decides. `grammar` restricts the reply, if supported.
-    `tokens` is the size of all that the model reads by the sender's count, or 0.
+    `tokens` is the size of all that the model reads by the sender's count, or 0. Without
+    `takes_calls`, the model is to answer without the tools that it is offered.
     """
 
     system: str
@@ -129,6 +130,7 @@ class Request(Struct, frozen=True, kw_only=True):
     grammar: str | None = None
     tools: tuple[ToolSpec, ...] = ()
     tokens: int = 0
+    takes_calls: bool = True
 
     @property
     def texts(self) -> tuple[str, ...]:

@@ -133,14 +133,16 @@ class Agent(Struct, frozen=True, kw_only=True):
             tools = self.tools if prompt.tools is None else prompt.tools
             toolbox.tools = {tool.spec.name: tool for tool in tools if self.provider.calls_tools}
             toolbox.room = prompt.room
+            specs = tuple(tool.spec for tool in toolbox.tools.values())
+            takes = takes_calls and bool(self.own_tools or specs)
             request = Request(
                 system=self.system,
                 messages=prompt.messages,
                 max_tokens=max_tokens or self.max_tokens,
-                tools=tuple(tool.spec for tool in toolbox.tools.values()),
+                tools=specs,
                 tokens=prompt.tokens,
+                takes_calls=takes_calls,
             )
-            takes = takes_calls and bool(self.own_tools or request.tools)
             try:
                 async with aclosing(self._step(request, first_call, takes)) as events:
                     async for event in events:

@@ -8,6 +8,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from chat_loop.errors import ProviderError
 from chat_loop.providers import wire
 from chat_loop.providers.capabilities import count_at, list_at, text_at, value_at
 from chat_loop.providers.lengths import longest_reply
@@ -22,6 +23,7 @@ from chat_loop.providers.replies import (
 from chat_loop.values import Message, Request, Usage
 
 TOKEN = "ANTHROPIC_AUTH_TOKEN"
+CHOICE = "tool_choice"
 
 
 def client_settings(sdk: Any, client: Any, address: str) -> dict[str, Any]:
@@ -90,7 +92,14 @@ class AnthropicProvider(wire.WireProvider):
             body["system"] = system
         if tools:
             body["tools"] = tools
+            if not (request.takes_calls or CHOICE in self._left_out):
+                body[CHOICE] = {"type": "none"}
         return body
+
+    def _refused_part(self, error: ProviderError, request: Request) -> tuple[str, str]:
+        if CHOICE in error.message and CHOICE in self._body(request):
+            return CHOICE, f" {CHOICE} is left out for ten minutes."
+        return super()._refused_part(error, request)
 
     def _read(self, event: Mapping[str, object], reply: Reply) -> None:
         match event.get("type"):

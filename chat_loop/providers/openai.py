@@ -15,7 +15,7 @@ from msgspec.structs import asdict, replace
 
 from chat_loop.errors import ContextTooLong, ProviderError
 from chat_loop.providers import replies, wire
-from chat_loop.providers.anthropic import with_breakpoints
+from chat_loop.providers.anthropic import CHOICE, with_breakpoints
 from chat_loop.providers.capabilities import Capabilities, count_at, list_at, text_at, value_at
 from chat_loop.providers.catalogue import CATALOGUE, Entry
 from chat_loop.providers.lengths import longest_reply, request_size
@@ -114,6 +114,8 @@ class OpenAIProvider(wire.WireProvider):
             body["tools"] = [
                 {"type": "function", "function": asdict(tool)} for tool in request.tools
             ]
+            if not request.takes_calls:
+                body[CHOICE] = "none"
         body["stream_options"] = {"include_usage": True}
         limits = (name for name in (self.entry.limit, *LIMITS) if name not in self._left_out)
         limit = next(limits, "")
@@ -160,6 +162,8 @@ class OpenAIProvider(wire.WireProvider):
 
     def _refused_part(self, error: ProviderError, request: Request) -> tuple[str, str]:
         message = error.message
+        if CHOICE in message and CHOICE in self._body(request):
+            return CHOICE, f" {CHOICE} is left out for ten minutes."
         names = [tool.name for tool in request.tools] if self.calls_tools else []
         # one faulty tool must not cost the others
         if error.kind == "tool" and names and not replies.find_refused_tool(message, names):

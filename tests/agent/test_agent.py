@@ -246,7 +246,8 @@ def test_when_no_calls_are_taken(tools: tuple[Tool, ...], calls_tools: bool, off
         Finished(stop="end", usage=Usage(input=3, output=4)),
     ]
     specs = tuple(each.spec for each in tools) if calls_tools else ()
-    assert provider.requests == [Request(system="Be kind.", messages=HELLO, tools=specs)]
+    request = Request(system="Be kind.", messages=HELLO, tools=specs, takes_calls=offer)
+    assert provider.requests == [request]
     assert agent.calls_tools == (bool(tools) and calls_tools)
 
 

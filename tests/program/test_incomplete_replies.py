@@ -75,7 +75,7 @@ def test_a_call_without_an_offer_is_named_and_exits_with_1(
 
     result = run(tmp_path, *at(server), "-p", "one")
 
-    sentence = "The model only called list_files, a tool that it was not offered."
+    sentence = "The model only called list_files, where it was to answer."
     assert (result.returncode, result.stdout) == (1, b"")
     assert sentence in " ".join(result.stderr.decode().split())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,16 @@ from msgspec.structs import replace
 from benchmarks.support.loopback import Loopback, Reply, failing
 from chat_loop.events import Finished, Retrying, TextDelta
 from chat_loop.providers.openai import OpenAIProvider
+from chat_loop.providers.wire import WireProvider
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Window
-from tests.support.providers import ask_through, entry, events_of, failure_of
+from tests.support.providers import (
+    anthropic_at,
+    ask_through,
+    entry,
+    events_of,
+    failure_of,
+    openai_at,
+)
 from tests.support.scripted_chat import Talk
 
 TOOL = ToolSpec("search", "Search.", {"type": "object"})
@@ -146,3 +155,22 @@ def test_a_server_without_a_system_role_gets_no_message_twice(server: Loopback) 
 
     contents = [message["content"] for message in bodies(server)[1]["messages"]]
     assert contents == ["Be brief.", "Welcome.", "Hello"]
+
+
+@pytest.mark.parametrize("make", [openai_at, anthropic_at])
+def test_a_choice_that_a_server_does_not_know_is_left_out(
+    server: Loopback, make: Callable[[str], WireProvider]
+) -> None:
+    unknown = failing(400, "invalid_request_error", "Unknown parameter: 'tool_choice'.")
+    server.enqueue(unknown, HI, HI)
+    provider = make(server.url)
+    silent = replace(ASK, takes_calls=False)
+    told = failure_of(provider, silent)
+    assert "tool_choice is left out for ten minutes" in told.message
+    for _ in range(2):
+        assert ask_through(provider, silent)[0] == TextDelta("Hi")
+    assert [("tools" in body, "tool_choice" in body) for body in bodies(server)] == [
+        (True, True),
+        (True, False),
+        (True, False),
+    ]

@@ -210,7 +210,7 @@ def written(requests: dict[str, Asked]) -> Iterator[str]:
         body = dict(asked.body) | {"marks": marks(asked)}
         del body["messages"]
         now = {field: line(value) for field, value in body.items()}
-        for field in [*now, *(fields.keys() - now.keys())]:
+        for field in [*now, *sorted(fields.keys() - now.keys())]:
             if now.get(field) != fields.get(field):
                 yield f"{field}: {now.get(field, 'gone')}"
         messages = message_list(asked)
