@@ -90,6 +90,7 @@ class Toolbox(Struct):
     room: int = 0
     left_out: set[LeftOutText] = field(default_factory=set)  # what was reported in this reply
     approval_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    preparing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def run(self, calls: Sequence[ToolCall]) -> AsyncGenerator[ToolReturned]:
         """Run the calls concurrently; yield each result as it arrives. Closing cancels the rest."""
@@ -113,7 +114,8 @@ class Toolbox(Struct):
         source = TextSource(f"the result of {call.name}")
         try:
             tool, arguments = self._resolve(call)
-            prepared = await _prepare(tool, arguments)
+            async with self.preparing:  # so that the questions come in the order of the calls
+                prepared = await _prepare(tool, arguments)
             if prepared.question:
                 async with self.approval_lock:
                     prepared = await _prepare(tool, arguments)  # files may have changed meanwhile
