@@ -80,6 +80,8 @@ def exchange_pieces(
 
 def _sent(text: str, exchange: Exchange, part: ShortenedPart, lengths: Lengths) -> str:
     """Return the words of the user or the model as they are sent."""
+    if not lengths:  # nearly always, and asked of each message of each request
+        return text
     tokens = lengths.get(place_of(exchange, part))
     return text if tokens is None else shorten(text, tokens, HOW_TO_READ.format(ref=exchange.ref))
 
