@@ -39,7 +39,8 @@ class ChatLoop:
 
     def __init__(self, chat: Chat) -> None:
         self.chat = chat
-        self._display, self._reader = chat.display, chat.reader
+        self._display = chat.display
+        self._reader = chat.reader
         self._warned = 0.0  # the share of the window in the last warning
         self._work: asyncio.Future[Any] | None = None
         self._cancelled = self._quits = False
@@ -49,8 +50,10 @@ class ChatLoop:
         """Loop until exit, Ctrl-D or the end of input; return the exit code. Begin with `lines`,
         then `message`. With `chooses`, quit if the lines have not resumed a session.
         """
-        chat, display = self.chat, self._display
-        loop, main = asyncio.get_running_loop(), asyncio.current_task()
+        chat = self.chat
+        display = self._display
+        loop = asyncio.get_running_loop()
+        main = asyncio.current_task()
         # One handler all the time: between two steps Ctrl-C must not reach Python's own handler.
         loop.add_signal_handler(signal.SIGINT, self._interrupt, main)
         is_elsewhere = False
@@ -88,7 +91,8 @@ class ChatLoop:
         """Offer to write the conversation elsewhere if words are missing on disk. Return True if it
         is there now. Without a path, its own folder is tried again as the chat closes.
         """
-        live, display = self.chat.conversation.live, self._display
+        live = self.chat.conversation.live
+        display = self._display
         while self.chat.can_ask and live.problem is not None:
             display.prose(
                 "Type a path on another disk to write it there, or Enter to try once more."
@@ -223,7 +227,8 @@ class ChatLoop:
         return released
 
     async def _ask(self, text: str, files: tuple[QueryFile, ...]) -> None:
-        conversation, display = self.chat.conversation, self._display
+        conversation = self.chat.conversation
+        display = self._display
         display.begin_waiting()
         try:
             await self._cancellable(conversation.ask(text, files), stopped="")

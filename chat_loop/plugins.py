@@ -194,7 +194,8 @@ class _GuardedProvider:
     takes_images: bool
 
     def __init__(self, provider: Provider, plugin: str) -> None:
-        self._provider, self._plugin = provider, plugin
+        self._provider = provider
+        self._plugin = plugin
 
     def __getattr__(self, name: str) -> Any:
         if hasattr(self._provider, name):

@@ -156,9 +156,11 @@ class Agent(Struct, frozen=True, kw_only=True):
         self, toolbox: Toolbox, calls: Sequence[ToolCall], *, is_last: bool
     ) -> AsyncGenerator[Event]:
         """Run the calls within the limits, none in the last step. Yield a result for each call."""
-        most, refusal = MAX_CALLS, CALL_LIMIT_RESULT
+        most = MAX_CALLS
+        refusal = CALL_LIMIT_RESULT
         if is_last:
-            most, refusal = 0, STEP_LIMIT_RESULT
+            most = 0
+            refusal = STEP_LIMIT_RESULT
             yield Warned(
                 f"The model reached the limit of tool calls for one reply ({self.steps}).",
                 "tools.max_steps in the config raises it.",

@@ -108,7 +108,9 @@ class Toolbox(Struct):
 
     async def _run(self, call: ToolCall) -> ToolReturned:
         started = self.limits.clock()
-        failed, denied, allowed = True, False, False
+        failed = True
+        denied = False
+        allowed = False
         changes: Sequence[FileChange] = ()
         output: Output
         source = TextSource(f"the result of {call.name}")

@@ -82,7 +82,8 @@ async def uncompact(chat: Chat, argument: str) -> None:
         conversation.planning(), conversation.live, conversation.context
     )
     if plan.left_out:
-        newest, others = len(plan.carried), plural(plan.left_out, "exchange")
+        newest = len(plan.carried)
+        others = plural(plan.left_out, "exchange")
         text = f"Not everything fits: the newest {plural(newest, 'exchange')} would be restored"
         chat.display.prose(f"{text} word for word, the {others} before them stay summarized.")
         if not await chat.confirm("Continue?", "Not changed."):
@@ -98,8 +99,10 @@ async def summary(chat: Chat, argument: str) -> None:
 
     /summary bad no ports      what the model is told when it writes the next one, or this one anew
     """
-    conversation, display = chat.conversation, chat.display
-    restoration, judgment = conversation.session.restoration, argument.partition(" ")
+    conversation = chat.conversation
+    display = chat.display
+    restoration = conversation.session.restoration
+    judgment = argument.partition(" ")
     if restoration is None or not restoration.block:
         text = "This session does not begin with a summary."
         raise UsageError(text, "compact makes one; /history shows those before it.")
@@ -130,8 +133,10 @@ async def summarize(chat: Chat, argument: str) -> None:
 @registry.command("context", "Context")
 async def context(chat: Chat, argument: str) -> None:
     """Show what fills the model's window and when it is compacted."""
-    conversation, display = chat.conversation, chat.display
-    budget, options = conversation.budget, conversation.options
+    conversation = chat.conversation
+    display = chat.display
+    budget = conversation.budget
+    options = conversation.options
     frame = conversation.frame
     weights = token_estimates(frame, conversation.context)
     filling = parts(weights, budget, len(conversation.session.exchanges))

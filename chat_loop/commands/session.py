@@ -66,7 +66,8 @@ async def sessions(chat: Chat, argument: str) -> None:
         await _browse(chat, rest)
         return
     page, words = (None, "") if words == "all" else (PAGE, words)
-    filters, fold = filter_of(options, chat.sessions.now(), words), "unfold" not in options
+    filters = filter_of(options, chat.sessions.now(), words)
+    fold = "unfold" not in options
     await _list(chat, page, wanted=filters, fold=fold, everything="all" in options)
 
 
@@ -85,7 +86,8 @@ class BrowsedSessions(Struct):
 
     def preview(self, row: SessionRow) -> Preview:
         """Return the facts and the last exchanges of a session."""
-        database, folder = self.chat.library.database, row.folder
+        database = self.chat.library.database
+        folder = row.folder
         try:
             if database is not None and not row.path.is_file():
                 with contextlib.closing(Library(folder, database=database)) as library:
@@ -141,7 +143,8 @@ async def _list(chat: Chat, limit: int | None = PAGE, **which: Any) -> None:
     chat.number_rows(rows)
     if not rows:
         chat.display.line(nothing_text(filtered=bool(which.get("wanted"))))
-    now, cost = chat.sessions.now(), chat.conversation.options.cost
+    now = chat.sessions.now()
+    cost = chat.conversation.options.cost
     listings.show_sessions(chat.display, rows, more, now, cost)
 
 
@@ -174,7 +177,8 @@ async def resume(chat: Chat, argument: str) -> None:
     last = int(options["last"]) if re.fullmatch("[0-9]{1,9}", options.get("last", "")) else 0
     if not words or ("last" in options and ("full" in options or not last)):
         raise usage_error("resume")
-    conversation, display = chat.conversation, chat.display
+    conversation = chat.conversation
+    display = chat.display
     path = await chat.path(words)
     display.line("Loading session...", symbol="📋")
     display.begin_waiting("Reading the session …")
@@ -197,7 +201,8 @@ async def resume(chat: Chat, argument: str) -> None:
 
 def _show_resumption(chat: Chat, resumed: Resumption) -> None:
     """Show the size and the parts of a context before it is taken."""
-    plan, conversation = resumed.plan, chat.conversation
+    plan = resumed.plan
+    conversation = chat.conversation
     parts = []
     if plan.block:
         parts.append("an extract" if resumed.missing else "the summary")
@@ -252,11 +257,13 @@ def _load(chat: Chat, path: Path, last: int | None) -> LoadedSession:
 
 async def _confirm_agent(chat: Chat, session: Session) -> bool:
     """Ask if the session was made with another agent. Return False if the user says no."""
-    agent, header = chat.conversation.agent, session.header
+    agent = chat.conversation.agent
+    header = session.header
     if header.agent_path == agent.path and (header.agent in ("", agent.name) or agent.path):
         return True
     hint = f"With that one: chat-loop --agent {shlex.quote(header.agent_path)} --resume {header.id}"
-    created, now = header.agent_path or header.agent, agent.path or agent.name
+    created = header.agent_path or header.agent
+    now = agent.path or agent.name
     chat.display.warn(
         f"Session created with {exact_line(created)}, using {now}.",
         hint if header.agent_path else "",
@@ -295,7 +302,8 @@ async def add_tags(chat: Chat, argument: str) -> None:
 @registry.command("untag TAG …", "Sessions")
 async def remove_tags(chat: Chat, argument: str) -> None:
     """Remove tags from this conversation."""
-    before, removed = chat.conversation.session.tags, _tags_in(argument)
+    before = chat.conversation.session.tags
+    removed = _tags_in(argument)
     if not removed or not {*removed} <= {*before}:
         raise usage_error("untag")
     _set_tags(chat, tuple(tag for tag in before if tag not in removed))
@@ -351,7 +359,8 @@ async def rewind(chat: Chat, argument: str) -> None:
     """Go back to before a message (default: the last) in a new session; the original is kept."""
     session = chat.conversation.session
     exchange = exchange_of(session, _query_number("rewind", argument))
-    place, number = session.exchanges.index(exchange), exchange.query.number
+    place = session.exchanges.index(exchange)
+    number = exchange.query.number
     if place == 0:
         hint = "/new starts an empty session, /tree shows the sessions before this one."
         raise UsageError("That is the first message of this session.", hint)
@@ -414,7 +423,8 @@ async def merge(chat: Chat, argument: str) -> None:
         raise usage_error("merge")
     both = references if len(references) == 2 else [".", *references]
     first, second = [await chat.load(reference) for reference in both]
-    conversation, display = chat.conversation, chat.display
+    conversation = chat.conversation
+    display = chat.display
     planning = conversation.planning()
     branches = continuing.branches_of(planning, first, second)
     costs = _merge_costs(planning, continuing.unsummarized(planning, branches))
@@ -498,7 +508,8 @@ async def quote(chat: Chat, argument: str) -> None:
     if not reference or number is None:
         raise usage_error("quote")
     session = (await chat.load(reference, stored=True)).session
-    exchange, header = exchange_of(session, number), session.header
+    exchange = exchange_of(session, number)
+    header = session.header
     place = f"({header.id}, query {exchange.query.number}, {exchange.query.at:%Y-%m-%d})"
     source = f"From “{naming.name_of(session)}” {place}"
     words = f"{source}:\nYou: {exchange.query.text}"

@@ -27,7 +27,9 @@ from chat_loop.sessions.records import Attachment, Entry, Exchange, Summary, Sum
 from chat_loop.tokens import Count, image_tokens
 from chat_loop.values import Message, ToolSpec, Usage, Window, window_text
 
-SYSTEM, MEMORY, TOOLS = "System prompt", "Memory", "Tools"
+SYSTEM = "System prompt"
+MEMORY = "Memory"
+TOOLS = "Tools"
 BLOCK = "Restored block"
 PARTS = (SYSTEM, MEMORY, TOOLS, BLOCK, CARRIED, RECALLED, USED, FILES, OWN)
 """The parts of a request, in the order they are sent."""
@@ -97,7 +99,9 @@ class Narration(Struct, frozen=True, kw_only=True):
 
     def seal(self, at: datetime, reason: records.SealReason, summary: Summary) -> records.Seal:
         """Return a seal with `summary`, the block built from the narrative."""
-        source, usage, seconds = self.source, self.usage, self.seconds
+        source = self.source
+        usage = self.usage
+        seconds = self.seconds
         return records.Seal(
             at=at, reason=reason, source=source, summary=summary, usage=usage, seconds=seconds
         )
@@ -130,7 +134,9 @@ def nearest_limit(
 ) -> tuple[float, int, int, str]:
     """Return the limit closest to being reached, as (share reached, amount, limit, unit)."""
     candidates = [(used / max(1, trigger(window, limits)), used, window, "tokens")]
-    threshold, most, tokens = limits.trigger_threshold, limits.max_messages, limits.max_tokens
+    threshold = limits.trigger_threshold
+    most = limits.max_messages
+    tokens = limits.max_tokens
     if tokens:
         candidates.append((used / tokens / threshold, used, tokens, "tokens"))
     if most:
@@ -288,8 +294,10 @@ def newest_within(
 ) -> tuple[Exchange, ...]:
     """Return the newest exchanges that fit the limits with the next query, but at least one."""
     newest: list[Exchange] = []
-    messages, used = int(bool(exchanges) and exchanges[-1].reply is not None), 0
-    message_limit, limit = limits.max_messages or 10**9, limits.max_tokens or 10**12
+    messages = int(bool(exchanges) and exchanges[-1].reply is not None)
+    used = 0
+    message_limit = limits.max_messages or 10**9
+    limit = limits.max_tokens or 10**12
     for exchange in reversed(exchanges):
         messages += messages_in([exchange])
         used += exchange_tokens(exchange, count)

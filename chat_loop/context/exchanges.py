@@ -18,8 +18,11 @@ from chat_loop.sessions.records import Attachment, Exchange, Place, ShortenedPar
 from chat_loop.tokens import Count, image_tokens, shorten
 from chat_loop.values import Image, Message, ToolCall, ToolResult, size_text
 
-CARRIED, RECALLED = "Carried words", "From the archive"
-USED, FILES, OWN = "Tool results", "Attached files", "This session"
+CARRIED = "Carried words"
+RECALLED = "From the archive"
+USED = "Tool results"
+FILES = "Attached files"
+OWN = "This session"
 """The parts of a request that exchanges are in."""
 
 INTERRUPTED = "interrupted"  # the result of a call without one
@@ -142,9 +145,11 @@ def query_message(text: str, attached: Sequence[Attachment]) -> Message:
         return Message("user", text)
     whole = "".join(file.text for file in attached).encode("utf-8", "surrogatepass")
     fence = f"==== {sha256(whole).hexdigest()[:32]} ===="
-    texts, images = [], []
+    texts = []
+    images = []
     for file in attached:
-        about, name = attached_text(file), encode_line(file.name)
+        about = attached_text(file)
+        name = encode_line(file.name)
         if file.is_image:
             texts.append(f"{about}.")
             images.append(Image(name, file.media, file.width, file.height, file.file))

@@ -123,7 +123,8 @@ def _joined(first: Message, second: Message) -> Message:
 def pieces(context: Context, *, tools: bool = True) -> Iterator[tuple[str, Message]]:
     """Yield the pieces of a context's messages, each with the name of its part of the request."""
     session = context.session
-    restoration, acknowledgment = session.restoration, session.acknowledgment
+    restoration = session.restoration
+    acknowledgment = session.acknowledgment
     if restoration is not None and restoration.block:
         text = restoration_text(session.header, restoration)
         if acknowledgment is not None and acknowledgment.text.strip() and not acknowledgment.failed:
@@ -144,7 +145,8 @@ def pieces(context: Context, *, tools: bool = True) -> Iterator[tuple[str, Messa
 def restoration_text(header: records.Header, restoration: Restoration) -> str:
     """Return the restored block as it is sent. Its bytes never change while the session is open."""
     counts = counts_text(restoration.queries, restoration.tokens)
-    grandparent, since = "", ""
+    grandparent = ""
+    since = ""
     if restoration.grandparent:
         grandparent = f"This session was resumed from: {restoration.grandparent}\n"
     if restoration.verbatim_from:
@@ -199,7 +201,8 @@ def shorten_block(text: str, limit: int, count: Count) -> str:
     """Shorten a block to `limit` tokens. Key facts are removed first, beginning with the oldest."""
     if count(text) <= limit:
         return text
-    summary, render = summary_block.parse(text), summary_block.render
+    summary = summary_block.parse(text)
+    render = summary_block.render
     for name in ("key_facts", "topics", "tools", "files", "pending", "decisions"):
         items: tuple[str, ...] = getattr(summary, name)
         shorter = [replace(summary, **{name: items[cut:]}) for cut in range(len(items) + 1)]

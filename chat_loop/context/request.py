@@ -24,7 +24,8 @@ from chat_loop.values import Message, ToolSpec, Window, window_text
 
 COMPARABLE = 1_000
 """The smallest request whose count is compared: below, what a wire adds distorts the ratio."""
-LOWEST, HIGHEST = 0.5, 2.0
+LOWEST = 0.5
+HIGHEST = 2.0
 """The bounds of a believable count, as a share of ours. Encodings differ less than that."""
 COMFORTABLE = 0.6  # of the trigger, the size after results were shortened
 ACKNOWLEDGMENT = 80  # a few sentences

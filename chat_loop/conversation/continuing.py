@@ -110,7 +110,8 @@ async def resume(
     """Plan to continue a session from its summary and `last` exchanges, or with all if `whole`. If
     `quick`, no model is asked. Raises SessionError.
     """
-    session, frame = loaded.session, planning.frame
+    session = loaded.session
+    frame = planning.frame
     plans.check_resumable(session, planning.fallback)
     context = planning.context_of(loaded)
     full_tokens = 0
@@ -142,11 +143,14 @@ async def resume(
 
 def _found(planning: Planning, loaded: LoadedSession, full_tokens: int) -> SessionFound:
     """Return what is shown of a session that is resumed."""
-    header, totals = loaded.session.header, loaded.session.totals
+    header = loaded.session.header
+    totals = loaded.session.totals
     parent = loaded.session.restoration
-    queries, tokens = totals.queries, totals.combined
+    queries = totals.queries
+    tokens = totals.combined
     if not queries and parent is not None:  # it only has its parent's words
-        queries, tokens = parent.queries, parent.tokens
+        queries = parent.queries
+        tokens = parent.tokens
     cost = None
     if full_tokens:
         cost = planning.options.cost(planning.model, Usage(input=full_tokens))
@@ -195,13 +199,15 @@ async def _summary_of(
     """Make the summary of a stored session, and write it into its file if a model was asked or if
     it needs none.
     """
-    session, report = loaded.session, planning.report
+    session = loaded.session
+    report = planning.report
     options = planning.options.with_settings(session.settings)
     said = context.unsummarized
     is_invalid = session.seal is not None and session.seal.summary is not None
     if said and is_invalid and plans.stored_summary(session) is None:
         report(Warned("The session's summary has an invalid format; making a new one."))
-    narration, is_final = Narration(), bool(said) and asks
+    narration = Narration()
+    is_final = bool(said) and asks
     if is_final and options.use_ai_summary:
         try:
             narration = await planning.narrate(context, said, optional=True)
@@ -269,7 +275,8 @@ def add_delayed(
         loaded = sessions.load(path)
         seal = loaded.session.seal
         if seal is not None and seal.summary == draft.summary:
-            usage, seconds = narration.usage, narration.seconds
+            usage = narration.usage
+            seconds = narration.seconds
             seal = replace(seal, source="model", summary=summary, usage=usage, seconds=seconds)
             sessions.seal_stored(loaded, seal)
             return DelayedBlock(parent=loaded.session.header.id, summary=summary)
@@ -297,7 +304,8 @@ async def uncompact(planning: Planning, live: LiveSession, context: Context) -> 
     """Plan to continue with all words from before and after the last compaction of the live
     session. Raises UsageError if there was none, and SessionError.
     """
-    sessions, session = planning.sessions, context.session
+    sessions = planning.sessions
+    session = context.session
     found = plans.uncompacted(context, ancestors_of(sessions, session), planning.load)
     plan = await _whole(planning, found.loaded, found.after)
     plan = replace(plan, basis=plans.basis_of(session))

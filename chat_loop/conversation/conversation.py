@@ -104,7 +104,9 @@ class Conversation:
 
     def _start(self, child: LiveSession | None = None, plan: ChildPlan | None = None) -> None:
         """Begin a fresh session, or a child with the block and the words of its plan."""
-        name, path, model = self.agent.name, self.agent.path, self.agent.model
+        name = self.agent.name
+        path = self.agent.path
+        model = self.agent.model
         self.live = child or self.sessions.begin(agent=name, agent_path=path, model=model)
         self.agent.provider.begin_session()
         carried = plan.carried if plan is not None else ()
@@ -136,7 +138,9 @@ class Conversation:
     @property
     def frame(self) -> Frame:
         """All that a request needs beside the words."""
-        agent, provider, limits = self.agent, self.agent.provider, self.options.limits
+        agent = self.agent
+        provider = self.agent.provider
+        limits = self.options.limits
         encoding = self.count(request.SAMPLE)
         state = (agent, provider.window, provider.calls_tools, limits, self._calibration, encoding)
         if self._frame is None or self._frame[0] != state:
@@ -152,7 +156,8 @@ class Conversation:
     @property
     def budget(self) -> budget.Budget:
         """The tokens of the next request, without a new query."""
-        frame, context = self.frame, self.context
+        frame = self.frame
+        context = self.context
         measured = self._measured
         if measured is None or measured[0] is not frame or measured[1] is not context:
             used = request.measure(frame, self.sent_context)
@@ -217,7 +222,8 @@ class Conversation:
             await self._make_room(waiting)
         except asyncio.CancelledError as error:
             cancellation = error
-        number, now = self.live.next_number, self.sessions.now
+        number = self.live.next_number
+        now = self.sessions.now
         self.add(records.Query(number=number, at=now(), text=text))
         try:
             self._save_files(files, number)
@@ -250,7 +256,8 @@ class Conversation:
         for file in files:
             at = self.sessions.now()
             if file.left_out:
-                name, reason = file.attachment.name, file.left_out
+                name = file.attachment.name
+                reason = file.left_out
                 self.add(records.LeftOut(number=number, at=at, text=name, reason=reason))
                 continue
             if problem := attachments.keep_image(self.sessions.images, file):
@@ -288,7 +295,8 @@ class Conversation:
 
     def _prompt(self) -> Prompt:
         """Return the prompt of the present context, with its images. Raises ContextFull."""
-        frame, used = self.frame, self.budget.used
+        frame = self.frame
+        used = self.budget.used
         messages = self._with_images(request.build(frame, self.sent_context, used))
         # older results and exchanges give way to new results
         room = max(frame.room - used, frame.room // 3)
@@ -298,7 +306,8 @@ class Conversation:
         """Return messages with the data of their images; warn once of those that are missing."""
         if not any(message.images for message in messages):
             return messages
-        store, takes_images = self.sessions.images, self.agent.provider.takes_images
+        store = self.sessions.images
+        takes_images = self.agent.provider.takes_images
         messages, problems = attachments.with_images(
             messages, lambda image: b64encode(store.data(image.file)).decode(), takes_images
         )
@@ -335,7 +344,8 @@ class Conversation:
         if restoration is None or not self.recalls:
             return
         room = budget.recall_room(self.window)
-        block, in_context = restoration.block, self.context.whole_refs
+        block = restoration.block
+        in_context = self.context.whole_refs
         excerpts, refs = await asyncio.to_thread(archive.recall, text, in_context, room, block)
         if excerpts:
             at = self.sessions.now()
@@ -466,7 +476,9 @@ class Conversation:
 
     def _report_saving(self) -> None:
         """Report once where the session is saved, when saving fails, and when it works again."""
-        live, header, problem = self.live, self.live.header, self.live.problem
+        live = self.live
+        header = self.live.header
+        problem = self.live.problem
         if not (self._begun_shown or live.is_empty):
             self._begun_shown = True
             event = events.SessionBegun(
@@ -553,7 +565,8 @@ class Conversation:
         writer = self.options.summarizer or own
         if writer.name == own.name in ("local", "python") and self.background.state == MAKING:
             await self.background.cancel()
-        frame, context = self.frame, self.context
+        frame = self.frame
+        context = self.context
         if not frame.limits.enabled or waiting > frame.room:
             return  # a query that is too long by itself is refused, and the context stays
         used = self.budget.used + waiting
@@ -561,7 +574,8 @@ class Conversation:
         if pressure.share < 1 or (used < self._not_below and not pressure.is_full):
             return
         if await self._shorten(used):
-            frame, context = self.frame, self.context
+            frame = self.frame
+            context = self.context
             used = self.budget.used + waiting
             if plans.pressure_of(frame, context, used).share < 1:
                 return
@@ -616,10 +630,12 @@ class Conversation:
         before it. If there are none or the seal cannot be saved, keep the query and return False.
         """
         live = self.live
-        last, used = self.session.exchanges[-1], self.budget.used
+        last = self.session.exchanges[-1]
+        used = self.budget.used
         if all(exchange.ref == last.ref for exchange in self.context.unsummarized):
             return False
-        number, new_number = last.query.number, live.next_number
+        number = last.query.number
+        new_number = live.next_number
         entries = [
             entry
             for entry in live.session.entries
@@ -638,7 +654,8 @@ class Conversation:
 
     async def _watch(self) -> None:
         """After a reply, begin the summary for the next compaction if that is near."""
-        frame, context = self.frame, self.context
+        frame = self.frame
+        context = self.context
         if not (frame.limits.enabled and self._prepares):
             return
         used = self.budget.used
@@ -655,7 +672,9 @@ class Conversation:
         """Index what the next query would wait for, in a worker thread. If a compaction is `near`,
         also parse the sources of its block. Return the exchanges that were indexed for it.
         """
-        archive, said, indexed = self.archive, context.unsummarized, None
+        archive = self.archive
+        said = context.unsummarized
+        indexed = None
         if near:
             from chat_loop.context import ledger  # late: it takes long to load
 
@@ -675,7 +694,8 @@ class Conversation:
 
     async def prepare_exit(self) -> None:
         """Begin the summary for the exit, unless little is new or a compaction is near."""
-        frame, context = self.frame, self.context
+        frame = self.frame
+        context = self.context
         near = self.budget.used >= budget.EARLY * frame.trigger
         is_compacted = near and frame.limits.enabled
         is_making = self.background.state == MAKING
@@ -765,7 +785,8 @@ class Conversation:
 
     async def _compact(self, draft: Draft) -> bool:
         """Seal the session as drafted and begin its child. Return False if it cannot be saved."""
-        frame, context = self.frame, self.context
+        frame = self.frame
+        context = self.context
         seal = plans.seal_of(draft, context.session, self.sessions.now())
 
         def deliver(path: Path, narration: Narration) -> DelayedBlock | None:
@@ -895,7 +916,8 @@ class Conversation:
 
     def _show_compaction(self, draft: Draft) -> None:
         block = summary_block.render(draft.summary)
-        reason, source = draft.plan.reason, draft.narration.source
+        reason = draft.plan.reason
+        source = draft.narration.source
         self.show(
             events.Compacted(compaction=draft.compaction, reason=reason, source=source, block=block)
         )
@@ -969,7 +991,8 @@ class Conversation:
             later = "" if live.problem is not None else f" {ending.SUMMARY_ON_RESUME}"
             self.show(events.Warned(error.message, error.hint.replace(TRIED_AGAIN, ".") + later))
         self._report_saving()
-        saved, totals = live.is_saved, self.session.totals
+        saved = live.is_saved
+        totals = self.session.totals
         if saved:
             live.close()
         self.show(
@@ -1017,7 +1040,9 @@ class Conversation:
 
     async def _exit_seal(self) -> Seal | None:
         """Return the seal for the exit, or None if another process must make the summary."""
-        frame, context, mode = self.frame, self.context, self.on_exit
+        frame = self.frame
+        context = self.context
+        mode = self.on_exit
         said = context.unsummarized
         answered = any(exchange.reply and exchange.reply.text.strip() for exchange in said)
         if mode == "later" or not answered:
@@ -1029,7 +1054,8 @@ class Conversation:
                     self.show(events.SummaryStarted(parts=1, optional=True))
                     await self.background.wait()
                     if seal := await self._prepared_seal("exit"):
-                        usage, seconds = seal.usage, seal.seconds
+                        usage = seal.usage
+                        seconds = seal.seconds
                         self.show(events.SummaryEnded(source="model", usage=usage, seconds=seconds))
                         return seal
                 if has_deadline and not await asyncio.to_thread(ending.is_quick, frame, context):

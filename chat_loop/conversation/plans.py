@@ -224,8 +224,11 @@ def cut(frame: Frame, context: Context, used: int | None = None, ahead: int = 0)
     """Plan the cut of a context of `used` tokens, `ahead` tokens before it is needed. Plan one that
     the user asked for if `used` is None.
     """
-    window, limits, count = frame.window.tokens, frame.limits, frame.count
-    exchanges, carried = context.exchanges, len(context.carried)
+    window = frame.window.tokens
+    limits = frame.limits
+    count = frame.count
+    exchanges = context.exchanges
+    carried = len(context.carried)
     if used is None:
         return budget.plan_requested(exchanges, window, limits, count, carried)
     restoration = context.session.restoration
@@ -400,7 +403,8 @@ class Wish(Struct, frozen=True, kw_only=True):
 
 def context_of(session: Session, load: Load) -> tuple[Context, str]:
     """Return a session as its model saw it, and a sentence about what is missing, if anything."""
-    restoration, child = session.restoration, session
+    restoration = session.restoration
+    child = session
     if restoration is None or not restoration.verbatim_from:
         return Context(session), ""
     first = place(restoration.verbatim_from)
@@ -613,7 +617,8 @@ def uncompacted(context: Context, ancestors: Iterable[LoadedSession], load: Load
     """Find what the last compaction took out of a context. The ancestors come parent first, and
     reading them may raise SessionError. Raises UsageError if there was no compaction.
     """
-    session, in_context = context.session, context.refs
+    session = context.session
+    in_context = context.refs
     after: tuple[Exchange, ...] = ()
     for loaded in ancestors:
         restoration = session.restoration
@@ -665,7 +670,8 @@ def branches_of(
     session = first.session
     last = session.exchanges[-1].query.number if session.exchanges else 0
     if session.header.id == common_id and last <= shared:
-        whole, part = second.session.header.id, session.header.id
+        whole = second.session.header.id
+        part = session.header.id
         text = f"{whole} continues {part}: there is nothing to merge."
         raise UsageError(text, f"/resume {whole} has both.")
     return Branches(first, second, common.depth if common is not None else 0)
@@ -682,8 +688,10 @@ def merged(frame: Frame, branches: Branches, summaries: tuple[Summary, Summary])
     """Plan the child of two sessions from their summaries."""
     from chat_loop.context import merge  # late: it loads the ledger
 
-    session, second = branches.first.session, branches.second.session
-    fork, depth = branches.fork, branches.first.session.depth
+    session = branches.first.session
+    second = branches.second.session
+    fork = branches.fork
+    depth = branches.first.session.depth
     room = budget.ledger_room(frame.window.tokens, frame.limits)
     summary = merge.merge(*summaries, room, frame.count, fork=fork, shift=depth - fork)
     tags = tuple(dict.fromkeys((*session.tags, *second.tags)))

@@ -129,7 +129,8 @@ def build_block(
     """Return the block of `span`. Exchanges that the narration does not cover become topics."""
     from chat_loop.context import ledger, summary
 
-    parent, pins = context.parent_block, context.pins
+    parent = context.parent_block
+    pins = context.pins
     if not span:  # nothing new was said: the parent's block is passed on
         return ledger.LedgerBlock(replace(parent or Summary(), pinned=pins))
     parts = [] if narration.narrative is None else [narration.narrative]

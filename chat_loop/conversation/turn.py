@@ -80,7 +80,9 @@ class Turn:
             raise
         finally:
             reply = self._close(stop, usage, rejected=rejected)
-            number, usage, seconds = self._number, reply.usage, reply.seconds or 0.0
+            number = self._number
+            usage = reply.usage
+            seconds = reply.seconds or 0.0
             show(ReplyEnded(number=number, stop=reply.stop, usage=usage, seconds=seconds))
         return reply
 
@@ -121,13 +123,16 @@ class Turn:
 
     def _begin_step(self) -> None:
         if not self._streams:
-            self._streams, self._step_at = True, self._now()
+            self._streams = True
+            self._step_at = self._now()
             self._live.begin_reply(self._number, self._step_at)
 
     def _end_step(self, stop: StopReason, usage: Usage | None, *, failed: bool = False) -> None:
         self._begin_step()
-        ended, number = self._clock(), self._number
-        text, broken_off = self._live.reply_text, stop in ("error", "interrupted")
+        ended = self._clock()
+        number = self._number
+        text = self._live.reply_text
+        broken_off = stop in ("error", "interrupted")
         if usage is None and (text or self._calls or not broken_off):
             calls = (f"{call.name} {call.arguments}" for call in self._calls)
             usage = self._estimate("\n".join([text, *calls]))
@@ -143,9 +148,12 @@ class Turn:
         if text or number or not broken_off:
             self._live.finish(reply)
         self._steps.append(reply)
-        self._streams, self._step_started = False, ended
+        self._streams = False
+        self._step_started = ended
         for call in self._calls:
-            at, name, arguments = self._now(), call.name, call.arguments
+            at = self._now()
+            name = call.name
+            arguments = call.arguments
             self._live.add(Call(number=number, at=at, id=call.id, name=name, arguments=arguments))
             self._running.append(call.id)
         self._calls = []
@@ -169,6 +177,7 @@ class Turn:
     def _interrupt_calls(self) -> None:
         """Write that the running calls have no result."""
         for identity in self._running:
-            number, at = self._number, self._now()
+            number = self._number
+            at = self._now()
             self._live.add(Result(number=number, at=at, id=identity, text=INTERRUPTED, failed=True))
         self._running.clear()
