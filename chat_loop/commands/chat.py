@@ -39,6 +39,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+class Listed(Struct, frozen=True):
+    """What a number of the last list names: a conversation, by one of its sessions. If it
+    `is_exact`, the number names this session alone; after a search, `query` is the hit.
+    """
+
+    id: str
+    query: int | None = None
+    is_exact: bool = False
+
+
 class Chat(Struct, kw_only=True):
     """The state of a running chat that a command may use."""
 
@@ -61,8 +71,8 @@ class Chat(Struct, kw_only=True):
     config: Config = field(default_factory=Config)
     changed: set[str] = field(default_factory=set)
     """The names of the settings that were changed in this run."""
-    listed: list[tuple[str, int | None]] = field(default_factory=list)
-    """The sessions behind the numbers of the last list; after a search, also the queries."""
+    listed: list[Listed] = field(default_factory=list)
+    """What the numbers of the last list name, from 1 on."""
     quotes: list[str] = field(default_factory=list)  # texts that go with the next message
     replacing: Exchange | None = None  # the exchange that the next entry replaces
 
@@ -92,9 +102,21 @@ class Chat(Struct, kw_only=True):
         """The id of the newest saved session of the conversation: the open one or its parent."""
         return self.own_id or self.conversation.live.header.parent
 
-    def number_rows(self, rows: Iterable[SessionRow]) -> None:
-        """Let the numbers that the user types refer to `rows`. The open session has no number."""
-        self.listed = [(row.id, None) for row in rows if not row.current]
+    def number_rows(self, rows: Iterable[SessionRow], *, exact: bool = False) -> None:
+        """Let the numbers that the user types refer to the conversations of `rows`, or if `exact`
+        to these sessions. The open session has no number.
+        """
+        self.listed = [Listed(row.id, is_exact=exact) for row in rows if not row.current]
+
+    def numbered(self, library: Library) -> list[str]:
+        """Return the ids that the numbers mean now: a conversation's newest session. Raises
+        SessionError.
+        """
+        if not self.listed:
+            self.listed = [Listed(one) for one in library.listed() if one != self.here_id]
+        newest = library.newest([item.id for item in self.listed])
+        pairs = zip(self.listed, newest, strict=True)
+        return [item.id if item.is_exact else identity for item, identity in pairs]
 
     async def path(self, reference: str, *, stored: bool = False) -> Path:
         """Return the file of a session; `.` is the open one. If several match, list them. With
@@ -106,14 +128,8 @@ class Chat(Struct, kw_only=True):
                 raise UsageError("This conversation has no messages yet.", hint)
             return self.sessions.session_file(self.here_id)
 
-        def listed(library: Library) -> list[str]:
-            if not self.listed:
-                ids = library.listed()
-                self.listed = [(identity, None) for identity in ids if identity != self.here_id]
-            return [identity for identity, _ in self.listed]
-
         def find(library: Library) -> Path:
-            numbered = partial(listed, library)
+            numbered = partial(self.numbered, library)
             path = find_session(self.sessions, library, reference, numbered, self.here_id)
             if not stored:
                 require_file(path, library)
@@ -122,7 +138,7 @@ class Chat(Struct, kw_only=True):
         library = self.library
         try:
             if library.database is None:
-                numbered = partial(listed, library)
+                numbered = partial(self.numbered, library)
                 return find_session(self.sessions, library, reference, numbered, self.here_id)
             path, trouble = await self.look(find)  # a database may take a while
             if trouble:

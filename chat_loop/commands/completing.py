@@ -131,9 +131,12 @@ class CommandCompleter(Completer):
             row.id: f"{name_text(row, 50)} ({when_text(row.updated, now)})" for row in self._rows()
         }
         if chat.listed and (not typed or typed.isdigit()):
-            numbered = enumerate((identity for identity, _ in chat.listed), 1)
-            rows = ((str(number), names.get(identity, identity)) for number, identity in numbered)
-            return _with_prefix(typed, rows)
+            newest: dict[str, str] = dict(self._recent("numbers", 3, self._newest))
+            numbered = []
+            for number, item in enumerate(chat.listed, 1):
+                identity = newest.get(item.id, item.id)
+                numbered.append((str(number), names.get(identity, identity)))
+            return _with_prefix(typed, numbered)
         names.pop(chat.own_id, None)
         wanted = typed.casefold()
         return [item for item in names.items() if wanted in " ".join(item).casefold()]
@@ -148,6 +151,12 @@ class CommandCompleter(Completer):
         if ":" not in typed and (typed or not offers):
             names = ((name, "its usual model") for name in models.providers)
             yield from _with_prefix(typed, names)
+
+    def _newest(self) -> dict[str, str]:
+        """Return the ids that the numbers of the last list mean now, by the listed ones."""
+        listed = [item.id for item in self._chat.listed]
+        with contextlib.closing(Library(self._chat.sessions.directory)) as library:
+            return dict(zip(listed, self._chat.numbered(library), strict=True))
 
     def _rows(self) -> list[SessionRow]:
         def load() -> list[SessionRow]:

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from chat_loop.characters import exact_line
-from chat_loop.commands.chat import Chat
+from chat_loop.commands.chat import Chat, Listed
 from chat_loop.commands.memory import ask_about_files
 from chat_loop.commands.references import PAGE
 from chat_loop.commands.registry import Quit, registry, usage_error
@@ -140,7 +140,7 @@ async def _list(chat: Chat, limit: int | None = PAGE, **which: Any) -> None:
     )
     if trouble:
         chat.display.line(trouble, "dim")
-    chat.number_rows(rows)
+    chat.number_rows(rows, exact=not which.get("fold", True))
     if not rows:
         chat.display.line(nothing_text(filtered=bool(which.get("wanted"))))
     now = chat.sessions.now()
@@ -338,7 +338,7 @@ async def show_tree(chat: Chat, argument: str) -> None:
     (nodes, rows), _ = await chat.look(look)
     if not nodes:
         raise SessionError(f"Session {identity} is not saved yet.")
-    chat.listed = [(node.id, None) for node in nodes]
+    chat.listed = [Listed(node.id, is_exact=True) for node in nodes]
     drawn = [(rows[node.id], node.stem, node.again) for node in nodes]
     listings.show_tree(chat.display, drawn, chat.own_id, chat.sessions.now())
 
@@ -473,7 +473,7 @@ async def search(chat: Chat, argument: str) -> None:
     problem = chat.semantic.problem if chat.semantic is not None else ""
     for sentence in filter(None, (trouble, problem)):
         chat.display.warn(sentence)
-    chat.listed = [(hit.row.id, hit.exchange.query.number) for hit in hits]
+    chat.listed = [Listed(hit.row.id, hit.exchange.query.number) for hit in hits]
     marked = [word for word in words.split() if len(word) > 1]
     shown = [(hit.row, hit.exchange.query, hit.related, excerpts_of(hit, estimate)) for hit in hits]
     listings.show_hits(chat.display, shown, marked, chat.sessions.now())
@@ -521,8 +521,11 @@ async def quote(chat: Chat, argument: str) -> None:
 
 def _place(chat: Chat, argument: str) -> tuple[str, int | None]:
     """Return the reference to a session, and the number of a query if one is named."""
+    reference, number = argument, None
     if match := re.fullmatch(r"(.*\S)\s+([0-9]{1,9})", argument):
-        return match[1], int(match[2])
-    if re.fullmatch(r"[0-9]{1,9}", argument) and 0 < int(argument) <= len(chat.listed):
-        return chat.listed[int(argument) - 1]
-    return argument, None
+        reference, number = match[1], int(match[2])
+    if re.fullmatch(r"[0-9]{1,9}", reference) and 0 < int(reference) <= len(chat.listed):
+        item = chat.listed[int(reference) - 1]
+        if item.query is not None:
+            return item.id, item.query if number is None else number
+    return reference, number

@@ -17,8 +17,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.errors import IndexUnavailable, SessionError, UsageError, os_reason
+from chat_loop.library import lineage
 from chat_loop.library.engine import TEXTS, Condition, Engine, StoredExchange
-from chat_loop.library.lineage import conversations, fork
 from chat_loop.sessions import partial
 from chat_loop.sessions.chain import ALL, Link
 from chat_loop.sessions.files import read_part
@@ -183,6 +183,10 @@ class Library:
 
         return self.ask(find) if self.database is not None else None
 
+    def newest(self, ids: Sequence[str]) -> list[str]:
+        """Return for each session the newest one of its conversation. Raises SessionError."""
+        return self.ask(lambda index: lineage.newest(ids, index.relatives(ids)), texts=False)
+
     def rows_of(self, ids: Iterable[str]) -> dict[str, SessionRow]:
         """Return the rows of the indexed sessions among `ids`. Raises SessionError."""
         unique_ids = list(dict.fromkeys(ids))
@@ -240,7 +244,9 @@ class Library:
             is_whole = newest is None or len(newest) < examined
             order = [*links]
             known = order if newest is None or is_whole else order[: order.index(newest[-1]) + 1]
-            every = conversations(links, here) if fold else {tip: {tip: ALL} for tip in links}
+            every = {tip: {tip: ALL} for tip in links}
+            if fold:
+                every = lineage.conversations(links, here)
             tips = [tip for tip in known if tip in every]
             tips = [tip for tip in tips if everything or tip == here or links[tip].is_listed]
             if wanted:
@@ -268,7 +274,9 @@ class Library:
     def figures(self) -> dict[str, int | float | None]:
         """Return the totals in FIGURES over all sessions. Raises SessionError."""
         return self.ask(
-            lambda index: index.figures() | {"conversations": len(conversations(index.links()))}
+            lambda index: (
+                index.figures() | {"conversations": len(lineage.conversations(index.links()))}
+            )
         )
 
     def update_index(self, *, rebuild: bool = False) -> int:
@@ -462,7 +470,7 @@ def _conversation(
         for model, usage in part.spent or ():
             spent[model] = spent.get(model, Usage()) + usage
     branch = None
-    if line := fork(identity, links, uses):
+    if line := lineage.fork(identity, links, uses):
         *own, parent = (sessions[session] for session in line)
         at = own[-1].until
         if not at and parent.queries is not None:

@@ -29,16 +29,10 @@ def conversations(links: Links, here: str = "") -> dict[str, dict[str, int]]:
     as a conversation, unless it is `here`.
     """
     linked = [link for link in links.values() if link.parent or link.merged]
-    unused = {
-        link.id
-        for link in linked
-        if link.queries == 0 and link.parent in links and not (link.until or link.merged)
-    } - {here}
+    unused = {link.id for link in linked if _is_unused(link, links)} - {here}
 
     def continued(link: Link) -> Iterable[str]:
-        if link.id in unused:
-            return ()
-        return (parent for parent in link.parents if not (link.until and parent == link.parent))
+        return () if link.id in unused else _continued(link)
 
     tips = {*links}.difference(unused, *map(continued, linked))
     reached = unused | _reachable((link.id for link in linked if link.id in tips), links, continued)
@@ -53,6 +47,34 @@ def conversations(links: Links, here: str = "") -> dict[str, dict[str, int]]:
         for tip, link in links.items()
         if tip in tips
     }
+
+
+def newest(ids: Iterable[str], links: Links) -> list[str]:
+    """Return for each session the newest one of its conversation: the most recently used session
+    that goes on from it and that no other one continues. Branches do not count. `links` are
+    sorted, the most recently used first.
+    """
+    children: dict[str, list[str]] = {}
+    for link in links.values():
+        if (link.parent or link.merged) and not _is_unused(link, links):
+            for parent in _continued(link):
+                children.setdefault(parent, []).append(link.id)
+    found = []
+    for identity in ids:
+        later = _reachable([identity], links, lambda link: children.get(link.id, ()))
+        ends = (session for session in links if session in later and session not in children)
+        found.append(next(ends, identity) if len(later) > 1 else identity)
+    return found
+
+
+def _is_unused(link: Link, links: Links) -> bool:
+    """Return True for a child without queries of its own, which nobody chose to begin."""
+    return link.queries == 0 and link.parent in links and not (link.until or link.merged)
+
+
+def _continued(link: Link) -> Iterable[str]:
+    """Yield the parents that a session continues to their end: not the one that it forks."""
+    return (parent for parent in link.parents if not (link.until and parent == link.parent))
 
 
 def fork(identity: str, links: Links, uses: Mapping[str, int]) -> list[str]:

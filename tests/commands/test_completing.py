@@ -9,6 +9,7 @@ import pytest
 from prompt_toolkit.completion import CompleteEvent, Completion
 from prompt_toolkit.document import Document
 
+from chat_loop.commands.chat import Listed
 from chat_loop.commands.completing import CommandCompleter
 from chat_loop.commands.registry import registry
 from chat_loop.commands.view import KEYS
@@ -79,7 +80,7 @@ def test_sessions_by_id_and_name_before_anything_was_listed(screen: Screen) -> N
 
 
 def test_sessions_by_the_numbers_of_what_was_listed(screen: Screen) -> None:
-    screen.chat.listed = [(OLD.header.id, None), (SECOND.header.id, None)]
+    screen.chat.listed = [Listed(OLD.header.id), Listed(SECOND.header.id)]
     found = choices(screen, "/quote ")
     assert [(choice.text, choice.display_meta_text.partition(" (")[0]) for choice in found] == [
         ("1", "What is a monad?"),

@@ -616,7 +616,6 @@ def coming_back(fault: str) -> pytest.MarkDecorator:
     return pytest.mark.xfail(strict=True, raises=AssertionError, reason=f"Coming back: {fault}")
 
 
-@coming_back("a number of an older list names an older session")
 def test_a_number_names_the_newest_session_of_its_conversation(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         chats.play("Alpha.", "/new", "Beta.", "exit")

@@ -13,6 +13,7 @@ from chat_loop.library.lineage import (
     Node,
     conversations,
     fork,
+    newest,
     tree,
 )
 from chat_loop.sessions.chain import ALL, Link, last_queries
@@ -78,6 +79,29 @@ def test_branches_are_told_from_what_they_leave() -> None:
     assert lines == [["f", "d", "b"], ["e", "b"], ["c", "b"]]
     assert [chain["b"] for chain in found.values()] == [ALL, 2, ALL]
     assert fork("b", links, uses) == []
+
+
+def test_the_newest_session_of_a_conversation_is_on_no_branch() -> None:
+    """d and f go on from b, f with what was merged from x; e is a fork of b, g an empty child."""
+    links = {
+        "g": Link("g", "f", queries=0),
+        "e": Link("e", "b", until="2.2"),
+        "f": Link("f", "d", "x"),
+        "d": Link("d", "b"),
+        "c": Link("c", "b"),
+        "x": Link("x"),
+        "b": Link("b", "a"),
+        "a": Link("a"),
+    }
+    assert newest(["a", "c", "x", "e", "f", "gone"], links) == ["f", "c", "f", "e", "f", "gone"]
+    circle = {"p": Link("p", "q"), "q": Link("q", "p"), "own": Link("own", "own")}
+    assert newest([*circle], circle) == ["p", "q", "own"]
+
+
+@given(graphs())
+def test_the_newest_session_is_a_row_of_the_list(links: dict[str, Link]) -> None:
+    for name, found in zip(links, newest(links, links), strict=True):
+        assert found == name or (found in conversations(links) and name in above(found, links))
 
 
 def test_a_session_that_was_only_given_words_is_no_branch() -> None:
