@@ -167,7 +167,8 @@ class ProjectMemory:
 
     def describe(self, file: MemoryFile) -> str:
         """Return a sentence that says why the model does not get a file."""
-        where, ways = self.place.display_path(file.path), "/memory ask, or --trust-project"
+        where = self.place.display_path(file.path)
+        ways = "/memory ask, or --trust-project"
         if file.answer == "no":
             return f"{where} is not used, as you decided."
         return file.problem or f"{where} is not used until you allow it: {ways}."
@@ -179,7 +180,8 @@ class ProjectMemory:
 
     def reload(self) -> bool:
         """Read the file again. Return True when the block changes."""
-        before, self.state = self.state, self.load()
+        before = self.state
+        self.state = self.load()
         return before.block != self.state.block
 
     def block(self) -> str:
@@ -198,7 +200,8 @@ class ProjectMemory:
     @property
     def line(self) -> str:
         """The memory in one line."""
-        state, show = self.state, self.place.display_path
+        state = self.state
+        show = self.place.display_path
         parts = [show(file.path) for file in state.files[1:] if file.answer == "yes"]
         if state.facts:
             parts.insert(0, f"{plural(len(state.facts), 'fact')} from {show(state.path)}")
@@ -230,7 +233,8 @@ class ProjectMemory:
         where = self.place.display_path(path)
         if not self._change(path, edit):
             return f"That is in {where} already."
-        number, left_out = len(self.state.facts), ""
+        number = len(self.state.facts)
+        left_out = ""
         if number - 1 in self.state.left_out:
             left_out = f" It does not fit: the memory holds {self.place.room:,} tokens (/memory)."
         return f"Saved in {where} ({plural(number, 'fact')}).{left_out}"
@@ -254,7 +258,8 @@ class ProjectMemory:
         try:
             lock = take_lock(self.place.data, f"memory-{checksum:08x}", seconds=2.0)
             with contextlib.closing(lock):
-                exists, before = os.path.lexists(path), _read(path)
+                exists = os.path.lexists(path)
+                before = _read(path)
                 after = edit(before)
                 data = after.encode()
                 if len(data) > MAX_BYTES and after != before:
@@ -370,7 +375,8 @@ def find_facts(text: str) -> tuple[Fact, ...]:
 
 def add_fact(text: str, fact: str) -> str:
     """Return the text with a fact (from `fact_of`) added after its last one, or at its end."""
-    facts, place = find_facts(text), len(text)
+    facts = find_facts(text)
+    place = len(text)
     if facts:
         place = facts[-1].end
     else:  # not into a comment or code that is not closed
@@ -390,7 +396,9 @@ def bullet(text: str) -> str:
 
 def fact_block(texts: Sequence[str], max_tokens: int) -> tuple[str, tuple[int, ...]]:
     """Return the facts that fit as text for the model, and the indexes of those left out."""
-    lines, left_out, used = [INTRO], [], estimate(INTRO)
+    lines = [INTRO]
+    left_out = []
+    used = estimate(INTRO)
     for number, text in enumerate(texts):
         size = 1 + estimate(bullet(text))
         if used + size > max_tokens:

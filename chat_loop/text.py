@@ -103,7 +103,8 @@ def _lines(text: str) -> Iterator[_Block | None]:
             if len(inside) == 1 and inside[0].end - inside[0].start <= 200:
                 inside = [inside[0]._replace(role="command")]
             yield from inside
-            fence, inside = "", []
+            fence = ""
+            inside = []
         elif fence:
             inside += [_Block(start, end, "code")] if bare else []
         elif _FENCE.fullmatch(bare):
@@ -155,7 +156,8 @@ def _pieces(text: str, start: int, end: int, role: SentenceRole) -> Iterator[Sen
     while start < end:
         cut = end
         if end - start > MAX_SENTENCE:
-            low, high = start + MAX_SENTENCE // 2, start + MAX_SENTENCE
+            low = start + MAX_SENTENCE // 2
+            high = start + MAX_SENTENCE
             cut = max((match.end() for match in _CLAUSE.finditer(text, low, high)), default=0)
             cut = cut or text.rfind(" ", low, high) + 1 or high
         whole = text[start:cut].rstrip()

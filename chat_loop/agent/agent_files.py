@@ -84,7 +84,8 @@ class AgentFile(Struct, frozen=True, kw_only=True):
 
     def definition(self) -> Definition:
         """Parse a file in markdown or YAML. Raises AgentError and ConfigError."""
-        path, prompt = self.path, None
+        path = self.path
+        prompt = None
         try:
             text = self.source.decode("utf-8-sig").replace("\r\n", "\n")
             if self.kind == "markdown":

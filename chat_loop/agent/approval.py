@@ -120,7 +120,8 @@ def change_notice(before: Approval, now: Approval) -> str:
     if not before.described:
         reason = f"Your answer for {now.tool} is from an earlier version of chat-loop"
         return f"{reason}, which did not keep what the tool was. You are asked once more:"
-    old, new = dict(before.described), dict(now.described)
+    old = dict(before.described)
+    new = dict(now.described)
     labels = [label for label in {**old, **new} if old.get(label) != new.get(label)]
     lines = [_change(label, old.get(label, ""), new.get(label, "")) for label in labels]
     if len(lines) > MAX_CHANGES:

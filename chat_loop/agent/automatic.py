@@ -166,7 +166,8 @@ def _links(folder: Path) -> list[str]:
 
 def _rest(path: str, folder: str) -> str | None:
     """Return what follows `folder` in `path`, or None. A file system may ignore case."""
-    begin, rest = path[: len(folder)], path[len(folder) :]
+    begin = path[: len(folder)]
+    rest = path[len(folder) :]
     is_inside = begin.casefold() == folder.casefold() and rest[:1] in ("", "/")
     return rest if is_inside else None
 

@@ -122,7 +122,8 @@ def _memory_tool(memory: Callable[[], ProjectMemory | None]) -> Tool:
     """Return the tool that saves a fact as /remember does. “Always” covers only the same fact."""
 
     def prepare(arguments: Arguments) -> PreparedCall:
-        book, fact = memory(), redact_text(fact_of(arguments["fact"]))
+        book = memory()
+        fact = redact_text(fact_of(arguments["fact"]))
         if book is None or not fact:
             raise ChatLoopError("The fact is empty, or memory is off.")
         path = book.target(project=arguments.get("project", False))
@@ -219,10 +220,13 @@ def changed_files(changes: Sequence[Change], root: Path, copies: ImageStore) -> 
     files = []
     for name in dict.fromkeys(change.text for change in changes):
         left = [change for change in changes if change.text == name]
-        place, first = Place(root / name, name), left[0].replaced
+        place = Place(root / name, name)
+        first = left[0].replaced
         if (state := place.digest) == first:
             continue
-        digest, before, problem = state, None, ""
+        digest = state
+        before = None
+        problem = ""
         # the digests lead back from the current text, unless another program changed the file
         while step := next((change for change in reversed(left) if change.written == state), None):
             left.remove(step)
@@ -244,7 +248,8 @@ class Workspace:
     def __init__(
         self, root: Path, protected: Sequence[Path] = (), copies: ImageStore | None = None
     ) -> None:
-        self.root, self._copies = root.resolve(), copies
+        self.root = root.resolve()
+        self._copies = copies
         self._protected = tuple(path.resolve() for path in protected)
         self._write_lock = threading.Lock()
 
@@ -454,15 +459,19 @@ def _note(text: str) -> Outgoing:
 
 def diff_lines(source: str, target: str, old: str, new: str) -> list[str]:
     """Return a unified diff, or for long texts all lines from the first to the last difference."""
-    before, after = _lines(old), _lines(new)
+    before = _lines(old)
+    after = _lines(new)
     if max(len(before), len(after)) <= MAX_COMPARED:
         return list(unified_diff(before, after, source, target, lineterm=""))
     start = len(os.path.commonprefix([before, after]))  # noqa: RUF071 - of lists, not of paths
-    before, after = before[start:], after[start:]
+    before = before[start:]
+    after = after[start:]
     end = len(os.path.commonprefix([before[::-1], after[::-1]]))  # noqa: RUF071
-    before, after = before[: len(before) - end], after[: len(after) - end]
+    before = before[: len(before) - end]
+    after = after[: len(after) - end]
     place = f"@@ -{start + 1},{len(before)} +{start + 1},{len(after)} @@"
-    removed, added = (f"-{line}" for line in before), (f"+{line}" for line in after)
+    removed = (f"-{line}" for line in before)
+    added = (f"+{line}" for line in after)
     return [f"--- {source}", f"+++ {target}", place, *removed, *added]
 
 

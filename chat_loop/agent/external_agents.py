@@ -69,7 +69,8 @@ class ExternalProvider(Provider):
                 loop.call_soon_threadsafe(events.put_nowait, event)
 
         async def work() -> None:
-            previous, self._last_task = self._last_task, asyncio.current_task()
+            previous = self._last_task
+            self._last_task = asyncio.current_task()
             if previous is not None:  # the agent may keep state
                 await asyncio.wait({previous}, timeout=PREVIOUS_SECONDS)
             reply = ReplyEvents(send, tools=request.grammar is None)
@@ -237,7 +238,8 @@ def _send_piece(piece: object, reply: ReplyEvents) -> None:
         reply.text(piece if isinstance(piece, str) else getattr(piece, "text", None))
         return
     reply.text(piece.get("data"))
-    raw, message = piece.get("event"), piece.get("message")
+    raw = piece.get("event")
+    message = piece.get("message")
     metadata = raw.get("metadata", {}) if isinstance(raw, Mapping) else {}
     if usage := metadata.get("usage"):
         cached = usage.get("cacheReadInputTokens", 0)

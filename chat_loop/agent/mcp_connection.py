@@ -53,7 +53,8 @@ class McpConnection:
         logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)
         self.state = replace(state, state="connecting", problem="", reconnects=False, skipped=())
         self.ready = asyncio.Event()  # set when the server is connected or has failed
-        self._config, self._environment = config, environment
+        self._config = config
+        self._environment = environment
         self._client: Client | None = None
         self._transport_opened = asyncio.Event()
         self._status = 0

@@ -110,7 +110,8 @@ class McpServers:
         async def stop() -> None:
             await asyncio.gather(*(connection.stop() for connection in self._connections.values()))
 
-        was_running, self._running = self._running, False
+        was_running = self._running
+        self._running = False
         if was_running:
             stopped = asyncio.run_coroutine_threadsafe(stop(), background_loop("mcp"))
             await asyncio.shield(asyncio.to_thread(wait, [stopped], 10.0))

@@ -34,7 +34,8 @@ def clean_tools(tools: Sequence[object]) -> tuple[list[Json], tuple[str, ...]]:
     skipped = []
     for tool in tools[:MAX_LISTED]:
         given = tool if isinstance(tool, dict) else {}
-        name, schema = given.get("name"), given.get("inputSchema")
+        name = given.get("name")
+        schema = given.get("inputSchema")
         name = name if isinstance(name, str) else ""
         usable = 0 < len(name) <= MAX_NAME and name.isprintable() and name not in clean
         if usable and isinstance(schema, dict):
@@ -63,7 +64,8 @@ def _traits(tool: Json) -> str:
 def parameters(schema: Json) -> dict[str, Any]:
     """Return a schema that every wire accepts: an object of limited size with clean texts."""
     clean: Any = _clean(schema, 16)
-    properties, required = clean.get("properties"), clean.get("required")
+    properties = clean.get("properties")
+    required = clean.get("required")
     arguments = {
         name: value if isinstance(value, dict) else {}
         for name, value in (properties.items() if isinstance(properties, dict) else ())
@@ -107,7 +109,8 @@ def _clean(value: object, depth: int) -> object:
 
 def result_text(result: Json) -> str:
     """Return the result of a call as text. One line describes each image or other binary block."""
-    blocks, structured = result.get("content") or [], result.get("structuredContent")
+    blocks = result.get("content") or []
+    structured = result.get("structuredContent")
     parts = []
     for block in blocks:
         content = {**block, **block.get("resource", {})}

@@ -118,7 +118,8 @@ class AgentRegistry:
         """
         if file.kind != "python" and self.folder in file.path.parents:
             return None
-        permissions, lines = file.permissions(), tuple[str, ...]()
+        permissions = file.permissions()
+        lines = tuple[str, ...]()
         with contextlib.suppress(OSError):  # there is no approval
             approved, _ = read_part(self.approval_of(file.path), MAX_BYTES)
             if approved == file.source:

@@ -115,7 +115,8 @@ class Output:
         os.set_blocking(reading, False)
         self.pipe = os.fdopen(writing, "wb", 0)
         self._reading = os.fdopen(reading, "rb", 0)
-        self._first, self._last = first, last
+        self._first = first
+        self._last = last
         self._data = bytearray()
         self._omitted = 0
         self._loop = asyncio.get_running_loop()

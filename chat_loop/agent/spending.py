@@ -43,7 +43,9 @@ class Spending:
         cost: Callable[[str, Usage], float | None],
         sessions: SessionManager,
     ) -> None:
-        self._config, self._cost, self._sessions = limits, cost, sessions
+        self._config = limits
+        self._cost = cost
+        self._sessions = sessions
         self._date: date | None = None
         self._unpriced: set[str] = set()
         self.begin_session()
@@ -93,7 +95,8 @@ class Spending:
 
     def _spent_since(self, start: datetime) -> float:
         """Return the cost of the replies in all saved sessions since `start`. Raises OSError."""
-        spent, sessions = 0.0, self._sessions
+        spent = 0.0
+        sessions = self._sessions
         for stamp in newest_first(sessions.directory) if self._config.day_cost else ():
             if stamp.changed < start.timestamp() * 1e9:
                 break

@@ -190,7 +190,8 @@ class _Browser:
 
     def _bottom_line(self) -> Text:
         """Return a notice or a question, and the keys that fit beside it."""
-        room, row = self._output.get_size().columns, self._sessions.row
+        room = self._output.get_size().columns
+        row = self._sessions.row
         text = self._notice
         if self._mode == "trash?" and row is not None:
             name = exact(row.name.replace("\n", "␊")) or row.id

@@ -65,7 +65,8 @@ class SessionList(UIControl):
 
     def title(self) -> Text:
         """Return the line above the list, which counts the sessions."""
-        total, words = f"{len(self._table.rows):,}", steady_text(self.words, 60)
+        total = f"{len(self._table.rows):,}"
+        words = steady_text(self.words, 60)
         matching = f"{len(self._visible):,} of {total} match “{words}”"
         return [("bold", f"  {matching}" if words else f"  Sessions: {total}")]
 

@@ -43,11 +43,13 @@ def show_tree(
     tokens = sum(row.tokens or 0 for row in rows.values())
     display.line(f"{plural(len(numbers), 'session')}, {tokens:,} tokens:", "bold")
     for number, (row, stem, again) in enumerate(nodes, 1):
-        start, below = f"{number:>3}  {stem}● ", stem.replace("├─", "│ ").replace("└─", "  ")
+        start = f"{number:>3}  {stem}● "
+        below = stem.replace("├─", "│ ").replace("└─", "  ")
         if again:
             display.row((start, ""), (f"number {numbers[row.id]} above", "dim"))
             continue
-        mark, tags = "  ← you are here" if row.id == here else "", drawn.tags_text(row.tags)
+        mark = "  ← you are here" if row.id == here else ""
+        tags = drawn.tags_text(row.tags)
         name = one_line(row.name, 200) or row.id
         parent = rows.get(row.parent)
         if row.words and parent is not None and parent.name == row.name:
@@ -87,7 +89,8 @@ def show_hits(
         when = f" · query {query.number} · {when_text(query.at, now)}"
         when += f" · {one_line(row.owner, 40)}" if row.owner else ""
         when += " · related" if related else ""
-        name, tags = one_line(row.name or row.id, 100), drawn.tags_text(row.tags)
+        name = one_line(row.name or row.id, 100)
+        tags = drawn.tags_text(row.tags)
         display.row((f"{number:>3}  ", ""), (name, "bold"), (when, "dim"), (tags, "cyan"))
         speakers = {"User": "You", "Assistant": row.agent or "Assistant"}
         for who, excerpt in excerpts:

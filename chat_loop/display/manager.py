@@ -161,7 +161,8 @@ class DisplayManager:
         `line` leaves the wrapping to the terminal, so that a path or a command can be copied whole.
         """
         if symbol:
-            text, indent = f"{symbol} {text}", cells(symbol.strip()) + 1
+            text = f"{symbol} {text}"
+            indent = cells(symbol.strip()) + 1
         if self.is_terminal:
             text = wrapped(text, max(self.console.width - 1, 10), indent)
         self.line(text, style)
@@ -272,7 +273,9 @@ class DisplayManager:
             self._reply = self._new_reply(cells(name))
             label = f"\x1b[{theme_of(self.theme).name}m{name}\x1b[0m" if self.theme else f"{name} "
             self.out.write(label)
-            self._in_reply, self._line_open, self._in_thinking = True, True, False
+            self._in_reply = True
+            self._line_open = True
+            self._in_thinking = False
         elif self._in_thinking:
             self._close_line()
             self._in_thinking = False
@@ -303,7 +306,8 @@ class DisplayManager:
 
     def _retrying(self, event: events.Retrying) -> None:
         """Show why a request failed and when it is retried. A pipe gets only the first reason."""
-        reason, attempt = one_line(event.reason, 300), f"{event.attempt}/{event.attempts}"
+        reason = one_line(event.reason, 300)
+        attempt = f"{event.attempt}/{event.attempts}"
         when = f" in {ceil(event.seconds)} s" if event.seconds else ""
         if self._redraws:
             if self._in_reply or self._in_thinking or not self.waiting.is_active:

@@ -20,7 +20,8 @@ def show_draft(
     display: DisplayManager, compaction: Compaction, keep: Sequence[Exchange], text: str
 ) -> None:
     """Show a draft compaction: its savings, the exchanges that it keeps, and the summary."""
-    before, after = compaction.before, compaction.after
+    before = compaction.before
+    after = compaction.after
     display.prose(f"Compacting would shrink {before:,} tokens to about {after:,}.")
     display.prose(f"{compaction_text(compaction)}.", "dim")
     if keep:
@@ -71,7 +72,8 @@ def show_context(
     estimated: bool,
 ) -> None:
     """Show the parts that fill the window, with a bar for each."""
-    mark, size = "~" if estimated else "", max(1, window.tokens)
+    mark = "~" if estimated else ""
+    size = max(1, window.tokens)
     of = f"{window_text(window.tokens, False)}{', guessed' if window.guessed else ''}"
     heading = f"Context: {mark}{used:,} of {window.tokens:,} tokens"
     note = f"({mark}{used / size:.0%} of {of})"

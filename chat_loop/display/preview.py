@@ -26,7 +26,8 @@ def preview_of(
     session: Session, damage: Sequence[str] = (), price: str = "", *, length: int = CHARACTERS
 ) -> Preview:
     """Return the preview of a session, with each text cut to `length` characters."""
-    header, seal = session.header, session.seal
+    header = session.header
+    seal = session.seal
     ends = {"compact": ", compacted", "resume": ", resumed", "clear": ", cleared"}
     end = ", no summary yet" if seal is None else ends.get(seal.reason, "")
     chain = f"session {max(2, session.depth)} of its chain, after {header.parent}"

@@ -67,7 +67,8 @@ class ReplyText:
         preview: Callable[[str], object] = bool,
     ) -> None:
         self.begun = self._open = False
-        self._write, self._preview = write, preview
+        self._write = write
+        self._preview = preview
         self._renderer = renderer
         self._pieces: list[str] = []
         self._length = 0  # of the pieces, in characters
@@ -79,7 +80,8 @@ class ReplyText:
     def feed(self, text: str) -> None:
         """Take the next piece."""
         if not self.begun:
-            text, self.begun = text.lstrip("\n"), True
+            text = text.lstrip("\n")
+            self.begun = True
         self._open = True
         if self._hidden or self._length > LARGEST_BACKLOG:
             self._hidden += len(text)

@@ -24,7 +24,9 @@ ODD: Mapping[State, str] = {
 """The unusual states, which a row names."""
 MAX_LENGTH = 500
 MAX_NAME = 80  # the most columns of a name
-MIN_SHORT, MIN_FULL, MIN_BRANCH = 60, 100, 120
+MIN_SHORT = 60
+MIN_FULL = 100
+MIN_BRANCH = 120
 """The least widths for a row to show project and tokens; agent, queries and cost; the branch."""
 _SKIN_TONES = re.compile("[\U0001f3fb-\U0001f3ff]")
 
@@ -121,7 +123,8 @@ class RowTable:
             shown = [texts for min_width, texts in self._columns if width >= min_width]
             self._width = width
             self._ends = ["  ".join(("", *texts)) for texts in zip(*shown, strict=True)]
-        number, end = f"{self._numbers[at]}  ", self._ends[at]
+        number = f"{self._numbers[at]}  "
+        end = self._ends[at]
         room = min(self._name_width, width - 1 - len(number) - cells(end))
         name, compacted, tags = self._names[at]
         if (blanks := room - cells(name + compacted + tags)) < 0:  # they may take half the room

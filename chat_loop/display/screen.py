@@ -33,8 +33,12 @@ class Waiting:
 
     def begin(self, text: str, *, hint: str = STOP_HINT, at_once: bool = False) -> None:
         """Start waiting; the line appears after a short delay, or at once."""
-        self.text, self.progress, self.hint, self.is_active = text, "", hint, True
-        self._since, self._delay = self._clock(), 0.0 if at_once else SOON_SECONDS
+        self.text = text
+        self.progress = ""
+        self.hint = hint
+        self.is_active = True
+        self._since = self._clock()
+        self._delay = 0.0 if at_once else SOON_SECONDS
 
     def postpone(self) -> None:
         """Hide the line until the incoming reply pauses."""
@@ -42,7 +46,10 @@ class Waiting:
 
     def end(self) -> None:
         """Stop waiting."""
-        self.text, self.progress, self.hint, self.is_active = "", "", "", False
+        self.text = ""
+        self.progress = ""
+        self.hint = ""
+        self.is_active = False
 
     def next_turn(self) -> float | None:
         """Return the seconds until the line changes, or None if there is nothing to wait for."""

@@ -32,7 +32,8 @@ class Status(Struct, frozen=True, kw_only=True):
 
 def status_line(status: Status, parts: Sequence[str], width: int) -> str:
     """Return the line with `parts`, in that order, in at most `width` columns."""
-    model, session = one_line(status.model, 60), one_line(status.session)
+    model = one_line(status.model, 60)
+    session = one_line(status.session)
     filled = min(BAR, max(round(status.share * BAR), 1 if status.share >= 0.01 else 0))
     share = f"context {'~' if status.estimated else ''}{status.share:.0%}"
     context = f"{share} of {window_text(status.window.tokens, status.window.guessed)}"

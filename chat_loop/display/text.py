@@ -68,7 +68,9 @@ def cut_to(text: str, columns: int, ellipsis: str = "…") -> str:
 
 def rows_of(line: str, columns: int) -> list[str]:
     """Return a line, which may have styles, split into rows of at most `columns`."""
-    width, rows, start = _wcwidth().width(line), list[str](), 0
+    width = _wcwidth().width(line)
+    rows = list[str]()
+    start = 0
     while not rows or start < width:
         rows.append(_wcwidth().clip(line, start, start + columns, fillchar=""))
         start += max(1, _wcwidth().width(rows[-1]))

@@ -68,7 +68,8 @@ def write_markdown(sessions: Sequence[Session]) -> bytes:
         "|---:|---|---|---:|---:|",
     ]
     for number, session in enumerate(sessions, 1):
-        totals, header = session.totals, session.header
+        totals = session.totals
+        header = session.header
         values = f"{header.created:%Y-%m-%d %H:%M} | {totals.queries} | {totals.combined:,}"
         lines.append(f"| {number} | {header.id} | {values} |")
     contents = "\n".join([*lines, marker.write("end"), ""])
@@ -78,7 +79,8 @@ def write_markdown(sessions: Sequence[Session]) -> bytes:
 def read_markdown(data: bytes, complaints: list[str]) -> list[Session]:
     """Return the sessions of one transcript, or of a document that contains several."""
     data = data.replace(b"\r\n", b"\n")  # an editor made these: a transcript escapes its own
-    promised, torn = None, False
+    promised = None
+    torn = False
     starts: list[int] = []
     for line in re.finditer(rb"^" + re.escape(marker.PREFIX) + rb"[^\n]*", data, re.MULTILINE):
         record = marker.read(line.group())

@@ -142,7 +142,8 @@ def write_export(
     those of a session. No file is overwritten: a name that the program chose gets a number; if the
     user chose it, raise SaveError.
     """
-    session, path = chain[-1].session, file_path(target)
+    session = chain[-1].session
+    path = file_path(target)
     images, complaints = images_of(chain)
     if not target or os.path.isdir(path):  # noqa: PTH112
         stem = slug(name_of(session))
@@ -152,7 +153,8 @@ def write_export(
         path = next(free for free in paths if not os.path.lexists(free))
     data = export_bytes(chain, form, secrets=secrets, images=images)
     beside = images if form == "markdown" else {}
-    folder, store = path.parent / records.IMAGE_FOLDER, ImageStore(path.parent, Files())
+    folder = path.parent / records.IMAGE_FOLDER
+    store = ImageStore(path.parent, Files())
     try:
         Files().write_new(path, data)
         for file, image in beside.items():

@@ -244,7 +244,8 @@ def _claude(value: Any, left_out: Counter[str]) -> Session | None:
             left_out[_noun(block.type)] += block.type != "text"
         left_out["file"] += len(message.files)
         files = tuple((one.file_name, one.extracted_content or "") for one in message.attachments)
-        text, at = "\n\n".join(texts) or message.text, _moment(message.created_at)
+        text = "\n\n".join(texts) or message.text
+        at = _moment(message.created_at)
         messages.append(_Message(message.sender == "human", text, at, files))
     created = _moment(conversation.created_at) or EPOCH
     return _session("Claude", conversation.uuid, conversation.name, created, messages, left_out)
@@ -270,7 +271,8 @@ def _chatgpt(value: Any, left_out: Counter[str]) -> Session | None:
         hidden = (message.metadata or {}).get("is_visually_hidden_from_conversation")
         if message.author.role not in ("user", "assistant", "tool") or hidden:
             continue
-        kind, parts = message.content.content_type, message.content.parts or []
+        kind = message.content.content_type
+        parts = message.content.parts or []
         if message.author.role == "tool" or message.recipient not in (None, "all"):
             left_out["tool message"] += 1
         elif kind in ("text", "multimodal_text"):
@@ -280,7 +282,8 @@ def _chatgpt(value: Any, left_out: Counter[str]) -> Session | None:
             messages.append(_Message(message.author.role == "user", "\n\n".join(texts), when))
         else:
             left_out[_noun(kind)] += 1
-    identity, created = conversation.conversation_id or conversation.id, conversation.create_time
+    identity = conversation.conversation_id or conversation.id
+    created = conversation.create_time
     return _session(
         *("ChatGPT", identity, conversation.title, _moment(created) or EPOCH, messages),
         left_out,
@@ -292,9 +295,12 @@ def _codex(lines: Iterable[_Line], left_out: Counter[str]) -> Session | None:
     """Return the session of a rollout. The user's messages are read from events, because the
     model's input also contains instructions and the state of the machine in the user's name.
     """
-    meta, model, messages = _Line("", _Payload()), "", []
+    meta = _Line("", _Payload())
+    model = ""
+    messages = []
     for line in lines:
-        payload, at = line.payload, _moment(line.timestamp)
+        payload = line.payload
+        at = _moment(line.timestamp)
         match line.type, payload.type:
             case "session_meta", _:
                 meta = meta if meta.type else line
@@ -310,7 +316,8 @@ def _codex(lines: Iterable[_Line], left_out: Counter[str]) -> Session | None:
                 left_out[_noun(kind)] += 1
             case "compacted", _:
                 left_out["compaction"] += 1
-    created, project = _moment(meta.timestamp) or EPOCH, meta.payload.cwd
+    created = _moment(meta.timestamp) or EPOCH
+    project = meta.payload.cwd
     return _session(
         *("Codex", meta.payload.id, "", created, messages, left_out), model=model, project=project
     )
@@ -338,7 +345,8 @@ def _session(
     which the importer makes valid.
     """
     entries: list[Entry] = []
-    number, at = 0, created
+    number = 0
+    at = created
     for message in messages:
         at = message.at or at
         created = at if created == EPOCH else created

@@ -78,7 +78,8 @@ def _contents(session: Session, depth: int) -> str:
 
 def _session(loaded: LoadedSession, depth: int, images: Mapping[str, str]) -> Iterator[str]:
     """Yield a session: facts about it, its exchanges, the audit of its compaction, its summary."""
-    session, seal = loaded.session, loaded.session.seal
+    session = loaded.session
+    seal = loaded.session.seal
     model = f" · {session.header.model}" if session.header.model else ""
     yield f'<section class="session" id="s{depth}" aria-labelledby="s{depth}t">\n<header>\n'
     yield f'<h2 id="s{depth}t">Session {depth}</h2>\n'

@@ -86,7 +86,8 @@ class Importer:
         try:
             sessions = self._read(data.removeprefix(b"\xef\xbb\xbf"), name, path, problems)
         except ImportRefused as error:
-            sessions, problems = [], [str(error)]
+            sessions = []
+            problems = [str(error)]
         for session in sessions:
             parsed = None
             with contextlib.suppress(ValueError):  # a value that no marker can represent
@@ -156,7 +157,8 @@ class Importer:
         for original in sorted(self.sessions, key=lambda each: _seconds(each.header.created, 0.0)):
             session = _with_links(original, renamed)
             original_id = identity = session.header.id
-            entries, seal = session.entries, session.seal
+            entries = session.entries
+            seal = session.seal
             last = seal.at if seal else entries[-1].at if entries else session.header.created
             changed = max(0.0, min(now, _seconds(last, now)))
             try:

@@ -60,10 +60,12 @@ def _adapt(token: Token) -> None:
         case "link_open":
             token.attrs["rel"] = "noopener noreferrer nofollow"
         case "image":
-            name, address = token.content or "without a name", str(token.attrGet("src") or "")
+            name = token.content or "without a name"
+            address = str(token.attrGet("src") or "")
             html = f'<span class="image">{escape(f"Image: {name} ({address})")}</span>'
     if html:
-        token.type, token.content = "html_block", html
+        token.type = "html_block"
+        token.content = html
 
 
 def code(text: str, language: str = "") -> str:

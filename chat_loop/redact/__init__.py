@@ -49,7 +49,8 @@ class Redactor:
             secrets = find_secrets(text)
             if not secrets:
                 break
-            parts, done = [], 0
+            parts = []
+            done = 0
             for start, end, kind in secrets:
                 number = self._numbers.setdefault(text[start:end], self._last + 1)
                 self._last = max(self._last, number)
@@ -254,8 +255,10 @@ def _named(text: str, lowered: str) -> Iterator[Secret]:
 
 def _names_a_secret(text: str, lowered: str, match: re.Match[str]) -> bool:
     """Return True when a word or a part of one names a secret, as in `dbPass`, not `compass`."""
-    at, word = match.start(), match[0]
-    before, owner = text[at - 1 : at], lowered[max(0, at - 14) : at].rstrip("-_ .")
+    at = match.start()
+    word = match[0]
+    before = text[at - 1 : at]
+    owner = lowered[max(0, at - 14) : at].rstrip("-_ .")
     if word in _PARTS_OF_WORDS:
         hump = text[at].isupper() and before.islower()
         return hump or not before.isalpha() or owner.endswith(("db", "user", "root"))
@@ -281,7 +284,8 @@ def _bare(text: str, lowered: str, match: re.Match[str]) -> tuple[int, int]:
             break
         end -= 1
     if end - start > 4 and text[start : start + 2] == text[end - 2 : end] in ("**", "__"):
-        start, end = start + 2, end - 2
+        start = start + 2
+        end = end - 2
     return start, end
 
 

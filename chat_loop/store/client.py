@@ -122,12 +122,15 @@ class ObjectStore:
                 what = f"has an object with an invalid name, {name[:200]}"
                 hint = "Remove it: until then, sessions are uploaded, but not all are downloaded."
             elif answer and answer[1] == "404":
-                what, hint = "does not exist", "Create it, or correct sessions.store in the config."
+                what = "does not exist"
+                hint = "Create it, or correct sessions.store in the config."
             elif answer and not (answer[1] or "").startswith("5"):
-                what, hint = refusal, CREDENTIALS.get(scheme, "")
+                what = refusal
+                hint = CREDENTIALS.get(scheme, "")
                 hint = f"{hint} {LOCAL} meanwhile."
             else:
-                what, hint = "cannot be reached", f"{LOCAL} and sent later; chat-loop sync tries."
+                what = "cannot be reached"
+                hint = f"{LOCAL} and sent later; chat-loop sync tries."
             raise StoreUnavailable(f"{self._url} {what}.", hint) from error
 
 

@@ -45,7 +45,8 @@ class SyncState:
     """
 
     def __init__(self, directory: Path, store: str) -> None:
-        self._path, self._store = directory / FILE, store
+        self._path = directory / FILE
+        self._store = store
 
     @contextmanager
     def _table(self) -> Iterator[sqlite3.Connection]:

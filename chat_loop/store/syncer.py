@@ -26,8 +26,10 @@ class Syncer:
         pause: float = PAUSE_SECONDS,
         retry: float = RETRY_SECONDS,
     ) -> None:
-        self._synchronizer, self._tell = synchronizer, tell
-        self._pause, self._retry = pause, retry
+        self._synchronizer = synchronizer
+        self._tell = tell
+        self._pause = pause
+        self._retry = retry
         self.is_behind = False  # something could not be uploaded
         self._wake, self._closed = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._work, daemon=True, name="syncer")
@@ -49,7 +51,8 @@ class Syncer:
             self._thread.join(CLOSE_SECONDS)
 
     def _work(self) -> None:
-        both_ways, problem = True, ""
+        both_ways = True
+        problem = ""
         while not self._closed.is_set():
             self._wake.clear()
             try:
@@ -58,7 +61,8 @@ class Syncer:
                 self._wake.set()
             except (SessionError, OSError) as error:
                 self.is_behind = True
-                text, hint = error.args[0], getattr(error, "hint", "")
+                text = error.args[0]
+                hint = getattr(error, "hint", "")
                 if isinstance(error, OSError):
                     text = f"The sessions cannot be synchronized: {os_reason(error)}."
                 if text != problem:
@@ -70,6 +74,7 @@ class Syncer:
                 self.is_behind = bool(outcome.waiting)
                 for sentence in ["The store works again."] * bool(problem) + outcome.sentences:
                     self._tell(sentence, "")
-                both_ways, problem = False, ""
+                both_ways = False
+                problem = ""
             self._closed.wait(self._pause)
             self._wake.wait()

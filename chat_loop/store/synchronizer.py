@@ -44,7 +44,9 @@ class Synchronizer:
     """One folder and its store, which is opened on first use."""
 
     def __init__(self, sessions: SessionManager, url: str) -> None:
-        self._sessions, self._folder, self._url = sessions, sessions.directory, url
+        self._sessions = sessions
+        self._folder = sessions.directory
+        self._url = url
         self._state = SyncState(self._folder, url)
         self._known: dict[str, SyncEntry] = {}
         self._outcome = Outcome()
@@ -118,7 +120,8 @@ class Synchronizer:
 
     def _send(self, identity: str) -> bool:
         """Upload a session with its images. Return False when it has to wait."""
-        key, path = f"{identity}.md", self._sessions.session_file(identity)
+        key = f"{identity}.md"
+        path = self._sessions.session_file(identity)
         for _ in range(TRIES):
             try:
                 data, status = read_part(path)
@@ -126,7 +129,8 @@ class Synchronizer:
                 return True  # it was just moved, or is unreadable
             if len(data) > MAX_OBJECT:
                 return False
-            known, digest = self._known.get(key, SyncEntry()), sha256(data).hexdigest()
+            known = self._known.get(key, SyncEntry())
+            digest = sha256(data).hexdigest()
             same = SyncEntry(known.tag, digest, *_stamp(status), known.theirs)
             if known.digest == digest:
                 self._note(key, same)
@@ -169,9 +173,11 @@ class Synchronizer:
         """Merge two states of a session into one, or make two sessions of them. Return False when
         that has to wait, for example while the session is open.
         """
-        key, digest = f"{identity}.md", sha256(remote).hexdigest()
+        key = f"{identity}.md"
+        digest = sha256(remote).hexdigest()
         known = self._known.get(key, SyncEntry())
-        has_theirs, has_ours = holds_all(local, remote), holds_all(remote, local)
+        has_theirs = holds_all(local, remote)
+        has_ours = holds_all(remote, local)
         is_older = has_theirs and not has_ours
         if local == remote or is_older or digest == known.attempt:  # an upload not confirmed
             self._note(key, known._replace(tag=tag, digest=digest, size=-1))
@@ -233,8 +239,10 @@ class Synchronizer:
 
     def _fetch(self, identity: str) -> None:
         """Download a session, unless the user removed it here. Raises SessionLocked, OSError."""
-        key, path = f"{identity}.md", self._sessions.session_file(identity)
-        known, local = self._known.get(key), None
+        key = f"{identity}.md"
+        path = self._sessions.session_file(identity)
+        known = self._known.get(key)
+        local = None
         with suppress(FileNotFoundError):
             local, _ = read_part(path)
         if (local is None and known is not None) or (found := self._store.get(key)) is None:

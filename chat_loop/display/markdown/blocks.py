@@ -145,7 +145,8 @@ class Blocks:
     def _text(self, token: Token, opening: Token) -> Iterator[Line]:
         """Yield the lines of a paragraph or a heading, without text that may still change."""
         assert token.map
-        theme, content = self._theme, token.content
+        theme = self._theme
+        content = token.content
         style = ""
         underlined = opening.type == "heading_open" and opening.markup in "=-"
         if opening.type == "heading_open" and not underlined:  # underlined ones are printed as text
@@ -188,7 +189,8 @@ class Blocks:
         if fenced:
             opening = Span(f"─── {token.info.strip()}".rstrip(), DIM)
             yield self._line(begin, [opening], indented=False)
-        words, indent = self._theme.words, "    " if token.type == "code_block" else ""
+        words = self._theme.words
+        indent = "    " if token.type == "code_block" else ""
         for number, text in enumerate(texts, begin + fenced):
             spans = [Span(part, words.get(kind, "")) for part, kind in colors.line(indent + text)]
             yield self._line(number, spans, starts_block=number == begin, indented=False)

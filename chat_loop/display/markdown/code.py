@@ -56,7 +56,8 @@ class CodeColors:
             self._open = self._open if end < 0 else None
             pieces.append((text[:done], kind))
         for match in self._pattern.finditer(text, done):
-            part, kind = match[0], match.lastgroup or ""
+            part = match[0]
+            kind = match.lastgroup or ""
             if kind == "word":
                 word = part.lower() if self._language.any_case else part
                 is_call = text[match.end() : match.end() + 1] == "("

@@ -42,11 +42,14 @@ class Word(Struct):
 def words_of(line: Line) -> list[Word]:
     """Return a line's words. Text may be broken before and after a wide character."""
     words: list[Word] = []
-    blanks, joins, wide_before = 0, False, False
+    blanks = 0
+    joins = False
+    wide_before = False
     for span in line.spans:
         for piece in _PIECES.findall(span.text):
             if piece[0] == " ":
-                blanks, joins = blanks + len(piece), False
+                blanks = blanks + len(piece)
+                joins = False
                 continue
             for part in _PARTS.finditer(piece):
                 wide = part[1] is not None
@@ -55,7 +58,9 @@ def words_of(line: Line) -> list[Word]:
                     words.append(Word(blanks))
                 words[-1].parts.append(Span(part[0], span.style))
                 words[-1].width += cells(part[0])
-                blanks, joins, wide_before = 0, True, wide
+                blanks = 0
+                joins = True
+                wide_before = wide
     return words
 
 
@@ -69,9 +74,11 @@ def runs_of(line: Line, gap: str, columns: int | None, column: int = 0) -> list[
         return runs
     room = max(1, columns - 1)
     longest = min(LONGEST_WORD, room * 2 // 3)
-    prefix, indent = line.next_prefix, sum(cells(span.text) for span in line.next_prefix)
+    prefix = line.next_prefix
+    indent = sum(cells(span.text) for span in line.next_prefix)
     if 2 * indent > room:
-        prefix, indent = (), 0
+        prefix = ()
+        indent = 0
     gap = _add(runs, gap, line.prefix)
     column += sum(cells(span.text) for span in line.prefix)
     begin = column
@@ -84,9 +91,11 @@ def runs_of(line: Line, gap: str, columns: int | None, column: int = 0) -> list[
         if growing and word is words[-1] and (breaks or near_end):
             break
         if breaks:
-            gap, column = _add(runs, "\n", prefix), indent
+            gap = _add(runs, "\n", prefix)
+            column = indent
         else:
-            gap, column = gap + " " * word.blanks, column + word.blanks
+            gap = gap + " " * word.blanks
+            column = column + word.blanks
         gap = _add(runs, gap, word.parts)
         column += word.width
         while column > room + 1:

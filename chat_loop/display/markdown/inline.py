@@ -118,7 +118,8 @@ def _spans(  # noqa: C901 - one case for each kind of token
     styles = [style]
     links: list[tuple[str, int]] = []
     for token in tokens:
-        kind, address = token.type, ""
+        kind = token.type
+        address = ""
         if kind in _STYLES:
             styles.append(_join_styles(styles[-1], _STYLES[kind]))
             if kind == "link_open":
@@ -156,7 +157,8 @@ def _marking_rule(rule: Rule, sign: str) -> Rule:
     """Return a rule for code, links or tags that also records unclosed and closed positions."""
 
     def marking(state: StateInline, silent: bool) -> bool:
-        start, tokens = state.pos, len(state.tokens)
+        start = state.pos
+        tokens = len(state.tokens)
         marks: Marks = state.env["marks"]
         was_read = rule(state, silent)
         if silent:
@@ -178,7 +180,8 @@ def _delimiter_rule(rule: Rule) -> Rule:
     """Return a rule for `*`, `_` or `~` that records the position of each sign in its token."""
 
     def delimiter(state: StateInline, silent: bool) -> bool:
-        start, first = state.pos, len(state.delimiters)
+        start = state.pos
+        first = len(state.delimiters)
         sign = state.src[start]
         around = state.src[max(0, start - 1) : start + 2]
         if sign == "*" and len(around) == 3 and around[0].isdigit() and around[2].isdigit():

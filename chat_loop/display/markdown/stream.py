@@ -70,7 +70,11 @@ class MarkdownStream:
     def finish(self) -> str:
         """Return the text held back, and start over. More text must begin on a new line."""
         sent = self._advance(ended=True) + ("\x1b[0m" if self._style else "")
-        self._source, self._printed, self._dropped, self._style, self._leads = "", 0, False, "", 0
+        self._source = ""
+        self._printed = 0
+        self._dropped = False
+        self._style = ""
+        self._leads = 0
         self._unsent = self._waiting_rows = 0
         self._fence = ""
         return sent
@@ -110,7 +114,8 @@ class MarkdownStream:
         before_last: int | None = None
         sent: list[str] = []
         total = 0
-        empty, is_first = "", not self._dropped
+        empty = ""
+        is_first = not self._dropped
         for line in blocks.lines():
             if line.source >= last_start and before_last is None:
                 before_last = total
@@ -136,11 +141,13 @@ class MarkdownStream:
 
     def _runs(self, line: Line, empty: str, columns: int, *, is_first: bool) -> list[Run]:
         """Return the runs of a line after the newlines of `empty` lines."""
-        gap, column = f"{empty}\n\n" if line.blank else f"{empty}\n", 0
+        gap = f"{empty}\n\n" if line.blank else f"{empty}\n"
+        column = 0
         if is_first:
             gap = ""
             if self._leads and line.is_text and not line.prefix:
-                gap, column = " ", self._leads + 1
+                gap = " "
+                column = self._leads + 1
             elif self._leads:
                 gap = "\n"
         return runs_of(line, gap, columns if self._wraps else None, column)
@@ -150,7 +157,8 @@ class MarkdownStream:
         gap = "" if skip else run.gap
         sent = ""
         if self._style and gap and ("\n" in gap or run.style != self._style):
-            sent, self._style = "\x1b[0m", ""
+            sent = "\x1b[0m"
+            self._style = ""
         sent += gap
         if run.style != self._style:
             reset = "0;" if self._style else ""

@@ -66,7 +66,8 @@ def _row(line: str, count: int, theme: Theme, style: str = "") -> Row:
 def _cells(line: str) -> list[str]:
     """Return the texts between the bars of a line. A bar inside code does not separate texts."""
     line = line.strip(" ").removeprefix("|")
-    texts, begin = [], 0
+    texts = []
+    begin = 0
     for match in _BAR_OR_CODE.finditer(line):
         if match[0] == "|":
             texts.append(line[begin : match.start()])

@@ -6,7 +6,11 @@ import os
 
 from msgspec import Struct, field
 
-BOLD, DIM, ITALIC, UNDERLINED, STRUCK = "1", "2", "3", "4", "9"
+BOLD = "1"
+DIM = "2"
+ITALIC = "3"
+UNDERLINED = "4"
+STRUCK = "9"
 
 
 class Theme(Struct, frozen=True, kw_only=True):
