@@ -21,6 +21,10 @@ REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 MAX_BYTES = 256 * 1024
 EXAMPLE = "config.example.yaml shows every key."
 
+WantedField = Literal[
+    "thinking", "reasoning_content", "reasoning", "reasoning_details", "extra_content"
+]
+"""What a service may want back with its calls, by its name on the wire."""
 StatusPart = Literal["model", "context", "tokens", "cost", "session", "summary"]
 STATUS: tuple[StatusPart, ...] = get_args(StatusPart)
 Count = Annotated[int, Meta(ge=0, le=10**9)]
@@ -124,6 +128,7 @@ class ProviderConfig(Section, frozen=True):
     model: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
     tools: bool | None = None
+    wants_back: tuple[WantedField, ...] | None = None
     max_tokens: Count = 0
     region: str = ""
     profile: str = ""

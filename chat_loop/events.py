@@ -52,6 +52,12 @@ class ToolCalled(Event, frozen=True):
     call: ToolCall
 
 
+class OpaqueArrived(Event, frozen=True):
+    """What the service sent with this step and wants back in later requests, as JSON."""
+
+    text: str
+
+
 class ToolReturned(Event, frozen=True, kw_only=True):
     """A call has its result. The model gets `given` tokens of `text` (None: all), without what was
     `left_out`; `not_kept` bytes more are not even saved. If `denied`, the user did not allow the

@@ -192,6 +192,8 @@ class _GuardedProvider:
     first_event_seconds: float
     calls_tools: bool
     takes_images: bool
+    endpoint = ""
+    returns_opaque = False
 
     def __init__(self, provider: Provider, plugin: str) -> None:
         self._provider = provider

@@ -98,7 +98,8 @@ class Image(Struct, frozen=True):
 
 class Message(Struct, frozen=True):
     """One message of a request. The results in a user's message answer the calls of the
-    assistant's message before it.
+    assistant's message before it. `opaque` is what the service sent with an assistant's message
+    and wants back, as JSON.
     """
 
     role: Role
@@ -106,6 +107,7 @@ class Message(Struct, frozen=True):
     calls: tuple[ToolCall, ...] = ()
     results: tuple[ToolResult, ...] = ()
     images: tuple[Image, ...] = ()
+    opaque: str = ""
 
     @property
     def whole(self) -> str:

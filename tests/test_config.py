@@ -69,6 +69,7 @@ def test_the_providers_that_the_example_describes_can_be_set_so() -> None:
     assert [*config.providers] == [
         "compatible",
         "office",
+        "kimi",
         "anthropic",
         "openai",
         "azure",

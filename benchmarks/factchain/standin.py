@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from benchmarks.factchain.summarisers import Summariser, Task
 from benchmarks.factchain.talk import Turn
 from chat_loop.events import Event, Finished, TextDelta
+from chat_loop.providers import Provider
 from chat_loop.values import Request, Usage, Window
 
 WINDOW = 16_384
@@ -36,7 +37,7 @@ def task_of(request: Request) -> Task:
     return Task(span=span, old=old, max_tokens=request.max_tokens or WINDOW // 5, request=request)
 
 
-class StandIn:
+class StandIn(Provider):
     """The model of a conversation. `expect` sets the next exchange; any other request is answered
     with an acknowledgment.
     """

@@ -42,6 +42,8 @@ class Reply(Struct, frozen=True, kw_only=True):
 
     chunks: tuple[str, ...] = ()
     thinking: tuple[str, ...] = ()
+    signature: str = ""
+    """Of the thinking on Anthropic's wire, and of the first call on OpenAI's, as Gemini sends it."""
     raw: tuple[str, ...] = ()
     """Data of events that are sent unchanged."""
     calls: tuple[ToolCall, ...] = ()
@@ -271,17 +273,22 @@ class Anthropic:
         yield event("ping", {"type": "ping"})
 
     def thinking(self) -> Iterator[bytes]:
-        yield from self._block(0, "thinking", self.reply.thinking)
+        yield from self._block(0, "thinking", self.reply.thinking, self.reply.signature)
 
     def text(self) -> Iterator[bytes]:
         yield from self._block(1 if self.reply.thinking else 0, "text", self.reply.chunks)
 
-    def _block(self, index: int, kind: str, pieces: tuple[str, ...]) -> Iterator[bytes]:
+    def _block(
+        self, index: int, kind: str, pieces: tuple[str, ...], signature: str = ""
+    ) -> Iterator[bytes]:
+        signed = b""
+        if signature:
+            signed = self._delta(index, {"type": "signature_delta", "signature": signature})
         for number, piece in enumerate(pieces):
             yield (
                 (self._start(index, {"type": kind, kind: ""}) if number == 0 else b"")
                 + self._delta(index, {"type": f"{kind}_delta", kind: piece})
-                + (self._stop(index) if number == len(pieces) - 1 else b"")
+                + (signed + self._stop(index) if number == len(pieces) - 1 else b"")
             )
 
     def calls(self) -> Iterator[bytes]:
@@ -380,6 +387,9 @@ class OpenAI:
         for index, call in enumerate(self.reply.calls):
             function = {"name": call.name, "arguments": halves(call.arguments)[0]}
             piece = {"index": index, "id": call.id, "type": "function", "function": function}
+            if self.reply.signature and not index:
+                google = {"thought_signature": self.reply.signature}
+                piece["extra_content"] = {"google": google}
             yield self._delta({"content": None, "tool_calls": [piece]})
         for index, call in enumerate(self.reply.calls):
             yield self._delta(

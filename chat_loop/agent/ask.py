@@ -23,6 +23,7 @@ from chat_loop.events import (
     TextDelta,
     ThinkingDelta,
     ToolCalled,
+    Warned,
 )
 from chat_loop.providers import Provider
 from chat_loop.values import Request, Usage
@@ -52,7 +53,9 @@ class CallLimits(Struct, frozen=True, kw_only=True):
 async def ask(
     provider: Provider, request: Request, limits: CallLimits | None = None
 ) -> AsyncGenerator[Event]:
-    """Yield the provider's events, and a Retrying before each new attempt. Raises ProviderError."""
+    """Yield the provider's events, and a Retrying before each new attempt, or a warning if that
+    leaves something out. Raises ProviderError.
+    """
     limits = limits or CallLimits()
     usage: Usage | None = None
     if limits.spending is not None:
@@ -82,12 +85,21 @@ async def ask(
             if pause is None or limits.clock() - started + pause > limits.budget:
                 raise
             attempt = attempt + (not error.adapted)
-            most = limits.attempts
-            yield Retrying(reason=error.message, seconds=pause, attempt=attempt, attempts=most)
+            yield _announced(error, pause, attempt, limits)
             await limits.sleep(pause)
         finally:
             if content and usage is not None and limits.spending is not None:
                 limits.spending.add(provider, usage)
+
+
+def _announced(
+    error: ProviderError, pause: float, attempt: int, limits: CallLimits
+) -> Retrying | Warned:
+    """Return what is said before the next attempt, which comes after `pause` seconds."""
+    if error.adapted:
+        return Warned(error.message)
+    most = limits.attempts
+    return Retrying(reason=error.message, seconds=pause, attempt=attempt, attempts=most)
 
 
 def _pause_after(error: ProviderError, attempt: int, limits: CallLimits) -> float | None:

@@ -21,8 +21,10 @@ from chat_loop.context.exchanges import (
     Lengths,
     exchange_tokens,
     message_tokens,
+    opaque_tokens,
 )
 from chat_loop.sessions import records
+from chat_loop.sessions.opaque import Origin, returned
 from chat_loop.sessions.records import Attachment, Entry, Exchange, Summary, SummarySource
 from chat_loop.tokens import Count, image_tokens
 from chat_loop.values import Message, ToolSpec, Usage, Window, window_text
@@ -149,8 +151,10 @@ def size(text: str, count: Count) -> int:
     return count(text) + MESSAGE_TOKENS
 
 
-def entry_size(entry: Entry, count: Count) -> int:
-    """Return the tokens of an entry as it is sent."""
+def entry_size(entry: Entry, count: Count, origin: Origin | None = None) -> int:
+    """Return the tokens of an entry as it is sent to `origin`."""
+    if isinstance(entry, records.Opaque):
+        return opaque_tokens(returned([entry], origin))
     if isinstance(entry, Attachment) and entry.is_image:
         return image_tokens(entry.width, entry.height) + count(entry.name) + 12
     if isinstance(entry, Attachment):  # with the lines around it
@@ -189,9 +193,11 @@ class Report(Struct, frozen=True):
         return self.usage.input + self.usage.output - self.usage.reasoning + self.later
 
 
-def last_report(session: records.Session, count: Count) -> Report | None:
+def last_report(
+    session: records.Session, count: Count, origin: Origin | None = None
+) -> Report | None:
     """Return the last usage that the session's present model reported, or None if it has reported
-    none, or something was shortened since.
+    none, or something was shortened since. `origin` gets back what it sent.
     """
     later = 0
     for entry in reversed(session.sent_entries):
@@ -200,7 +206,7 @@ def last_report(session: records.Session, count: Count) -> Report | None:
         usage = entry.usage if isinstance(entry, records.Reply) and entry.number else None
         if usage is not None and usage.input and not usage.estimated:
             return Report(usage, entry_size(entry, count), later)
-        later += entry_size(entry, count)
+        later += entry_size(entry, count, origin)
     return None
 
 
@@ -238,6 +244,7 @@ def plan(
     restored: int = 0,
     ahead: int = 0,
     lengths: Lengths | None = None,
+    origin: Origin | None = None,
 ) -> Plan:
     """Plan a compaction of `exchanges`. The first `carried` of them come from an ancestor. The next
     request has `used` tokens, including `restored` for its block. When planning early, `ahead`
@@ -252,7 +259,7 @@ def plan(
     reason = f"Reached {amount / max(1, limit):.0%} capacity ({'/'.join(texts)} {unit})"
     if near < 1 and not ahead:
         return Plan(reason=reason)
-    sizes = [exchange_tokens(exchange, count, lengths) for exchange in exchanges]
+    sizes = [exchange_tokens(exchange, count, lengths, origin=origin) for exchange in exchanges]
     full = trigger(window, limits)
     if limits.max_tokens:
         full = min(full, int(limits.max_tokens * limits.trigger_threshold))
@@ -290,7 +297,7 @@ def plan_requested(
 
 
 def newest_within(
-    exchanges: Sequence[Exchange], limits: Limits, count: Count
+    exchanges: Sequence[Exchange], limits: Limits, count: Count, origin: Origin | None = None
 ) -> tuple[Exchange, ...]:
     """Return the newest exchanges that fit the limits with the next query, but at least one."""
     newest: list[Exchange] = []
@@ -300,7 +307,7 @@ def newest_within(
     limit = limits.max_tokens or 10**12
     for exchange in reversed(exchanges):
         messages += messages_in([exchange])
-        used += exchange_tokens(exchange, count)
+        used += exchange_tokens(exchange, count, origin=origin)
         if newest and (messages > message_limit or used > limit):
             break
         newest.append(exchange)

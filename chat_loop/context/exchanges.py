@@ -4,6 +4,7 @@ whether it was just said or is carried from an earlier session.
 
 from __future__ import annotations
 
+import re
 from base64 import b32encode
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -14,6 +15,7 @@ from msgspec import Struct
 
 from chat_loop.providers.replies import arguments_of
 from chat_loop.sessions.escape import encode_line
+from chat_loop.sessions.opaque import Origin, returned
 from chat_loop.sessions.records import Attachment, Exchange, Place, ShortenedPart, Step, Use
 from chat_loop.tokens import Count, image_tokens, shorten
 from chat_loop.values import Image, Message, ToolCall, ToolResult, size_text
@@ -32,6 +34,11 @@ MESSAGE_TOKENS = 4  # the role of a message and its separators
 ID_LENGTH = 9
 """The characters of a call's id, letters and digits, as Mistral's models require."""
 LONG_ARGUMENTS = 50_000  # characters
+_SEALED = re.compile(r"[\w+/=-]{200,}", re.ASCII)
+"""A signature, or something encrypted."""
+READABLE_CHARACTERS = 4
+SEALED_CHARACTERS = 8
+"""The characters of an opaque part that take a token, by what a service makes of them."""
 SHORT_TOKENS = 160  # of a result that had to be shortened
 HOW_TO_READ = ': session_archive_read reads them, as "{ref}"'
 
@@ -54,11 +61,16 @@ def call_id(exchange: Exchange, number: int) -> str:
 
 
 def exchange_pieces(
-    exchange: Exchange, lengths: Lengths, *, tools: bool = True, carried: bool = False
+    exchange: Exchange,
+    lengths: Lengths,
+    *,
+    tools: bool = True,
+    carried: bool = False,
+    origin: Origin | None = None,
 ) -> Iterator[tuple[str, Message]]:
     """Yield the pieces of an exchange's messages, each with the name of its part of the request.
     Without `tools`, calls and results become text of the user. What was recalled for the query is
-    not carried.
+    not carried. Steps have the opaque parts that came from `origin`, to which they are sent.
     """
     if exchange.attached:
         yield FILES, query_message("", exchange.attached)
@@ -72,12 +84,13 @@ def exchange_pieces(
         yield RECALLED, Message("user", exchange.recalled)
     number = 0
     for step in exchange.steps or (Step(exchange.reply, exchange.uses),):
+        opaque = returned(step.opaque, origin) if tools else ""
         if step.reply is not None and step.reply.text.strip():
             text = _sent(step.reply.text, exchange, "reply", lengths)
-            yield OWN, Message("assistant", text)
+            yield OWN, Message("assistant", text, opaque="" if step.uses else opaque)
         if step.uses:
             sent = [_use(exchange, use, number + at, lengths) for at, use in enumerate(step.uses)]
-            yield from _step(sent, tools=tools)
+            yield from _step(sent, opaque, tools=tools)
             number += len(step.uses)
 
 
@@ -124,13 +137,13 @@ def result_text(exchange: Exchange, use: Use, lengths: Lengths) -> str:
 
 
 def _step(
-    uses: Sequence[tuple[ToolCall, ToolResult]], *, tools: bool
+    uses: Sequence[tuple[ToolCall, ToolResult]], opaque: str, *, tools: bool
 ) -> Iterator[tuple[str, Message]]:
     """Yield the calls of one step and their results, as text if the model has no tools."""
     if tools:
         calls = tuple(call for call, _ in uses)
         results = tuple(result for _, result in uses)
-        yield USED, Message("assistant", "", calls=calls)
+        yield USED, Message("assistant", "", calls=calls, opaque=opaque)
         yield USED, Message("user", "", results=results)
         return
     for call, result in uses:
@@ -171,14 +184,27 @@ def message_tokens(message: Message, count: Count) -> int:
     tokens = MESSAGE_TOKENS + (count(message.text) if message.text else 0)
     tokens += sum(count(f"{call.name} {call.arguments}") + MESSAGE_TOKENS for call in message.calls)
     tokens += sum(count(result.text) + MESSAGE_TOKENS for result in message.results)
-    return tokens + sum(image_tokens(image.width, image.height) for image in message.images)
+    tokens += sum(image_tokens(image.width, image.height) for image in message.images)
+    return tokens + opaque_tokens(message.opaque)
+
+
+@lru_cache(maxsize=256)
+def opaque_tokens(text: str) -> int:
+    """Estimate the tokens of an opaque part, of which only its service knows what it contains."""
+    readable = len(_SEALED.sub("", text))
+    return readable // READABLE_CHARACTERS + (len(text) - readable) // SEALED_CHARACTERS
 
 
 def exchange_tokens(
-    exchange: Exchange, count: Count, lengths: Lengths | None = None, *, carried: bool = False
+    exchange: Exchange,
+    count: Count,
+    lengths: Lengths | None = None,
+    *,
+    carried: bool = False,
+    origin: Origin | None = None,
 ) -> int:
-    """Return the tokens of an exchange as it is sent."""
-    pieces = exchange_pieces(exchange, lengths or {}, carried=carried)
+    """Return the tokens of an exchange as it is sent to `origin`."""
+    pieces = exchange_pieces(exchange, lengths or {}, carried=carried, origin=origin)
     return sum(message_tokens(message, count) for _, message in pieces)
 
 

@@ -16,6 +16,7 @@ from chat_loop.context import budget
 from chat_loop.context.budget import room
 from chat_loop.context.exchanges import CARRIED, NO_REPLY, USED, exchange_pieces
 from chat_loop.sessions import marker, records, summary_block
+from chat_loop.sessions.opaque import Origin
 from chat_loop.sessions.records import Exchange, Restoration, Session, Summary
 from chat_loop.tokens import Count
 from chat_loop.values import Message, counts_text
@@ -97,10 +98,14 @@ class Context(Struct, frozen=True, dict=True):
         return records.remaining(before, self.session.entries, records.Pin, records.Unpin)
 
 
-def messages_of(context: Context, *, tools: bool = True) -> tuple[Message, ...]:
-    """Return a context's messages. Without `tools`, calls and results become user text."""
+def messages_of(
+    context: Context, *, tools: bool = True, origin: Origin | None = None
+) -> tuple[Message, ...]:
+    """Return a context's messages. Without `tools`, calls and results become user text. Opaque
+    parts are those that came from `origin`.
+    """
     messages: list[Message] = []
-    for part, piece in pieces(context, tools=tools):
+    for part, piece in pieces(context, tools=tools, origin=origin):
         if not messages or messages[-1].role != piece.role:
             messages.append(piece)
         elif messages[-1].results and part != USED:
@@ -117,10 +122,13 @@ def _joined(first: Message, second: Message) -> Message:
         (*first.calls, *second.calls),
         (*first.results, *second.results),
         (*first.images, *second.images),
+        first.opaque or second.opaque,
     )
 
 
-def pieces(context: Context, *, tools: bool = True) -> Iterator[tuple[str, Message]]:
+def pieces(
+    context: Context, *, tools: bool = True, origin: Origin | None = None
+) -> Iterator[tuple[str, Message]]:
     """Yield the pieces of a context's messages, each with the name of its part of the request."""
     session = context.session
     restoration = session.restoration
@@ -135,11 +143,12 @@ def pieces(context: Context, *, tools: bool = True) -> Iterator[tuple[str, Messa
     lengths = session.shortened
     for exchange in context.carried:
         if not exchange.failed:
-            for _, message in exchange_pieces(exchange, lengths, tools=tools, carried=True):
+            carried = exchange_pieces(exchange, lengths, tools=tools, carried=True, origin=origin)
+            for _, message in carried:
                 yield CARRIED, message
     for exchange in session.exchanges:
         if not exchange.failed:
-            yield from exchange_pieces(exchange, lengths, tools=tools)
+            yield from exchange_pieces(exchange, lengths, tools=tools, origin=origin)
 
 
 def restoration_text(header: records.Header, restoration: Restoration) -> str:

@@ -18,6 +18,7 @@ from chat_loop.context.messages import Context
 from chat_loop.errors import ContextFull
 from chat_loop.library import archive_tools
 from chat_loop.sessions import records
+from chat_loop.sessions.opaque import Origin, origin_of
 from chat_loop.sessions.records import Exchange, Header, Place, Restoration
 from chat_loop.tokens import Count
 from chat_loop.values import Message, ToolSpec, Window, window_text
@@ -46,7 +47,8 @@ class Calibration(Struct, frozen=True, kw_only=True):
 
 class Frame(Struct, frozen=True, kw_only=True, dict=True):
     """All that a request needs beside the words of the conversation. `calls_tools` is true if the
-    model can call tools, whether there are any or not. `count(text)` estimates tokens.
+    model can call tools, whether there are any or not. `count(text)` estimates tokens. `origin`
+    is what the model's opaque parts are bound to.
     """
 
     system_prompt: str
@@ -57,6 +59,13 @@ class Frame(Struct, frozen=True, kw_only=True, dict=True):
     limits: Limits
     count: Count
     calibration: Calibration = Calibration()
+    origin: Origin | None = None
+    returns_opaque: bool = False
+
+    @property
+    def counted_origin(self) -> Origin | None:
+        """The origin whose opaque parts go back. Others are sent only if the service asks."""
+        return self.origin if self.returns_opaque else None
 
     @cached_property
     def tools_tokens(self) -> int:
@@ -102,6 +111,8 @@ def frame_of(
         limits=limits,
         count=count,
         calibration=calibration or Calibration(),
+        origin=origin_of(provider.model, provider.endpoint),
+        returns_opaque=provider.returns_opaque,
     )
 
 
@@ -122,7 +133,8 @@ def sent(frame: Frame, context: Context) -> Context:
     """
     limits = frame.limits
     if not limits.enabled and (limits.max_messages or limits.max_tokens):
-        newest = budget.newest_within(context.exchanges, limits, frame.count)
+        origin = frame.counted_origin
+        newest = budget.newest_within(context.exchanges, limits, frame.count, origin)
         context = _only(context, newest)
     session = context.session
     restoration = session.restoration
@@ -157,7 +169,8 @@ def left_out(frame: Frame, context: Context) -> int:
 
 def token_estimates(frame: Frame, context: Context) -> dict[str, int]:
     """Return our count of each part of the next request."""
-    pieces = messages.pieces(sent(frame, context), tools=frame.calls_tools)
+    origin = frame.counted_origin
+    pieces = messages.pieces(sent(frame, context), tools=frame.calls_tools, origin=origin)
     return budget.weigh(pieces, frame.system_prompt, frame.memory, frame.tools_tokens, frame.count)
 
 
@@ -181,14 +194,14 @@ def _reported(frame: Frame, context: Context) -> int | None:
     calibration = frame.calibration
     if calibration.doubt or (not frame.limits.enabled and left_out(frame, context)):
         return None
-    report = budget.last_report(context.session, frame.count)
+    report = budget.last_report(context.session, frame.count, frame.counted_origin)
     return None if report is None else report.next + frame.fixed_tokens - calibration.fixed
 
 
 def calibrated(frame: Frame, context: Context) -> Calibration:
     """Return the calibration by the report that is the newest of the context."""
     calibration = replace(frame.calibration, fixed=frame.fixed_tokens)
-    report = budget.last_report(context.session, frame.count)
+    report = budget.last_report(context.session, frame.count, frame.counted_origin)
     if report is None:
         return calibration
     ours = sum(token_estimates(frame, context).values()) - report.reply - report.later
@@ -227,7 +240,11 @@ def child_tokens(
             text = messages.with_task(text)
             size += budget.size("-", count) + ACKNOWLEDGMENT
         size += budget.size(text, count)
-    size += sum(exchange_tokens(exchange, count, lengths, carried=True) for exchange in exchanges)
+    origin = frame.counted_origin
+    size += sum(
+        exchange_tokens(exchange, count, lengths, carried=True, origin=origin)
+        for exchange in exchanges
+    )
     return _scaled(size, frame)
 
 
@@ -254,4 +271,10 @@ def build(frame: Frame, context: Context, used: int) -> tuple[Message, ...]:
         text += f"{window_text(frame.window.tokens, False)} takes {room:,} beside a reply. "
         hint = "/context shows what fills it; compact makes the conversation smaller."
         raise ContextFull(f"{text}Nothing is lost.", hint)
-    return messages.messages_of(sent(frame, context), tools=frame.calls_tools)
+    return message_list(frame, context)
+
+
+def message_list(frame: Frame, context: Context) -> tuple[Message, ...]:
+    """Return the messages of a context as it is sent."""
+    tools = frame.calls_tools
+    return messages.messages_of(sent(frame, context), tools=tools, origin=frame.origin)

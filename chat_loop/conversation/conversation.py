@@ -142,7 +142,8 @@ class Conversation:
         provider = self.agent.provider
         limits = self.options.limits
         encoding = self.count(request.SAMPLE)
-        state = (agent, provider.window, provider.calls_tools, limits, self._calibration, encoding)
+        learned = (provider.window, provider.calls_tools, provider.returns_opaque)
+        state = (agent, learned, limits, self._calibration, encoding)
         if self._frame is None or self._frame[0] != state:
             frame = request.frame_of(agent, limits, self.count, self._calibration)
             self._frame = state, frame
@@ -167,8 +168,7 @@ class Conversation:
     @property
     def messages(self) -> tuple[Message, ...]:
         """The messages that would be sent now, without a query."""
-        frame = self.frame
-        return messages_of(request.sent(frame, self.context), tools=frame.calls_tools)
+        return request.message_list(self.frame, self.context)
 
     @property
     def fallback_text(self) -> str:

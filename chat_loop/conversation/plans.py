@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -243,6 +244,7 @@ def cut(frame: Frame, context: Context, used: int | None = None, ahead: int = 0)
         restored=restored,
         ahead=ahead,
         lengths=context.session.shortened,
+        origin=frame.counted_origin,
     )
 
 
@@ -560,13 +562,14 @@ def _fitting(
         carried=newest,
     )
     lengths = dict(lengths_of(exchanges, context.session.shortened))
-    sizes = [exchange_tokens(each, count, lengths, carried=True) for each in exchanges]
+    size_of = partial(exchange_tokens, count=count, carried=True, origin=frame.counted_origin)
+    sizes = [size_of(each, lengths=lengths) for each in exchanges]
     free = frame.trigger - child_tokens(frame, plan)
-    free += sum(exchange_tokens(each, count, carried=True) for each in newest)
+    free += sum(map(size_of, newest))
     excess = sum(sizes) - free
     if excess > 0:
         lengths |= shorten_results(exchanges, lengths, excess, count, spares_newest=False)
-        sizes = [exchange_tokens(each, count, lengths, carried=True) for each in exchanges]
+        sizes = [size_of(each, lengths=lengths) for each in exchanges]
     start = len(exchanges)
     while start and sizes[start - 1] <= free:
         start -= 1

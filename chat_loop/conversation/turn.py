@@ -12,9 +12,18 @@ from msgspec.structs import asdict
 from chat_loop.agent.agent import Agent, Prompts
 from chat_loop.context.exchanges import INTERRUPTED
 from chat_loop.errors import EmptyReply, RequestRejected
-from chat_loop.events import Event, Finished, ReplyEnded, TextDelta, ToolCalled, ToolReturned
+from chat_loop.events import (
+    Event,
+    Finished,
+    OpaqueArrived,
+    ReplyEnded,
+    TextDelta,
+    ToolCalled,
+    ToolReturned,
+)
 from chat_loop.sessions.live import LiveSession
-from chat_loop.sessions.records import Call, Change, LeftOut, Reply, Result, join_replies
+from chat_loop.sessions.opaque import origin_of
+from chat_loop.sessions.records import Call, Change, LeftOut, Opaque, Reply, Result, join_replies
 from chat_loop.values import StopReason, ToolCall, Usage
 
 
@@ -41,6 +50,7 @@ class Turn:
         live.begin_reply(number, at)
         self._streams = True  # False while tools run, and at the end
         self._calls: list[ToolCall] = []  # those of the current step
+        self._opaque = ""  # what the service wants back with the current step
         self._running: list[str] = []  # the ids of the running calls
         self._steps: list[Reply] = []
         self._complete = self._answered = False
@@ -66,7 +76,8 @@ class Turn:
             async with aclosing(run) as events:
                 async for event in events:
                     self._take(event)
-                    show(event)
+                    if not isinstance(event, OpaqueArrived):
+                        show(event)
             if settle is not None:
                 await settle()
         except asyncio.CancelledError:
@@ -96,6 +107,8 @@ class Turn:
             case ToolCalled(call):
                 self._answered = True
                 self._calls.append(call)
+            case OpaqueArrived(text):
+                self._opaque = text
             case Finished(stop=stop, usage=usage):
                 self._complete = not self._calls
                 self._end_step(stop, usage)
@@ -150,6 +163,7 @@ class Turn:
         self._steps.append(reply)
         self._streams = False
         self._step_started = ended
+        self._keep_opaque()
         for call in self._calls:
             at = self._now()
             name = call.name
@@ -157,6 +171,20 @@ class Turn:
             self._live.add(Call(number=number, at=at, id=call.id, name=name, arguments=arguments))
             self._running.append(call.id)
         self._calls = []
+
+    def _keep_opaque(self) -> None:
+        """Write what goes back to the service with this step."""
+        provider = self._agent.provider
+        origin = origin_of(provider.model, provider.endpoint)
+        text = self._opaque
+        self._opaque = ""
+        number = self._number
+        if text and number and origin is not None:
+            at = self._now()
+            model = origin.model
+            endpoint = origin.endpoint
+            part = Opaque(number=number, at=at, text=text, model=model, endpoint=endpoint)
+            self._live.add(part)
 
     def _end_call(self, event: ToolReturned) -> None:
         """Write the result of a call."""

@@ -19,6 +19,16 @@ class Provider(Protocol):
     calls_tools: bool = False  # false for a while after a server has refused tools
     takes_images: bool = False
 
+    @property
+    def endpoint(self) -> str:
+        """The address at which it is asked. Of a model without one, no opaque parts are kept."""
+        return ""
+
+    @property
+    def returns_opaque(self) -> bool:
+        """True if requests contain what the service sent with the steps of its replies."""
+        return False
+
     def warm(self) -> None:
         """Load what the first request needs, in a thread. Raises `ProviderError`."""
         return

@@ -1,5 +1,5 @@
 """Claude over the Messages API (https://docs.anthropic.com/en/api/messages-streaming).
-Reasoning is never sent back: the API refuses reasoning that is incomplete or changed.
+Reasoning goes back as it came, where tools are used: the API refuses it if it is changed.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chat_loop.errors import ProviderError
-from chat_loop.providers import wire
+from chat_loop.providers import wanted, wire
 from chat_loop.providers.capabilities import count_at, list_at, text_at, value_at
 from chat_loop.providers.lengths import longest_reply
 from chat_loop.providers.replies import (
@@ -39,6 +39,8 @@ class AnthropicProvider(wire.WireProvider):
     path = "/v1/messages"
     protocol = "Anthropic's Messages"
     models_path = "/v1/models/{}"
+    address_variable = "ANTHROPIC_BASE_URL"
+    official = "https://api.anthropic.com"
 
     def _connect(self) -> Any:
         import anthropic
@@ -48,7 +50,7 @@ class AnthropicProvider(wire.WireProvider):
         if key is None:  # otherwise the SDK would take them as they are
             key = wire.key_in("ANTHROPIC_API_KEY") or None
             token = None if key else wire.key_in(TOKEN) or None  # the SDK refuses both
-        base_url = self._address("ANTHROPIC_BASE_URL")
+        base_url = self._address()
         try:
             client = anthropic.AsyncAnthropic(
                 api_key=key,
@@ -66,7 +68,11 @@ class AnthropicProvider(wire.WireProvider):
 
     def _body(self, request: Request) -> dict[str, object]:
         messages: Sequence[Mapping[str, object]] = [
-            {"role": message.role, "content": content_of(message)} for message in request.messages
+            {
+                "role": message.role,
+                "content": content_of(message, with_reasoning=self.returns_opaque),
+            }
+            for message in request.messages
         ]
         tools: list[dict[str, object]] = [
             {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
@@ -101,6 +107,9 @@ class AnthropicProvider(wire.WireProvider):
             return CHOICE, f" {CHOICE} is left out for ten minutes."
         return super()._refused_part(error, request)
 
+    def _new_wanted(self) -> wanted.Blocks:
+        return wanted.Blocks()
+
     def _read(self, event: Mapping[str, object], reply: Reply) -> None:
         match event.get("type"):
             case "message_start" if reply.has_begun:
@@ -114,6 +123,8 @@ class AnthropicProvider(wire.WireProvider):
                 reply.calls.add(event.get("index"), "", "", text_at(delta, "partial_json"))
                 reply.add_text(text_at(delta, "text"))
                 reply.add_thinking(text_at(delta, "thinking"))
+                if isinstance(reply.wanted, wanted.Blocks):
+                    reply.wanted.extend(event.get("index"), delta)
             case "message_delta":
                 _read_end(value_at(event, "delta"), event.get("usage"), reply)
             case "message_stop":
@@ -127,6 +138,8 @@ class AnthropicProvider(wire.WireProvider):
 
 def _read_block(block: object, index: object, reply: Reply) -> None:
     """Add a block, which is empty unless a server does not stream it."""
+    if isinstance(reply.wanted, wanted.Blocks):
+        reply.wanted.begin(index, block, text=reply.characters, calls=len(reply.calls))
     if text_at(block, "type") == "tool_use":
         arguments = arguments_text(value_at(block, "input"))
         reply.calls.add(index, text_at(block, "id"), text_at(block, "name"), arguments)
@@ -140,9 +153,12 @@ def _read_end(message: object, usage: object, reply: Reply) -> None:
     reply.usage = usage_of(usage, reply.usage)
 
 
-def content_of(message: Message) -> str | list[dict[str, object]]:
-    """Return a message's content: results, images, text, calls, in the order of the wire."""
-    if not (message.calls or message.results or message.images):
+def content_of(message: Message, *, with_reasoning: bool = False) -> str | list[dict[str, object]]:
+    """Return a message's content: results, images, text, calls, in the order of the wire, with the
+    blocks of reasoning that it has to send back in their places.
+    """
+    placed = [*wanted.placed_blocks(message)] if with_reasoning else []
+    if not (message.calls or message.results or message.images or placed):
         return replace_surrogates(message.text)
     blocks: list[dict[str, object]] = []
     for result in message.results:
@@ -154,15 +170,26 @@ def content_of(message: Message) -> str | list[dict[str, object]]:
         if image.data:
             source = {"type": "base64", "media_type": image.media, "data": image.data}
             blocks.append({"type": "image", "source": source})
-    if message.text.strip():
-        blocks.append({"type": "text", "text": replace_surrogates(message.text)})
-    for call in message.calls:
+    start = 0
+    for after_text, after_calls, block in placed:
+        if not after_calls:
+            blocks += _text_blocks(message.text[start:after_text])
+            blocks.append(block)
+            start = max(start, after_text)
+    blocks += _text_blocks(message.text[start:])
+    for number, call in enumerate(message.calls, start=1):
         arguments = arguments_of(call.arguments)
         if arguments is None:
             arguments = {INVALID_KEY: replace_surrogates(call.arguments)}
         name = tool_name(call.name)
         blocks.append({"type": "tool_use", "id": call.id, "name": name, "input": arguments})
+        blocks += [block for _, after_calls, block in placed if after_calls == number]
     return blocks
+
+
+def _text_blocks(text: str) -> list[dict[str, object]]:
+    """Return a text as blocks: none if it is blank, since the service refuses those."""
+    return [{"type": "text", "text": replace_surrogates(text)}] if text.strip() else []
 
 
 def with_breakpoints(messages: Sequence[Mapping[str, object]]) -> list[Mapping[str, object]]:

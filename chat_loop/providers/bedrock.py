@@ -25,6 +25,13 @@ BEARER = "AWS_BEARER_TOKEN_BEDROCK"
 class BedrockProvider(AnthropicProvider):
     """Claude models on Bedrock. `model` is its id, or that of an inference profile."""
 
+    address_variable = official = ""
+
+    @property
+    def endpoint(self) -> str:
+        region = self.entry.region or os.environ.get("AWS_REGION", "")
+        return super().endpoint or f"bedrock:{region}"
+
     def _connect(self) -> Any:
         region = check_access(self.entry, os.environ, ask_machine=True)
         import anthropic

@@ -11,7 +11,13 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chat_loop.config import REFERENCE, Config, ProviderConfig, expand_variables
+from chat_loop.config import (
+    REFERENCE,
+    Config,
+    ProviderConfig,
+    WantedField,
+    expand_variables,
+)
 from chat_loop.errors import AuthenticationFailed, ConfigError, NoProvider, ProviderError
 from chat_loop.providers.pasted import clean_key, normal_address, trimmed
 from chat_loop.providers.servers import is_local_address
@@ -40,7 +46,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     think_tags: bool = True  # the reply's text may contain reasoning in `<think>` tags
     cache_marks: tuple[str, ...] = ()  # models whose cache needs Anthropic's breakpoints
     summary_params: Mapping[str, object] = {}  # for a summary, whose maximum reasoning would use up
-    wants_reasoning: bool = False  # calls are sent back with the reasoning that led to them
+    wants_back: tuple[WantedField, ...] | None = None  # with its calls; None: unknown
     lists_names_only: bool = False  # its list of models has only names, or does not exist
     max_tokens: int = 0  # maximum of a reply if the request sets none; 0 leaves it to the server
     region: str = ""
@@ -121,6 +127,7 @@ def entry_of(name: str, settings: Mapping[str, ProviderConfig]) -> Entry:
         needs_key=entry.needs_key or bool(setting.api_key_env and name not in CATALOGUE),
         headers={**entry.headers, **setting.headers},
         tools=entry.tools if setting.tools is None else setting.tools,
+        wants_back=entry.wants_back if setting.wants_back is None else setting.wants_back,
         **{
             field: getattr(setting, field) or getattr(entry, field)
             for field in ("model", "max_tokens", "region", "profile")

@@ -13,8 +13,9 @@ from typing import Any
 
 from msgspec.structs import asdict, replace
 
+from chat_loop.config import WantedField
 from chat_loop.errors import ContextTooLong, ProviderError
-from chat_loop.providers import replies, wire
+from chat_loop.providers import replies, wanted, wire
 from chat_loop.providers.anthropic import CHOICE, with_breakpoints
 from chat_loop.providers.capabilities import Capabilities, count_at, list_at, text_at, value_at
 from chat_loop.providers.catalogue import CATALOGUE, Entry
@@ -37,19 +38,19 @@ class OpenAIProvider(wire.WireProvider):
 
     path = "/chat/completions"
     protocol = "Chat Completions"
+    official = OFFICIAL
 
     def __init__(self, model: str, entry: Entry, **settings: Any) -> None:
         """Accept the arguments of `WireProvider`."""
         super().__init__(model, entry, **settings)
         self._is_openai = self.name == "openai"
-        self._replayed: dict[tuple[str, str], tuple[str, str]] = {}
-        """Name and arguments of a call -> signature (Gemini wants it) and reasoning (DeepSeek)."""
+        self.address_variable = "OPENAI_BASE_URL" if self._is_openai else ""
 
     def _connect(self) -> Any:
         import openai
 
         key = self._api_key
-        base_url = self._address("OPENAI_BASE_URL" if self._is_openai else "")
+        base_url = self._address()
         if not self._is_openai:
             key = key or ("" if self.entry.needs_key else "none")  # the SDK insists on one
         elif key is None:
@@ -134,11 +135,11 @@ class OpenAIProvider(wire.WireProvider):
             answer: dict[str, object] = {"role": "assistant", "content": text}
             if message.calls:
                 answer["content"] = text or ("" if NULL_CONTENT in self._left_out else None)
-                answer["tool_calls"] = [*map(self._call_of, message.calls)]
-                if self.entry.wants_reasoning:
-                    _, reasoning = self._replayed.get(_key(message.calls[0]), ("", ""))
-                    answer["reasoning_content"] = replies.replace_surrogates(reasoning)
-            yield answer
+                answer["tool_calls"] = [
+                    self._call_of(call, wanted.extra_of_call(message, number, self.wants_back))
+                    for number, call in enumerate(message.calls)
+                ]
+            yield answer | wanted.fields_of(message, self.wants_back)
         elif images := [image for image in message.images if image.data]:
             urls = ({"url": f"data:{image.media};base64,{image.data}"} for image in images)
             parts: list[object] = [{"type": "image_url", "image_url": url} for url in urls]
@@ -146,22 +147,26 @@ class OpenAIProvider(wire.WireProvider):
         elif text or not message.results:
             yield {"role": "user", "content": text}
 
-    def _call_of(self, call: ToolCall) -> dict[str, object]:
-        """Return a call in the form of the wire. Arguments other than a JSON object go into one."""
+    def _call_of(self, call: ToolCall, extra: object) -> dict[str, object]:
+        """Return a call in the form of the wire. Arguments other than a JSON object go into one.
+        `extra` is what the service wants back with it, or None.
+        """
         arguments = call.arguments
         if replies.arguments_of(arguments) is None:
             arguments = json.dumps({replies.INVALID_KEY: arguments})
         function = {"name": replies.tool_name(call.name), "arguments": arguments.strip() or "{}"}
         wire_call: dict[str, object] = {"id": call.id.rjust(MIN_ID, "0"), "type": "function"}
         wire_call["function"] = function
-        signature, _ = self._replayed.get(_key(call), ("", ""))
-        if signature:
-            google = {"thought_signature": replies.replace_surrogates(signature)}
-            wire_call["extra_content"] = {"google": google}
+        if extra is not None:
+            wire_call["extra_content"] = extra
         return wire_call
 
     def _refused_part(self, error: ProviderError, request: Request) -> tuple[str, str]:
         message = error.message
+        asked = wanted.field_asked_for(message)
+        calls = any(message.calls for message in request.messages)
+        if asked is not None and calls and error.kind in wire.OPAQUE_KINDS:
+            return self._return_from_now_on(asked)
         if CHOICE in message and CHOICE in self._body(request):
             return CHOICE, f" {CHOICE} is left out for ten minutes."
         names = [tool.name for tool in request.tools] if self.calls_tools else []
@@ -183,6 +188,14 @@ class OpenAIProvider(wire.WireProvider):
             return NULL_CONTENT, " An empty text is sent instead for ten minutes."
         return super()._refused_part(error, request)
 
+    def _return_from_now_on(self, name: WantedField) -> tuple[str, str]:
+        """Send a field back that the server wants, unless it has been sent or may not be."""
+        if self.entry.wants_back == () or name in self.wants_back:
+            return "", ""
+        self._asked_for = (*self._asked_for, name)
+        setting = f"providers.{self.name}.wants_back: [{name}]"
+        return name, f" It gets {name} back from now on, as with {setting} in the config."
+
     def _other_path(self) -> str:
         """Return the endpoint with /v1 if it was asked without it, or the reverse; "" if both were
         asked, or if the address is not the user's.
@@ -194,16 +207,11 @@ class OpenAIProvider(wire.WireProvider):
         other = base.removesuffix("/v1") if base.endswith("/v1") else f"{base}/v1"
         return f"{other}{self.path}"
 
+    def _new_wanted(self) -> wanted.Fields:
+        return wanted.Fields(self.entry.wants_back)
+
     def _read(self, event: Mapping[str, object], reply: Reply) -> None:
         read_chunk(event, reply)
-        if reply.stop is None or not reply.calls:
-            return
-        # keep what must be sent back with its calls
-        reasoning = "".join(reply.thoughts) if self.entry.wants_reasoning else ""
-        for call, streamed in zip(reply.calls.complete(), reply.calls, strict=True):
-            if reasoning or streamed.signature:
-                self._replayed[_key(call)] = streamed.signature, reasoning
-            reasoning = ""
 
 
 def _with_instructions(messages: tuple[Message, ...], system: str) -> tuple[Message, ...]:
@@ -243,22 +251,22 @@ def _read_choice(choice: object, reply: Reply) -> None:
         for piece in list_at(part, "thinking"):
             reply.add_thinking(text_at(piece, "text"))
         reply.add_text(text_at(part, "text"))
+    fields = reply.wanted
+    if isinstance(fields, wanted.Fields):
+        fields.read(delta)
     for piece in list_at(delta, "tool_calls"):
         reply.calls.add(
             value_at(piece, "index"),
             text_at(piece, "id"),
             text_at(piece, "function", "name"),
             replies.arguments_text(value_at(piece, "function", "arguments")),
-            text_at(piece, "extra_content", "google", "thought_signature"),
         )
+        if isinstance(fields, wanted.Fields) and reply.calls.newest >= 0:
+            fields.read_call(reply.calls.newest, piece)
     if refusal := text_at(delta, "refusal"):
         reply.stop = "refusal"
         reply.add_text(refusal)
     reply.end(value_at(choice, "finish_reason"))
-
-
-def _key(call: ToolCall) -> tuple[str, str]:
-    return replies.tool_name(call.name), call.arguments
 
 
 def usage_of(counts: object) -> Usage:

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from typing import Protocol
 
 import msgspec
 from msgspec import Struct
@@ -26,15 +27,27 @@ MAX_BLANK = 256  # leading spaces; after more of them, no reasoning is expected
 THINK_TAGS = {"<think>": "</think>", "<thought>": "</thought>", "[THINK]": "[/THINK]"}
 
 
+class Wanted(Protocol):
+    """What arrives with a reply and may have to go back. `size` is that of its part that no delta
+    has, in characters.
+    """
+
+    size: int
+
+    def value(self) -> object:
+        """Return it as a value of JSON, or None if nothing arrived."""
+
+
 class Reply:
     """One stream up to now. Adapters fill it from the events of their wire."""
 
-    def __init__(self, *, think_tags: bool = False) -> None:
+    def __init__(self, *, think_tags: bool = False, wanted: Wanted | None = None) -> None:
         """Start an empty reply. `think_tags` means that the text may contain reasoning in tags."""
+        self.wanted = wanted
         self.stop: StopReason | None = None  # None until the model says why it stopped
         self.usage: Usage | None = None
         self.calls = Calls()
-        self.thoughts: list[str] = []  # its reasoning, which a service may want back with the calls
+        self.characters = 0  # of the text, when it was added
         self.done = False  # the wire's own end mark has arrived
         self.started = False  # some text or reasoning has been passed on
         self.identity = ""  # the server's id of this reply
@@ -51,18 +64,19 @@ class Reply:
 
     @property
     def size(self) -> int:
-        """The characters of text, reasoning and calls up to now."""
-        return self._characters + self.calls.size
+        """The characters that have arrived."""
+        hidden = self.wanted.size if self.wanted is not None else 0
+        return self._characters + self.calls.size + hidden
 
     def add_text(self, text: str) -> None:
         """Add a piece of the text."""
         if text:
+            self.characters += len(text)
             self._added.append(TextDelta(text))
 
     def add_thinking(self, text: str) -> None:
         """Add a piece of the reasoning."""
         if text:
-            self.thoughts.append(text)
             self._added.append(ThinkingDelta(text))
 
     def end(self, reason: object) -> None:
@@ -217,7 +231,6 @@ class Call(Struct, eq=False):
     name: str = ""
     pieces: list[str] = []
     length: int = 0
-    signature: str = ""  # Gemini's, which it wants back
 
     def takes(self, identity: str, name: str, arguments: str) -> bool:
         """Return False for a piece that begins another call."""
@@ -240,9 +253,7 @@ class Calls(list[Call]):
         self.size = 0  # characters that have arrived
         self._by_key: dict[object, Call] = {}  # by id, by index, and the newest by None
 
-    def add(
-        self, index: object, identity: str, name: str, arguments: str, signature: str = ""
-    ) -> None:
+    def add(self, index: object, identity: str, name: str, arguments: str) -> None:
         """Add a piece. Its missing parts are empty. An `index` that is not a number is ignored."""
         if identity or name or arguments:
             self.size += len(name) + len(arguments)
@@ -257,8 +268,12 @@ class Calls(list[Call]):
             if piece := arguments[: MAX_ARGUMENTS - call.length]:
                 call.pieces.append(piece)
                 call.length += len(piece)
-        if signature and None in self._by_key:
-            self._by_key[None].signature = signature
+
+    @property
+    def newest(self) -> int:
+        """The index of the call that got the last piece, or -1 if it is not in the list."""
+        call = self._by_key.get(None)
+        return self.index(call) if call is not None and call in self else -1
 
     def _find(self, index: object, identity: str, name: str, arguments: str) -> Call | None:
         """Return the call that a piece may belong to, or None for the first piece of another."""
@@ -346,14 +361,15 @@ def arguments_of(text: str) -> dict[str, object] | None:
         value = msgspec.json.decode(text.strip() or "{}", type=dict[str, object])
     except (ValueError, RecursionError):
         return None
-    return value if _is_shallow(value, MAX_DEPTH) else None
+    return value if is_shallow(value, MAX_DEPTH) else None
 
 
-def _is_shallow(value: object, levels: int) -> bool:
+def is_shallow(value: object, levels: int) -> bool:
+    """Return True for a value of JSON that is nested at most `levels` deep."""
     if not isinstance(value, dict | list):
         return True
     items = value.values() if isinstance(value, dict) else value
-    return levels > 0 and all(_is_shallow(item, levels - 1) for item in items)
+    return levels > 0 and all(is_shallow(item, levels - 1) for item in items)
 
 
 def arguments_text(arguments: object) -> str:

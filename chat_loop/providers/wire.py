@@ -21,9 +21,10 @@ import msgspec
 from msgspec.structs import replace
 
 from chat_loop import errors
+from chat_loop.config import WantedField
 from chat_loop.errors import NoProvider, ProviderError
-from chat_loop.events import Event
-from chat_loop.providers import capabilities
+from chat_loop.events import Event, OpaqueArrived, ToolCalled, Warned
+from chat_loop.providers import capabilities, wanted
 from chat_loop.providers.adaptations import Adaptations
 from chat_loop.providers.capabilities import Capabilities
 from chat_loop.providers.catalogue import Entry, owner_of_key
@@ -31,7 +32,7 @@ from chat_loop.providers.endings import error_in, protocol_of
 from chat_loop.providers.pasted import check_address, check_header, clean_key
 from chat_loop.providers.prices import listed_window
 from chat_loop.providers.refusals import Service
-from chat_loop.providers.replies import Reply, find_refused_tool
+from chat_loop.providers.replies import Reply, Wanted, find_refused_tool
 from chat_loop.providers.servers import (
     LARGEST_ANSWER,
     capabilities_at,
@@ -58,6 +59,9 @@ if TYPE_CHECKING:
     from httpx2 import Response
 
 CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")  # variables that say which certificates to trust
+OPAQUE = "opaque parts"  # the part of a request that `chat_loop.providers.wanted` describes
+OPAQUE_KINDS = ("order", "content", "parameter", "role", "tool", "other")
+"""The kinds of refusals that may be about it."""
 GRACE_SECONDS = 1.0  # after the reason why the model stopped, for the token counts and the end mark
 
 
@@ -77,6 +81,8 @@ class WireProvider:
     path: str  # where requests are sent
     protocol: str  # the name of what is spoken there
     models_path = "/models"  # where the service describes its models, or the model {}
+    address_variable = ""  # has the address unless the settings do
+    official = ""  # the address without either
     _service: Service
     _stream_class: Any  # of the SDK
     _sdk_error: type[Exception]  # raised while it sends; network errors are its causes
@@ -98,6 +104,7 @@ class WireProvider:
         self.entry = entry
         self.name = entry.name
         self._left_out = Adaptations(clock)
+        self._asked_for: tuple[WantedField, ...] = ()  # what the server said that it wants back
         self.calls_tools = entry.tools and not model.startswith(entry.no_tools)
         # a server on this machine may have to load its model first
         self.first_event_seconds = 600.0 if is_local_address(entry.base_url) else 120.0
@@ -123,6 +130,23 @@ class WireProvider:
     @calls_tools.setter
     def calls_tools(self, value: bool) -> None:
         self._has_tools = value
+
+    @property
+    def endpoint(self) -> str:
+        """The address at which the model is asked."""
+        address = self.entry.base_url or os.environ.get(self.address_variable, "")
+        return without_credentials(self.entry.at(address).base_url) or self.official
+
+    @property
+    def wants_back(self) -> tuple[WantedField, ...]:
+        """What requests contain of what the service sent with its steps."""
+        if OPAQUE in self._left_out:
+            return ()
+        return (*(self.entry.wants_back or ()), *self._asked_for)
+
+    @property
+    def returns_opaque(self) -> bool:
+        return bool(self.wants_back)
 
     def begin_session(self) -> None:
         """Send everything again that the server refused."""
@@ -159,13 +183,13 @@ class WireProvider:
         if not self._window_is_known:
             self.learn(Capabilities(window=listed_window(self.model, self.name)), "genai-prices")
 
-    def _address(self, variable: str = "") -> str:
-        """Return the server's address from the settings or `variable`. Raises NoProvider."""
+    def _address(self) -> str:
+        """Return the server's address from the settings or the variable. Raises NoProvider."""
         name = f"providers.{self.name}.base_url"
         address = self.entry.base_url
-        if not address and variable:
-            name = variable
-            address = self.entry.at(os.environ.get(variable, "")).base_url
+        if not address and self.address_variable:
+            name = self.address_variable
+            address = self.entry.at(os.environ.get(name, "")).base_url
         check_address(address, name)
         return address
 
@@ -183,6 +207,10 @@ class WireProvider:
 
     def _read(self, event: Mapping[str, object], reply: Reply) -> None:
         """Add one event to `reply`."""
+        raise NotImplementedError
+
+    def _new_wanted(self) -> Wanted:
+        """Return what collects the parts of a reply that may have to go back."""
         raise NotImplementedError
 
     async def _prepare(self, request: Request) -> None:
@@ -269,7 +297,8 @@ class WireProvider:
         whole = request
         tools = tuple(tool for tool in whole.tools if f"tool {tool.name}" not in self._left_out)
         request = replace(whole, tools=tools)
-        reply = Reply(think_tags=self.entry.think_tags)
+        collected = None if self.entry.wants_back == () else self._new_wanted()
+        reply = Reply(think_tags=self.entry.think_tags, wanted=collected)
         try:
             await self._prepare(request)
             async with aclosing(self._deltas(request, reply)) as deltas:
@@ -290,8 +319,27 @@ class WireProvider:
         if not is_settled and self._lookup_task is None:
             self._lookup_task = asyncio.ensure_future(self._ask_service())
             self._lookup_task.add_done_callback(report_bug)
-        for ending in reply.final_events(with_calls=bool(tools)):
+        for ending in self._endings(reply, whole, with_calls=bool(tools)):
             yield ending
+
+    def _endings(self, reply: Reply, request: Request, *, with_calls: bool) -> Iterator[Event]:
+        """Yield what may have to go back, if the turn uses tools, and the rest of the reply."""
+        endings = [*reply.final_events(with_calls=with_calls)]
+        uses_tools = any(isinstance(ending, ToolCalled) for ending in endings)
+        if reply.wanted is not None and (uses_tools or request.messages[-1].results):
+            yield from self._opaque_events(wanted.encoded(reply.wanted))
+        yield from endings
+
+    def _opaque_events(self, text: str) -> Iterator[Event]:
+        """Yield an opaque part, or a warning if it is too much to keep."""
+        if len(text) <= wanted.MAX_OPAQUE:
+            yield from [OpaqueArrived(text)] if text else []
+            return
+        size = size_text(len(text))
+        yield Warned(
+            f"{self._service.host} sent {size} of reasoning and signatures with one reply.",
+            f"More than {size_text(wanted.MAX_OPAQUE)} are not kept, and do not go back to it.",
+        )
 
     async def _deltas(self, request: Request, reply: Reply) -> AsyncGenerator[Event]:
         """Send a request, and yield the deltas of each read of the answer."""
@@ -396,6 +444,10 @@ class WireProvider:
         """Return the part of the request that was refused, and a sentence on what is done instead,
         both empty if there is nothing that can be left out.
         """
+        has_opaque = any(message.opaque for message in request.messages)
+        is_sent = has_opaque and self.returns_opaque and error.kind in OPAQUE_KINDS
+        if is_sent and wanted.is_about_opaque(error.message):
+            return OPAQUE, " Reasoning and signatures are left out for ten minutes."
         name = find_refused_tool(error.message, [tool.name for tool in request.tools])
         # a call is the model's own work, which it may do better
         is_about_a_call = re.search(r"\bcalls?\b", error.message)

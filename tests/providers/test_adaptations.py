@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from benchmarks.support.loopback import Loopback, Reply, failing
-from chat_loop.events import Finished, Retrying, TextDelta
+from chat_loop.events import Finished, TextDelta, Warned
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.providers.wire import WireProvider
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Window
@@ -65,8 +65,8 @@ def test_tools_come_back_after_ten_minutes_and_the_user_is_told_once(server: Loo
     provider = provider_at(server.url, clock)
 
     told, *answer = ask_through(provider, ASK)
-    assert isinstance(told, Retrying)
-    assert "no tools for ten minutes" in told.reason
+    assert isinstance(told, Warned)
+    assert "no tools for ten minutes" in told.message
     assert answer == ANSWER
     clock.seconds = 599.0
     assert not provider.calls_tools
@@ -119,7 +119,7 @@ def test_instructions_go_into_the_first_message_of_a_server_without_a_system_rol
 
     told, *answer = ask_through(provider_at(server.url, Clock()), ASK)
 
-    assert isinstance(told, Retrying)
+    assert isinstance(told, Warned)
     assert answer == ANSWER
     first, second = (body["messages"] for body in bodies(server))
     assert [message["role"] for message in first] == ["system", "user"]
@@ -139,7 +139,7 @@ def test_an_empty_text_stands_beside_calls_where_null_is_refused(server: Loopbac
 
     told, *answer = ask_through(provider_at(server.url, Clock()), AFTER_A_CALL)
 
-    assert isinstance(told, Retrying)
+    assert isinstance(told, Warned)
     assert answer == ANSWER
     contents = [body["messages"][2]["content"] for body in bodies(server)]
     assert contents == [None, ""]

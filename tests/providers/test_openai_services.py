@@ -18,7 +18,7 @@ from chat_loop.errors import (
     NoProvider,
     ProviderError,
 )
-from chat_loop.events import Finished, TextDelta, ThinkingDelta, ToolCalled
+from chat_loop.events import Event, Finished, OpaqueArrived, TextDelta, ThinkingDelta, ToolCalled
 from chat_loop.providers.choose import create, this_machine
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage, Window
@@ -264,6 +264,11 @@ def test_reasoning_and_answer_as_parts_of_a_list(server: Loopback, tmp_path: Pat
 # --- Data that services want back
 
 
+def opaque_of(events: list[Event]) -> str:
+    """Return what the service wants back with a reply; empty if there is nothing."""
+    return "".join(event.text for event in events if isinstance(event, OpaqueArrived))
+
+
 def chunk(*calls: dict[str, object]) -> str:
     return json.dumps({"choices": [{"index": 0, "delta": {"tool_calls": [*calls]}}]})
 
@@ -291,7 +296,8 @@ def test_gemini_s_signatures_go_back_with_the_calls(server: Loopback, tmp_path: 
     provider = BY_NAME["gemini"].at(server.url, tmp_path)
     asked = replace(TALK, tools=(TOOL,))
 
-    calls = [event.call for event in events_of(provider, asked) if isinstance(event, ToolCalled)]
+    events = events_of(provider, asked)
+    calls = [event.call for event in events if isinstance(event, ToolCalled)]
     assert [(call.name, call.arguments) for call in calls] == [
         ("look", '{"what": "a"}'),
         ("look", '{"what": "b"}'),
@@ -302,7 +308,7 @@ def test_gemini_s_signatures_go_back_with_the_calls(server: Loopback, tmp_path: 
     results = tuple(ToolResult(call.id, "Yes.") for call in mine)
     messages = (
         *asked.messages,
-        Message("assistant", "", mine),
+        Message("assistant", "", mine, opaque=opaque_of(events)),
         Message("user", "", results=results),
     )
     events_of(provider, replace(asked, messages=messages))
@@ -325,7 +331,7 @@ def test_deepseek_s_reasoning_goes_back_with_the_calls(
     provider = BY_NAME["deepseek"].at(server.url, tmp_path)
     asked = replace(TALK, tools=(TOOL,))
 
-    events_of(provider, asked)
+    opaque = opaque_of(events_of(provider, asked))
     known, unknown = replace(call, id="c1"), ToolCall("c0", "look", "{}")
     messages = (
         Message("user", "Before"),
@@ -334,14 +340,15 @@ def test_deepseek_s_reasoning_goes_back_with_the_calls(
             Message("user", "", results=(ToolResult("c0", "No."),)),
         ),
         *(
-            Message("assistant", "I look.", (known,)),
+            Message("assistant", "I look.", (known,), opaque=opaque),
             Message("user", "", results=(ToolResult("c1", "Yes."),)),
         ),
     )
     events_of(provider, replace(asked, messages=messages))
 
     said = [message.get("reasoning_content") for message in server.requests[1].body["messages"]]
-    assert said == [None, None, "", None, "".join(map(_joined, thinking)), None]
+    reasoning = "".join(map(_joined, thinking)) or " "
+    assert said == [None, None, " ", None, reasoning, None], "an empty text would be refused"
 
 
 def _joined(text: str) -> str:
@@ -363,9 +370,9 @@ def test_others_get_no_reasoning_back(server: Loopback, tmp_path: Path) -> None:
     call = ToolCall("x", "look", '{"what": "a"}')
     server.enqueue(Reply(thinking=("Hm",), calls=(call,)), Reply())
     provider = BY_NAME["grok"].at(server.url, tmp_path)
-    events_of(provider, replace(TALK, tools=(TOOL,)))
+    assert opaque_of(events_of(provider, replace(TALK, tools=(TOOL,)))) == ""
     answered = (
-        Message("assistant", "", (call,)),
+        Message("assistant", "", (call,), opaque='{"reasoning_content": "Hm"}'),
         Message("user", "", results=(ToolResult("x", "Yes."),)),
     )
     events_of(provider, replace(TALK, tools=(TOOL,), messages=(*TALK.messages, *answered)))

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.config import Config, ProviderConfig
 from chat_loop.errors import AuthenticationFailed, NoProvider, ProviderError
-from chat_loop.events import Event, Retrying, TextDelta
+from chat_loop.events import Event, TextDelta, Warned
 from chat_loop.providers.choose import Machine, choose, create
 from chat_loop.providers.wire import WireProvider
 from tests.support.providers import (
@@ -201,8 +201,8 @@ def test_the_other_form_of_an_address_is_tried_once(
     events: list[Event] = ask_through(provider, REQUEST)
 
     url = f"{server.url}{works}/chat/completions"
-    assert isinstance(events[0], Retrying)
-    assert f"{url} is asked from now on" in events[0].reason
+    assert isinstance(events[0], Warned)
+    assert f"{url} is asked from now on" in events[0].message
     assert joined(events[1:])[0] == HELLO
     assert server.requests[1].path == f"{works}/chat/completions"
 

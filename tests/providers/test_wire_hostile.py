@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.errors import ProviderError
-from chat_loop.events import Finished, TextDelta, ThinkingDelta, ToolCalled
-from chat_loop.values import Message, Request, ToolSpec
+from chat_loop.events import Finished, OpaqueArrived, TextDelta, ThinkingDelta, ToolCalled
+from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec
 from tests.support.catalogue import ALL, ANTHROPIC, Service
 from tests.support.providers import REQUEST, calling, openai_at
 
@@ -30,13 +31,13 @@ MEMBERS = """
     completion_tokens_details reasoning_tokens prompt_cache_hit_tokens cache_write_tokens
     error code type message detail loc msg text input content_block partial_json stop_reason
     input_tokens cache_read_input_tokens cache_creation_input_tokens output_tokens_details
-    thinking_tokens Message
+    thinking_tokens Message reasoning_details summary data signature google thought_signature
 """
 KEYS = st.sampled_from(MEMBERS.split())
 WORDS = """
     <think> </think> stop length content_filter: tool_use message_start message_delta
     content_block_start error content_block_delta message_stop insufficient_quota 429
-    overloaded_error
+    overloaded_error redacted_thinking reasoning.text
 """
 LEAVES = st.one_of(
     st.none(),
@@ -53,9 +54,39 @@ VALUES = st.recursive(
 )
 EVENTS = st.dictionaries(KEYS, VALUES, max_size=6)
 CHUNKS = st.builds(lambda delta, more: {"choices": [{"delta": delta, **more}]}, EVENTS, EVENTS)
+HI = Reply(chunks=("Hi",), usage=None)
 
 
-@pytest.mark.parametrize("service", [ANTHROPIC, BY_NAME["deepseek"], BY_NAME["ollama"]], ids=str)
+def returning(opaque: str) -> Request:
+    """Return a request that sends an opaque part back with a call."""
+    call = ToolCall("c1", "f", "{}")
+    answered = (
+        Message("assistant", "I look.", calls=(call,), opaque=opaque),
+        Message("user", "", results=(ToolResult("c1", "Nothing."),)),
+    )
+    return replace(ASK, messages=(*ASK.messages, *answered))
+
+
+HOSTILE = [ANTHROPIC, BY_NAME["deepseek"], BY_NAME["openrouter"], BY_NAME["gemini"]]
+
+
+@pytest.mark.parametrize("service", HOSTILE, ids=str)
+def test_whatever_is_in_an_edited_file_can_be_sent(
+    server: Loopback, service: Service, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    service.set_up(monkeypatch, tmp_path)
+    texts = st.text() | st.builds(json.dumps, VALUES | st.lists(EVENTS, max_size=3) | EVENTS)
+
+    @given(texts | st.sampled_from(["[" * 5_000, '{"calls": [' + "9" * 400 + "]}"]))
+    def check(text: str) -> None:
+        server.enqueue(HI)
+        assert call(returning(text))[1] is None
+
+    with calling(service.at(server.url, tmp_path)) as call:
+        check()
+
+
+@pytest.mark.parametrize("service", [*HOSTILE, BY_NAME["ollama"]], ids=str)
 def test_whatever_chunks_come(
     server: Loopback, service: Service, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -69,7 +100,12 @@ def test_whatever_chunks_come(
         events, error = call(ASK)
 
         for event in events:
-            assert isinstance(event, TextDelta | ThinkingDelta | ToolCalled | Finished)
+            assert isinstance(
+                event, TextDelta | ThinkingDelta | ToolCalled | OpaqueArrived | Finished
+            )
+            if isinstance(event, OpaqueArrived):
+                server.enqueue(HI)
+                assert call(returning(event.text))[1] is None
             assert not isinstance(event, TextDelta | ThinkingDelta) or event.text
         ends = [event for event in events if isinstance(event, Finished)]
         assert len(ends) == (error is None)

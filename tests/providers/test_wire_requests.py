@@ -55,19 +55,32 @@ def reading(number: int, *names: str) -> Reply:
     return Reply(chunks=("I look.",), calls=tuple(calls))
 
 
+SIGNED = Reply(
+    thinking=("Where ", "is it?"),
+    chunks=("I look.",),
+    calls=(ToolCall("call_6", "read_note", '{"name": "port.txt"}'),),
+    signature="c2lnbmVk",
+)
+"""A reply that the service wants back with its reasoning and its signature."""
+
+
 class Talk:
     """A conversation whose lines have names, and its requests with the names of their lines."""
 
-    def __init__(self, folder: Path, wire: Wire, window: int) -> None:
+    def __init__(self, folder: Path, wire: Wire, talk: str) -> None:
+        window = SMALL_WINDOW if talk == SMALL else 32_000
         self.chats = Chats(folder, wire, window)
         model = {"window": window, "images": True}
         models = {"test-model": model, "other-model": model}
-        # a longer reply than a small window has room for; Anthropic's wire asks for the longest
-        limits: dict[str, dict[str, int]] = {"openai": {"max_tokens": 5_000}}
+        settings: dict[str, dict[str, object]] = {
+            # a longer reply than it has room for; Anthropic's wire asks for the longest
+            SMALL: {"max_tokens": 5_000},
+            REASONING: {"wants_back": ["reasoning_content", "extra_content"]},
+        }
         self.chats.configure(
             models=models,
             tools={"max_steps": 2},
-            providers=limits if window == SMALL_WINDOW else {},
+            providers={"openai": settings.get(talk, {})},
         )
         project = self.chats.project
         (project / "agent.py").write_text(AGENT)
@@ -83,6 +96,7 @@ class Talk:
             "Wait.": [Reply(calls=(ToolCall("call_2", "wait", "{}"),))],
             "Say nothing.": Reply(),
             "Do harm.": Reply(chunks=("I must not.",), stop=stop),
+            "Read the port.": [SIGNED, "It is 8443."],
             "Read the log.": [reading(5, "log.txt"), "It is long."],
             "Read on and on.": [reading(number, "port.txt") for number in (3, 4)] + ["Enough."],
             "Then": "Yes.",
@@ -118,6 +132,7 @@ class Talk:
 
 
 SMALL = "small window"
+REASONING = "reasoning"
 SMALL_WINDOW = 2_000  # tokens
 TALKS = {
     "turns": {
@@ -158,6 +173,17 @@ TALKS = {
         "model": "/model {wire}:other-model",
         "after the switch": "Then what?",
     },
+    REASONING: {
+        "first": "Read the port.",
+        "next": "Then what?",
+        "fork": "/fork",
+        "in the fork": "Read the port.",
+        "model": "/model {wire}:other-model",
+        "with another model": "Then what?",
+        "its own": "Read the port.",
+        "model again": "/model {wire}:test-model",
+        "with the first model": "Then what?",
+    },
 }
 
 
@@ -166,8 +192,7 @@ def played(wire: Wire, talk: str) -> dict[str, Asked]:
     """Return the requests of a talk, which is played once for all tests of a worker."""
     lines = {name: line.format(wire=wire) for name, line in TALKS[talk].items()}
     with tempfile.TemporaryDirectory() as folder:
-        window = SMALL_WINDOW if talk == SMALL else 32_000
-        return Talk(Path(folder), wire, window).requests(lines)
+        return Talk(Path(folder), wire, talk).requests(lines)
 
 
 def message_list(asked: Asked) -> list[dict[str, Any]]:
@@ -259,6 +284,8 @@ BREAKS = {
     "edit": "another message stands in its place",
     "after an undo": "the message is gone",
     "compact": "a block stands for the words",
+    "with another model": "reasoning and signatures do not go to another model",
+    "with the first model": "it gets its own back, and not those of the other one",
 }
 """Requests that rightly do not begin with the one before."""
 

@@ -18,6 +18,7 @@ from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.errors import ProviderError
 from chat_loop.events import Event, Finished, TextDelta, ThinkingDelta
+from chat_loop.providers import Provider
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.values import Message, Request, StopReason, Usage, Window
@@ -71,7 +72,7 @@ class Says:
 Step = str | ProviderError | Says
 
 
-class Model:
+class Model(Provider):
     """A model that follows its script, one step per call, and remembers every request. A call
     without a step fails.
     """
