@@ -21,6 +21,7 @@ from chat_loop.commands.retry_edit import offer_files
 from chat_loop.conversation import continuing
 from chat_loop.conversation.continuing import Planning, Resumption
 from chat_loop.display import listings
+from chat_loop.display.consent import Question
 from chat_loop.display.preview import Preview, preview_of
 from chat_loop.display.rows import cost_of, nothing_text
 from chat_loop.display.text import one_line
@@ -38,6 +39,7 @@ from chat_loop.values import Usage, dollars_text, plural
 
 FILTERS = ("tag", "agent", "project", "since", "before")
 MAX_HITS = 10
+WAIT_SECONDS = 0.25  # between two looks at the lock of a session
 MAX_ITEMS = 8  # the most items shown of each list of a summary when it is resumed
 
 
@@ -183,6 +185,12 @@ async def resume(chat: Chat, argument: str) -> None:
     display.line("Loading session...", symbol="📋")
     display.begin_waiting("Reading the session …")
     loaded = await asyncio.to_thread(_load, chat, path, None if whole else max(1, last))
+    if chat.can_ask and chat.sessions.is_open_elsewhere(loaded):
+        choice = await _choose_of_open(chat, loaded)
+        if choice == "wait":
+            await resume(chat, argument)  # the conversation may have a newer session now
+        if choice != "branch":
+            return
     if not await _confirm_agent(chat, loaded.session):
         return
     display.begin_waiting("Reading the session …")
@@ -197,6 +205,27 @@ async def resume(chat: Chat, argument: str) -> None:
     if missing and chat.reader.has_editor and conversation.summarize_missing(missing):
         text = "The model writes the summary in the background."
         display.prose(text, "dim", symbol="📝")
+
+
+async def _choose_of_open(chat: Chat, loaded: LoadedSession) -> str:
+    """Ask how to go on with a session that another process has open, and wait for its end or show
+    it if the user wants that. Return the choice; empty if there is none.
+    """
+    sentence = f"Session {loaded.session.header.id} is open in another process."
+    choice = await chat.ask(Question(sentence, ("wait", "read", "branch")))
+    display = chat.display
+    if choice == "wait":
+        display.begin_waiting("Waiting until it is closed there …")
+        while chat.sessions.is_open_elsewhere(loaded):  # noqa: ASYNC110 - a lock tells nobody
+            await asyncio.sleep(WAIT_SECONDS)
+        display.stop_waiting()
+    if choice == "read":
+        name = naming.name_of(loaded.session)
+        listings.show_session(display, name, loaded.session, ())
+    if choice in ("read", ""):
+        title = "Shown, not resumed." if choice else "Not resumed."
+        display.prose(f"{title} {chat.conversation.fallback_text}", "dim")
+    return choice
 
 
 def _show_resumption(chat: Chat, resumed: Resumption) -> None:

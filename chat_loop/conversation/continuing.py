@@ -108,8 +108,10 @@ async def resume(
     quick: bool = False,
 ) -> Resumption:
     """Plan to continue a session from its summary and `last` exchanges, or with all if `whole`. If
-    `quick`, no model is asked. Raises SessionError.
+    `quick`, no model is asked. A session that somebody else has open is branched. Raises
+    SessionError.
     """
+    loaded = _as_left(planning, loaded)
     session = loaded.session
     frame = planning.frame
     plans.check_resumable(session, planning.fallback)
@@ -120,7 +122,7 @@ async def resume(
         full_tokens = tokens if tokens <= frame.window.tokens // 4 else 0
     planning.report(_found(planning, loaded, full_tokens))
     is_missing = plans.stored_summary(session) is None
-    if is_missing and not quick:
+    if is_missing and not (quick or loaded.is_open):
         _warn_if_locked(planning, session)
     asks = not (quick or is_missing)  # nobody waits for a summary
     options = planning.options.with_settings(session.settings)
@@ -128,8 +130,6 @@ async def resume(
     wish = plans.wish_to_resume(loaded, context, frame.limits, wish, fits=full_tokens > 0)
     plan, made = await _child(planning, loaded, context, wish, asks=asks)
     if loaded.is_open and session.exchanges:
-        text = f"The machine that began {session.header.id} has not ended it."
-        planning.report(Warned(text, "Continuing in a new session with what is here so far."))
         plan = replace(plan, until=session.exchanges[-1].ref)
     missing = made.missing if made is not None else None
     failed = made is not None and made.failed
@@ -166,8 +166,24 @@ def _found(planning: Planning, loaded: LoadedSession, full_tokens: int) -> Sessi
     )
 
 
+def _as_left(planning: Planning, loaded: LoadedSession) -> LoadedSession:
+    """Return a session as its child leaves it: of one that somebody else has open, what has ended
+    there. Warn of that. Raises SessionError.
+    """
+    identity = loaded.session.header.id
+    if planning.sessions.is_open_elsewhere(loaded):
+        loaded = plans.finished(loaded)
+        last = loaded.session.exchanges[-1].ref
+        text = f"Session {identity} is open in another process."
+        planning.report(Warned(text, f"Going on in a branch of it, after {last}."))
+    elif loaded.is_open and loaded.session.exchanges:
+        text = f"The machine that began {identity} has not ended it."
+        planning.report(Warned(text, "Continuing in a new session with what is here so far."))
+    return loaded
+
+
 def _warn_if_locked(planning: Planning, session: Session) -> None:
-    """Warn when another process has the session open, or is still making its summary."""
+    """Warn when another process is still making the summary of a session."""
     try:
         with suppress(OSError):
             planning.sessions.lock_summary(session.header.id).close()

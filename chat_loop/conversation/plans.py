@@ -441,6 +441,34 @@ def check_resumable(session: Session, hint: str = SEEN) -> None:
         raise SessionError(text, hint)
 
 
+def finished(loaded: LoadedSession) -> LoadedSession:
+    """Return a session that another process has open, up to the last exchange that has ended there.
+    Raises SessionError if there is none.
+    """
+    session = loaded.session
+    ended = [exchange for exchange in session.exchanges if _has_ended(exchange, loaded)]
+    if not ended:
+        text = f"Session {session.header.id} is open in another process"
+        hint = "Try again in a moment."
+        raise SessionError(f"{text}, and no reply has ended there yet.", hint)
+    is_torn = len(loaded.damage) <= loaded.torn_records  # its writer is still writing
+    return replace(
+        loaded,
+        session=session.up_to(ended[-1].query.number),
+        damage=() if is_torn else loaded.damage,
+        is_open=True,
+    )
+
+
+def _has_ended(exchange: Exchange, loaded: LoadedSession) -> bool:
+    """Return False for the last exchange of a session if its reply is still being written."""
+    if exchange is not loaded.session.exchanges[-1]:
+        return True
+    if exchange.reply is None or exchange.reply.stop == "tool":
+        return False
+    return not (exchange.reply.stop == "interrupted" and loaded.torn_records)
+
+
 def stored_summary(session: Session) -> Summary | None:
     """Return the summary in a session's file; None when it is missing or empty."""
     summary = session.seal.summary if session.seal is not None else None

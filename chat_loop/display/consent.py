@@ -27,6 +27,9 @@ OFFERS = {
     "marks": "send with [m]arks",
     "edit": "[e]dit",
     "view": "[v]iew",
+    "wait": "[w]ait",
+    "read": "[r]ead only",
+    "branch": "[b]ranch",
 }
 """The choices of all questions, as a question offers them. A user types the letter or the word."""
 AGREEING = frozenset(("yes", "always", "project", "marks"))

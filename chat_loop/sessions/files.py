@@ -255,6 +255,23 @@ def take_lock(directory: Path, name: str, *, seconds: float = 0) -> Lock:
         time.sleep(0.01)
 
 
+def is_locked(directory: Path, name: str) -> bool:
+    """Return True while a process holds the lock `name` of a folder. Nothing is created. Raises
+    OSError on a disk without locks.
+    """
+    try:
+        with _folder_of(directory / LOCK_FOLDER / f"{name}.lock") as (descriptor, file):
+            lock = Lock(os.open(file, os.O_RDWR | _FLAGS, dir_fd=descriptor))
+    except FileNotFoundError:
+        return False
+    with contextlib.closing(lock):
+        try:
+            fcntl.flock(lock.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except (BlockingIOError, PermissionError):
+            return True
+    return False
+
+
 def lock_session(directory: Path, identity: str) -> Lock:
     """Take the lock of a session. Raises SessionLocked and OSError."""
     try:

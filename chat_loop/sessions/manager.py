@@ -29,6 +29,7 @@ from chat_loop.sessions.files import (
     TRASH,
     Files,
     Lock,
+    is_locked,
     lock_session,
     open_folder,
     read_part,
@@ -197,6 +198,16 @@ class SessionManager:
             return append_seal(data, parsed, seal)
 
         self._change(loaded, change)
+
+    def is_open_elsewhere(self, loaded: LoadedSession) -> bool:
+        """Return True while another process has a session open. Nobody knows on a disk without
+        locks.
+        """
+        if loaded.session.seal is not None or loaded.is_foreign:
+            return False
+        with suppress(OSError):
+            return is_locked(loaded.path.parent, loaded.path.stem)
+        return False
 
     def lock_summary(self, identity: str) -> Lock:
         """Take the lock for summarizing an ended session. Raises SessionLocked and OSError."""

@@ -341,8 +341,7 @@ def test_a_session_that_is_open_elsewhere_is_resumed_as_far_as_it_is_saved(tmp_p
         files = chats.transcripts()
     [resumed] = inner
     assert (
-        "⚠️  Session session-1 is open in another process. "
-        "Continuing in a new session with what is saved so far.\n"
+        "⚠️  Session session-1 is open in another process. Going on in a branch of it, after 1.1.\n"
     ) in resumed.after("resume 1")
     assert resumed.requests[0].messages == (
         *echoed("Our port is 8443."),
@@ -677,20 +676,6 @@ def test_a_short_conversation_comes_back_in_words(tmp_path: Path) -> None:
         chats.play("Oak.", "exit")
         [request] = chats.play("And?", "exit", options=("-c",)).requests
     assert request.messages == (*echoed("Oak."), "user: And?")
-
-
-@coming_back("nobody is warned, and the words said later are in no list and no context")
-def test_two_writers_are_warned_and_become_two_branches(tmp_path: Path) -> None:
-    inner: list[Played] = []
-    with Chats(tmp_path) as chats:
-
-        def go_on() -> None:
-            inner.append(chats.play("The mast is 12 m.", "exit", options=("-c",)))
-
-        chats.play("Our port is 8443.", go_on, "Our lock is 77.", "exit")
-        listed = chats.run("sessions", "list")
-    assert "session-1 is open in another process" in inner[0].shown
-    assert len(listed.shown.splitlines()) == 2
 
 
 @coming_back("free text between the marks of a short session is dropped without a word")
