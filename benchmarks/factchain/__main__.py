@@ -21,6 +21,7 @@ from benchmarks.factchain.generator import generate
 from benchmarks.factchain.standin import WINDOW
 from benchmarks.factchain.summarisers import LOSSES, Lossy, Real, Summariser
 from benchmarks.factchain.talk import SEGMENTS, Talk
+from benchmarks.factchain.tools import with_tools
 from benchmarks.factchain.wording import PROFILES
 from benchmarks.support.results import origin
 from chat_loop.config import find_paths, load_config
@@ -61,6 +62,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         default=",".join(PROFILES),
         metavar="A,B",
         help="only these wordings (default all)",
+    )
+    parser.add_argument(
+        "--tools", action="store_true", help="with questions that are answered by tools"
     )
     parser.add_argument(
         "--quick", action="store_true", help="one conversation per profile, scored at the end only"
@@ -104,6 +108,8 @@ async def _measure(options: argparse.Namespace, count: Callable[[str], int]) -> 
     for profile in options.profiles.split(","):
         for seed in seeds:
             talk = generate(seed, profile)
+            if options.tools:
+                talk = with_tools(talk)
             folder = Path(f"{profile}{seed}")
             await run.ours(talk, folder, summariser(talk), count, window, results, scored)
             results.readings += await run.others(talk, summariser(talk), count)
@@ -154,6 +160,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "window": options.window,
             "summaries": summaries,
             "loss": "" if options.local else options.loss,
+            "tools": options.tools,
             "seconds": round(results.seconds, 1),
         } | msgspec.to_builtins(origin())
         files["json"].write_text(report.as_json(results, settings, options.window), "utf-8")

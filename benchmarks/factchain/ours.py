@@ -7,18 +7,20 @@ changes, only this file changes.
 
 from __future__ import annotations
 
+import json
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from benchmarks.factchain.standin import StandIn
 from benchmarks.factchain.summarisers import Summariser
-from benchmarks.factchain.talk import Talk, Turn
+from benchmarks.factchain.talk import Called, Talk, Turn
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import CallLimits
+from chat_loop.agent.tools import Tool
 from chat_loop.context import ledger
 from chat_loop.context.budget import Limits
 from chat_loop.conversation import continuing
@@ -30,11 +32,13 @@ from chat_loop.library.archive import Archive
 from chat_loop.library.archive_tools import SEARCH
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.records import Exchange, Query, Reply, Summary
+from chat_loop.sessions.records import Call, Exchange, Query, Reply, Result, Summary, Use
+from chat_loop.values import ToolSpec
 
 Count = Callable[[str], int]
 
 SYSTEM_PROMPT = "You are a helpful assistant."
+SCHEMA = {"type": "object", "properties": {"target": {"type": "string"}}, "required": ["target"]}
 
 
 class Unsynced(Files):
@@ -55,9 +59,16 @@ def exchanges(turns: Sequence[Turn], depth: int = 1) -> list[Exchange]:
             Query(number=number, at=at, text=turn.query),
             Reply(number=number, at=at, text=turn.reply),
             depth,
+            tuple(_use(called, number, at) for called in turn.calls),
         )
         for number, turn in enumerate(turns, 1)
     ]
+
+
+def _use(called: Called, number: int, at: datetime) -> Use:
+    arguments = json.dumps({"target": called.target})
+    call = Call(number=number, at=at, id="c1", name=called.name, arguments=arguments)
+    return Use(call, Result(number=number, at=at, id="c1", text=called.result))
 
 
 def scan(turns: Sequence[Turn]) -> float:
@@ -118,8 +129,10 @@ class Ours:
         *,
         window: int,
         automatic: bool = False,
+        tools: frozenset[str] = frozenset(),
     ) -> None:
         self.folder = folder
+        self._tools = tools
         self.automatic = 0
         """The number of times that the program compacted by itself."""
         self.refused = 0
@@ -133,13 +146,19 @@ class Ours:
 
     def _begin(self) -> None:
         """Start as a new process would, which knows only the files in the folder."""
-        self.model = StandIn(self._summariser, self._count, self._window)
+        self.model = StandIn(
+            self._summariser, self._count, self._window, calls_tools=bool(self._tools)
+        )
         self.sessions = SessionManager(self.folder, now=self._clock.now, files=Unsynced())
         self.conversation = Conversation(
             Agent(
                 name="Assistant",
                 system_prompt=SYSTEM_PROMPT,
                 provider=self.model,
+                tools=tuple(
+                    Tool(ToolSpec(name, "Returns a text.", SCHEMA), self._result)
+                    for name in sorted(self._tools)
+                ),
                 limits=CallLimits(attempts=1, sleep=_at_once),
             ),
             self.sessions,
@@ -147,6 +166,9 @@ class Ours:
             show=self._told,
             options=self._options,
         )
+
+    async def _result(self, arguments: Mapping[str, object]) -> str:
+        return self.model.result
 
     def _told(self, event: Event) -> None:
         if isinstance(event, Compacted) and event.compaction.why != "asked":
@@ -214,7 +236,7 @@ class Ours:
         session is resumed twice.
         """
         shutil.copytree(self.folder, folder)
-        other = Ours(folder, self._summariser, self._count, window=self._window)
+        other = Ours(folder, self._summariser, self._count, window=self._window, tools=self._tools)
         other._clock = self._clock
         other._begin()
         await other._resume(self.conversation.live.header.id)

@@ -120,7 +120,7 @@ def facets(fact: Fact, at: int) -> dict[str, str]:
 ORDER = {
     "type": KINDS,
     "language": tuple(LANGUAGES),
-    "said by": ("user", "model"),
+    "said by": ("user", "model", "told", "used", "result"),
     "manner": (),
     "age": (),
 }

@@ -119,7 +119,10 @@ async def ours(
     scored: Sequence[int],
 ) -> None:
     """Run the program: ten segments, each followed by a compaction."""
-    chat = Ours(folder / "sessions", summariser, count, window=window)
+    tools = talk.tools  # what they return would fill the window before the segment ends
+    chat = Ours(
+        folder / "sessions", summariser, count, window=window, automatic=bool(tools), tools=tools
+    )
     for segment, turns in enumerate(talk.segments, 1):
         for turn in turns:
             await chat.say(turn)
@@ -201,7 +204,8 @@ async def others(talk: Talk, summariser: Summariser, count: Count) -> list[Readi
 
 async def faults(talk: Talk, folder: Path, count: Count, window: int) -> Faults:
     """Run the program with a summarizer that fails in every way."""
-    chat = Ours(folder / "faults", Faulty(count), count, window=window, automatic=True)
+    faulty = Faulty(count)
+    chat = Ours(folder / "faults", faulty, count, window=window, automatic=True, tools=talk.tools)
     made = 0
     for turns in talk.segments:
         for turn in turns:
@@ -241,7 +245,7 @@ async def waits(
     waits until the background work is done.
     """
     slow = Lossy(talk.facts, talk.seed, count, SLOW_SECONDS)
-    chat = Ours(folder / "waits", slow, count, window=window, automatic=True)
+    chat = Ours(folder / "waits", slow, count, window=window, automatic=True, tools=talk.tools)
     seconds = []
     for turn in talk.turns():
         if pauses:

@@ -4,14 +4,15 @@ summarizer.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import AsyncIterator, Callable
 
 from benchmarks.factchain.summarisers import Summariser, Task
-from benchmarks.factchain.talk import Turn
-from chat_loop.events import Event, Finished, TextDelta
+from benchmarks.factchain.talk import Called, Turn
+from chat_loop.events import Event, Finished, TextDelta, ToolCalled
 from chat_loop.providers import Provider
-from chat_loop.values import Request, Usage, Window
+from chat_loop.values import Request, ToolCall, Usage, Window
 
 WINDOW = 16_384
 ACKNOWLEDGED = "Understood. I know what was said before and am ready to go on."
@@ -45,11 +46,17 @@ class StandIn(Provider):
     name = "factchain"
     model = "stand-in"
     first_event_seconds = 120.0
-    calls_tools = takes_images = False
+    takes_images = False
 
     def __init__(
-        self, summariser: Summariser, count: Callable[[str], int], window: int = WINDOW
+        self,
+        summariser: Summariser,
+        count: Callable[[str], int],
+        window: int = WINDOW,
+        *,
+        calls_tools: bool = False,
     ) -> None:
+        self.calls_tools = calls_tools
         self.window = Window(window)
         self.seconds = 0.0
         """The total time that its summaries have taken."""
@@ -59,6 +66,9 @@ class StandIn(Provider):
         self._summariser = summariser
         self._count = count
         self._turn: Turn | None = None
+        self._left: list[Called] = []
+        self.result = ""
+        """The result of the call that it has made last."""
 
     def expect(self, turn: Turn) -> None:
         """Set the next query and its reply."""
@@ -82,9 +92,19 @@ class StandIn(Provider):
             yield Finished(stop=answer.stop, usage=self._usage(request, answer.text))
             return
         turn = self._turn
+        last = request.messages[-1]
         text = ACKNOWLEDGED
-        if turn is not None and turn.query in request.messages[-1].text:
-            self.asked_at = started
+        if turn is not None and (last.results or turn.query in last.text):
+            if not last.results:
+                self.asked_at = started
+                self._left = list(turn.calls)
+            if self._left:
+                call = self._left.pop(0)
+                self.result = call.result
+                arguments = json.dumps({"target": call.target})
+                yield ToolCalled(ToolCall("call", call.name, arguments))
+                yield Finished(stop="tool", usage=self._usage(request, arguments))
+                return
             text, self._turn = turn.reply, None
         for start in range(0, len(text), _PIECE):
             yield TextDelta(text[start : start + _PIECE])

@@ -48,11 +48,27 @@ class Fact(Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True)
+class Called:
+    """A tool call with its only argument, and the result."""
+
+    name: str
+    target: str
+    result: str
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
     """One exchange."""
 
     query: str
     reply: str
+    calls: tuple[Called, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """All that was said in it."""
+        results = (f"{call.name} {call.target}\n{call.result}" for call in self.calls)
+        return "\n\n".join((self.query, *results, self.reply))
 
 
 class Talk(Struct, frozen=True, kw_only=True):
@@ -69,8 +85,11 @@ class Talk(Struct, frozen=True, kw_only=True):
         """Return the exchanges of the first `upto` segments."""
         return tuple(turn for segment in self.segments[:upto] for turn in segment)
 
+    @property
+    def tools(self) -> frozenset[str]:
+        """The names of the tools that are called."""
+        return frozenset(call.name for turn in self.turns() for call in turn.calls)
+
     def text(self, upto: int = SEGMENTS) -> str:
         """Return all text that was said or pinned by the end of segment `upto`."""
-        return "\n\n".join(
-            [*self.pins, *(text for turn in self.turns(upto) for text in (turn.query, turn.reply))]
-        )
+        return "\n\n".join([*self.pins, *(turn.text for turn in self.turns(upto))])

@@ -23,7 +23,8 @@ from importlib import import_module
 from random import Random
 from typing import Literal
 
-Speaker = Literal["user", "model"]
+Speaker = Literal["user", "model", "told", "used", "result"]
+"""The last three are of a result: told by the reply, its value used by the reply, only there."""
 
 KINDS = ("number", "path", "id", "url", "person", "decision", "rule", "task", "update", "rejected")
 ANCHORED = frozenset({"decision", "rule", "task", "rejected"})
@@ -160,12 +161,12 @@ def language(profile: str, code: str) -> Language:
     facts = vars(import_module(f"{folder}.{LANGUAGES[code]}"))
     talk = vars(import_module(f"{folder}.{LANGUAGES[code]}_talk"))
     common = vars(import_module(f"{folder}.common"))
-    slots = _named(common["COMMON"], ",") | _named(facts["SLOTS"], ",")
+    slots = named(common["COMMON"], ",") | named(facts["SLOTS"], ",")
     return Language(
         code=code,
         shapes={kind: shapes(kind, facts[kind.upper()]) for kind in KINDS},
         slots=slots,
-        labels=_named(facts["LABELS"], ","),
+        labels=named(facts["LABELS"], ","),
         leads=tuple(_lines(facts["LEADS"])),
         openers=tuple(_lines(talk["OPENERS"])),
         talk=tuple(_lines(talk["TALK"])),
@@ -208,7 +209,7 @@ def _lines(block: str) -> list[str]:
     return lines
 
 
-def _named(block: str, separator: str) -> dict[str, tuple[str, ...]]:
+def named(block: str, separator: str) -> dict[str, tuple[str, ...]]:
     """Read lines of the form `name: a, b, c`."""
     pairs = (line.partition(":") for line in _lines(block))
     return {

@@ -22,6 +22,7 @@ from benchmarks.factchain.run import OURS, Reading, Results, reading
 from benchmarks.factchain.scoring import Context, holds, invented, stale, survived
 from benchmarks.factchain.summarisers import Lossy, Task
 from benchmarks.factchain.talk import SEGMENTS, Fact, Talk
+from benchmarks.factchain.tools import QUESTIONS, ROLES, SIZES, kinds, with_tools
 from benchmarks.factchain.wording import ANCHORED, KINDS, PROFILES, Shape, language
 
 pytestmark = pytest.mark.slow
@@ -245,6 +246,62 @@ class TestScores:
         assert stale(without, made.facts, 1) == set()
         last = reading(OURS, made, SEGMENTS, without.text, words)
         assert [one.stale for one in report.rows([last])] == [100.0]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+class TestTools:
+    def test_the_talk_itself_stays(self, profile: str) -> None:
+        made = with_tools(talk(profile))
+        assert made == with_tools(talk(profile))
+        asked = [[turn for turn in segment if turn.calls] for segment in made.segments]
+        assert [*map(len, asked)] == [QUESTIONS] * SEGMENTS
+        rest = [tuple(turn for turn in segment if not turn.calls) for segment in made.segments]
+        assert tuple(rest) == talk(profile).segments
+        assert made.facts[: len(talk(profile).facts)] == talk(profile).facts
+
+    def test_results_have_real_sizes(self, profile: str) -> None:
+        made = with_tools(talk(profile))
+        sizes = [len(call.result) for turn in made.turns() for call in turn.calls]
+        assert SIZES[0] <= min(sizes) < 400
+        assert SIZES[1] / 2 < max(sizes) <= SIZES[1] + 200
+
+    def test_the_reply_tells_or_uses_or_ignores_a_fact(self, profile: str) -> None:
+        made = with_tools(talk(profile))
+        facts = made.facts[len(talk(profile).facts) :]
+        assert Counter(fact.speaker for fact in facts) == dict.fromkeys(ROLES, QUESTIONS * 10)
+        for fact in facts:
+            [turn] = [
+                turn
+                for turn in made.segments[fact.segment - 1]
+                if turn.calls
+                and fact.keys[0] in turn.query
+                and holds(turn.calls[-1].result, fact.values[0])
+            ]
+            replied = Context(turn.reply)
+            assert (fact.sentence in turn.reply) == (fact.speaker == "told"), fact.sentence
+            assert replied.names(fact) == (fact.speaker != "result"), fact.sentence
+            assert not Context(turn.query).names(fact)
+
+    def test_asked_again_they_have_other_values(self, profile: str) -> None:
+        facts = with_tools(talk(profile)).facts
+        replaced = [fact for fact in facts if fact.speaker in ROLES and fact.superseded_by]
+        assert len(replaced) > 10
+        for fact in replaced:
+            newer = facts[(fact.superseded_by or 0) - 1]
+            assert (newer.question, newer.speaker) == (fact.question, fact.speaker)
+            assert newer.values != fact.values
+
+
+def test_the_two_wordings_of_tools_share_no_fact() -> None:
+    first, second = (
+        {text for kind in kinds(profile) for texts in kind.facts for text in texts.values()}
+        for profile in ("seen", "third")
+    )
+    assert len(first) == len(second) == 60
+    assert first & second == set()
+    for kind in (*kinds("seen"), *kinds("third")):
+        subject = f"{{{kind.subject}}}"
+        assert all(subject in texts[">"] and subject not in texts["~"] for texts in kind.facts)
 
 
 class TestPresence:
