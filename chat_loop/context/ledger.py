@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from chat_loop.context import activity
 from chat_loop.context.exact import figures, find, may_hold_values, normalize
+from chat_loop.context.sources import source_lines, stems
 from chat_loop.redact import Redactor, is_clean
 from chat_loop.sessions.records import Exchange, Summary
 from chat_loop.text import sentences
@@ -26,6 +27,7 @@ Speaker = Literal["user", "reply", "narrative"]
 OWN_WORDS = 20_000  # characters; people type several pages, but a longer query was pasted
 LOOKED_AT = 60_000  # characters read from one text, half at each end
 PASTED_FACTS = 60  # the most sentences taken from one pasted text
+MOST_SOURCES = 10  # the most lines of results taken from one exchange
 
 REFERENCE = re.compile(r"\[[\d.,;\s–-]{1,40}(?:reply|user)?\]")
 """A bullet's reference to places in the chain: `[2.14]`, `[3, 5-7]`. It is not a value."""
@@ -35,7 +37,6 @@ _LABEL = re.compile(
     r"[*_]{0,2}([^\W\d_][\w'’-]{1,20}(?: [\w'’-]{1,20}){0,2})[*_]{0,2}[:：][*_]{0,2}\s"
 )
 """One to three words before a colon."""
-_WORD = re.compile(r"[^\W\d_]+")
 
 Label = Literal["decisions", "pending", "done", "correction", "other", ""]
 LABELS: dict[str, Label] = {
@@ -122,6 +123,9 @@ class ParsedSentence(Struct, frozen=True):
         return self.label == "correction" and self.varies(old) and not self.apart(old)
 
 
+_Said = tuple[tuple[Speaker, ParsedSentence], ...]
+
+
 class LedgerBlock(Struct, frozen=True):
     """The child's block, the lines with values that did not fit, and a count of replaced values."""
 
@@ -178,7 +182,22 @@ def collect(exchanges: Iterable[Exchange], redactor: Redactor | None = None) -> 
             is_pasted = pasted and speaker == "user"
             line = Line(sentence.text, section, exchange.ref, speaker, is_pasted)
             entries.append(Entry(line, sentence, section))
+        if exchange.uses:
+            entries += _sources(exchange, said, redactor)
     return entries
+
+
+def _sources(exchange: Exchange, said: _Said, redactor: Redactor) -> Iterator[Entry]:
+    """Yield the lines of results from which the reply took values. They count as said by the reply,
+    but as pasted: they neither decide anything nor replace another line.
+    """
+    sentences = [sentence for speaker, sentence in said if speaker == "reply"]
+    lines = chain.from_iterable(
+        source_lines(exchange, sentence.values, sentence.words) for sentence in sentences
+    )
+    for text in islice(dict.fromkeys(lines), MOST_SOURCES):
+        line = Line(redactor(text), "key_facts", exchange.ref, "reply", pasted=True)
+        yield Entry(line, read(line.text), line.section)
 
 
 def _clip(text: str) -> str:
@@ -192,9 +211,6 @@ def read_ahead(parent: Summary | None, exchanges: Sequence[Exchange]) -> None:
     """Parse the sources of a block before it is needed, to fill the caches of the slowest step."""
     collect(exchanges)
     _entries(items(parent or Summary()))
-
-
-_Said = tuple[tuple[Speaker, ParsedSentence], ...]
 
 
 @lru_cache(maxsize=1024)  # a context is read in the background before it is compacted
@@ -260,7 +276,6 @@ def read(text: str) -> ParsedSentence:
         # an echo may omit the unit of a measure
         numbers = figures(value.text) if value.kind in ("quantity", "number") else []
         bare.update(numbers or [normal])
-    words = _WORD.findall((outside + text[position:]).casefold())
     first = label[1].casefold().split()[0] if label is not None else ""
     return ParsedSentence(
         text=text,
@@ -270,7 +285,7 @@ def read(text: str) -> ParsedSentence:
         normal_set=frozenset(normals),
         measures=frozenset(value.unit or value.kind for value in exact),
         figures=frozenset(bare),
-        words=frozenset(word[:5] for word in words),  # inflected forms begin alike
+        words=stems(outside + text[position:]),
         label=LABELS.get(first, "other") if label is not None else "",
     )
 

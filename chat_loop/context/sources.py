@@ -1,0 +1,89 @@
+"""Sources (pure): finds the lines of tool results from which a reply took its exact values.
+
+A reply often gives a value without saying what it belongs to: "It is 5150." The line in the result
+says that, together with the call: `config.yaml: port: 5150`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Set
+from itertools import islice
+
+from chat_loop.context.exact import figures
+from chat_loop.providers.replies import arguments_of
+from chat_loop.sessions.records import Exchange, Use
+
+LOOKED_AT = 60_000  # characters of a result, from its beginning
+SHORTEST = 3  # characters of a value: a shorter one is in many lines by chance
+LONGEST = 200  # characters of a line
+LONGEST_ARGUMENT = 80  # characters
+PLACES = 20  # of a value in a result; those after them are not compared
+KNOWN = 0.5
+"""The share of the line's words that the reply's sentence may have at most. If it has more, it says
+itself what its values belong to. Only words of the query count, if the line has any of them.
+"""
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def stems(text: str) -> frozenset[str]:
+    """Return the beginnings of the words in a text, in which inflected forms do not differ."""
+    return frozenset(word[:5] for word in _WORD.findall(text.casefold()))
+
+
+def source_lines(exchange: Exchange, values: tuple[str, ...], known: Set[str]) -> Iterator[str]:
+    """Yield the lines of an exchange's results with the `values` of a sentence of its reply, each
+    after what its call asked for. Values of the query are not from a result. `known` are the
+    stems of the sentence: lines that it repeats are left out.
+    """
+    query = exchange.query.text
+    asked = stems(query)
+    for value in values:
+        if value in query:
+            continue
+        line = _best_line(exchange.uses, value, known | asked)
+        words = stems(line)
+        telling = (words & asked) or words
+        if len(telling & known) < KNOWN * len(telling):
+            yield line
+
+
+def _best_line(uses: tuple[Use, ...], value: str, words: Set[str]) -> str:
+    """Return the line with a value that has the most of `words`, the first of several. If no line
+    has any, return one only if it is the only one.
+    """
+    found = [line for use in uses for line in _lines_with(use, value)]
+    if not found:
+        return ""
+    best = max(found, key=lambda line: len(stems(line) & words))
+    return best if len(found) == 1 or stems(best) & words else ""
+
+
+def _lines_with(use: Use, value: str) -> Iterator[str]:
+    """Yield the lines of a result that contain a value, or its number if the unit differs."""
+    if use.result is None:
+        return
+    text = use.result.text[:LOOKED_AT]
+    for form in (value.strip("`\"'*"), *figures(value)):
+        if len(form) < SHORTEST or form not in text:
+            continue
+        whole = rf"(?<![^\W_])(?<!\d[.,:]){re.escape(form)}(?![^\W_]|[.,:]\d)"
+        for place in islice(re.finditer(whole, text), PLACES):
+            start = text.rfind("\n", 0, place.start()) + 1
+            end = text.find("\n", place.end())
+            line = " ".join(text[start : end if end >= 0 else None].split())
+            if len(line) <= LONGEST:
+                yield _with_origin(use, line)
+        return
+
+
+def _with_origin(use: Use, line: str) -> str:
+    """Return a line after the first argument of its call, or after the tool if that is long or if
+    the line has it anyway.
+    """
+    arguments = arguments_of(use.call.arguments) or {}
+    texts = [value for value in arguments.values() if isinstance(value, str) and value.strip()]
+    first = " ".join(texts[0].split()) if texts else ""
+    if not first or len(first) > LONGEST_ARGUMENT or first in line:
+        first = use.call.name
+    return f"{first}: {line}"
