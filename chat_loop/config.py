@@ -1,9 +1,12 @@
-"""Settings: a frozen value, read once from YAML. `config.example.yaml` shows every key."""
+"""Settings: a frozen value, read once from YAML. `config.example.yaml`, which is installed beside
+this module, shows every key.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -15,11 +18,14 @@ from msgspec.structs import replace
 
 from chat_loop.errors import ConfigError
 from chat_loop.redact import find_secrets
+from chat_loop.yaml_files import Source, read_yaml
 
 REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 """A reference to an environment variable in a value that may contain one."""
 MAX_BYTES = 256 * 1024
-EXAMPLE = "config.example.yaml shows every key."
+EXAMPLE = f"{Path(__file__).with_name('config.example.yaml')} shows every key."
+DESCRIPTORS = Path("/dev/fd")
+"""The folder of pipes that a shell makes for `--config <(command)`."""
 
 WantedField = Literal[
     "thinking", "reasoning_content", "reasoning", "reasoning_details", "extra_content"
@@ -228,6 +234,29 @@ NAMED = {
 }
 """The sections whose entries have names: the type of an entry, and the form of its name."""
 
+TYPE_WORDS = {
+    "bool": "true or false",
+    "int": "a whole number",
+    "float": "a number",
+    "str": "text",
+    "array": "a list",
+    "object": "a mapping",
+    "null": "nothing",
+}
+"""What messages call the types of YAML."""
+
+WRITING = {
+    ("str", "bool"): "Write text in quotes: YAML reads yes, no, on and off as true and false.",
+    ("str", "int"): "Write text in quotes.",
+    ("str", "float"): "Write text in quotes.",
+    ("int", "str"): "Write the number with digits only, such as 1000.",
+    ("float", "str"): "Write the number without an exponent or a unit, such as 1000 or 0.5.",
+    ("float | null", "str"): "Write the number without an exponent or a unit, such as 0.5.",
+    ("bool", "str"): "Write true or false.",
+    ("bool | null", "str"): "Write true or false.",
+}
+"""How to write a value of the expected type (first) that YAML has read as another (second)."""
+
 
 class Paths(Struct, frozen=True):
     """The config file, the data folder, and the folder of what only this machine needs."""
@@ -310,6 +339,12 @@ def choose_servers(
 def load_config(path: Path, *, required: bool) -> Config:
     """Read a config file. If it is missing and not `required`, use defaults. Raises ConfigError."""
     try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise ConfigError(f"The config file {path} is a folder.", "Name a file in it.")
+        if stat.S_ISFIFO(mode) and path.parent != DESCRIPTORS:
+            message = f"The config file {path} is a named pipe, which may never end."
+            raise ConfigError(message, "Make it a regular file.")
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
@@ -326,47 +361,50 @@ def load_config(path: Path, *, required: bool) -> Config:
 def parse(data: bytes, name: str) -> Config:
     """Read a config from YAML bytes. Messages call the file `name`. Raises ConfigError."""
     value = read_yaml(data, name)
-    config = Config() if value is None else _config_of(value, name, "")
+    source = Source(name, data.decode())
+    config = Config() if value is None else _config_of(value, source, "")
     for agent, settings in config.agents.items():
-        overlay(config, settings, name, f"agents.{agent}.")
+        overlay(config, settings, source, f"agents.{agent}.")
     return config
 
 
-def overlay(config: Config, settings: Mapping[str, Any], name: str, where: str = "") -> Config:
+def overlay(config: Config, settings: Mapping[str, Any], source: Source, where: str = "") -> Config:
     """Return `config` with `settings` replacing its values key by key. Raises ConfigError.
 
-    `name` is the file's name for messages, and `where` the place in it, such as `agents.Sally.`.
+    `where` is the place of the settings in `source`, such as `agents.Sally.`.
     """
     merged = msgspec.to_builtins(config)
     for key, value in settings.items():
         section = isinstance(value, Mapping)
         if key == "agents" or (key == "agent" and section and "default" in value):
-            wrong = "agents" if key == "agents" else "agent.default"
-            raise ConfigError(f"{name}: {where}{wrong} cannot be set for one agent.")
+            wrong = f"{where}{'agents' if key == 'agents' else 'agent.default'}"
+            raise ConfigError(f"{source.at(wrong)}: {wrong} cannot be set for one agent.")
         both = section and isinstance(merged.get(key), dict)
         merged[key] = {**merged[key], **value} if both else value
-    return _config_of(merged, name, where)
+    return _config_of(merged, source, where)
 
 
-def _config_of(value: Any, name: str, where: str) -> Config:
+def _config_of(value: Any, source: Source, where: str) -> Config:
     """Return the config that `value` describes. Raises ConfigError."""
     for section, (kind, form, described) in NAMED.items():
         # entry by entry, because msgspec's messages leave out their names
         entries = value.get(section) if isinstance(value, Mapping) else None
         for key, entry in entries.items() if isinstance(entries, Mapping) else ():
             if not re.fullmatch(form, str(key)):
-                message = f"{name}: {where}{section}: “{str(key)[:80]}” is not a name."
+                place = source.at(f"{where}{section}.{key}")
+                message = f"{place}: {where}{section}: “{str(key)[:80]}” is not a name."
                 raise ConfigError(message, f"A name takes {described}.")
-            convert(entry, kind, name, f"{where}{section}.{key}")
-    config: Config = convert(value, Config, name, where.rstrip("."))
+            convert(entry, kind, source, f"{where}{section}.{key}")
+    config: Config = convert(value, Config, source, where.rstrip("."))
     for server, settings in config.mcp.items():
         if settings.fault:
-            raise ConfigError(f"{name}: {where}mcp.{server}: {settings.fault}.", EXAMPLE)
+            place = f"{where}mcp.{server}"
+            raise ConfigError(f"{source.at(place)}: {place}: {settings.fault}.", EXAMPLE)
     return config
 
 
-def convert(value: Any, kind: Any, name: str, where: str = "", hint: str = EXAMPLE) -> Any:
-    """Return `value` as a `kind`; `where` is its place in the file. Raises ConfigError."""
+def convert(value: Any, kind: Any, source: Source, where: str = "", hint: str = EXAMPLE) -> Any:
+    """Return `value` as a `kind`; `where` is its place in the source. Raises ConfigError."""
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
@@ -377,50 +415,25 @@ def convert(value: Any, kind: Any, name: str, where: str = "", hint: str = EXAMP
         kind = get_type_hints(kind).get(part.partition("[")[0]) if isinstance(kind, type) else None
     place = ".".join(filter(None, (where, path)))
     if what.startswith("Object contains unknown field"):
-        known, key = sorted(get_type_hints(kind)), what.split("`")[1]
+        known = sorted(get_type_hints(kind))
+        key = what.split("`")[1]
         below = f"{place}." if place else ""
         near = get_close_matches(key, known, 1)
         hint = f"Did you mean {below}{near[0]}?" if near else f"Known keys: {', '.join(known)}."
-        raise ConfigError(f"{name}: unknown key {below}{key}.", hint)
+        raise ConfigError(f"{source.at(below + key)}: unknown key {below}{key}.", hint)
     if get_origin(kind) is tuple:
         kind = get_args(kind)[0]
     words = get_args(kind) if get_origin(kind) is Literal else ()
-    hint = f"It takes {', '.join(words[:-1])} or {words[-1]}." if words else hint
-    reason = f"{what[:1].lower()}{what[1:]}".replace("`object`", "a mapping")
-    raise ConfigError(f"{name}: {place or 'the top level'}: {reason}.", hint)
+    if words:
+        hint = f"It takes {', '.join(words[:-1])} or {words[-1]}."
+    elif found_hint := WRITING.get(tuple(re.findall("`(.*?)`", what))):
+        hint = found_hint
+    reason = re.sub("`(.*?)`", lambda type_name: _described(type_name[1]), what)
+    reason = f"{reason[:1].lower()}{reason[1:]}"
+    raise ConfigError(f"{source.at(place)}: {place or 'the top level'}: {reason}.", hint)
 
 
-def split_front(text: str) -> tuple[str, str]:
-    """Return the YAML between two `---` lines at the beginning, and the rest. Raises ValueError."""
-    first, *lines = text.split("\n")
-    if first.rstrip() != "---":
-        return "", text
-    for number, line in enumerate(lines):
-        if line.rstrip() == "---":
-            # the empty line makes a parser's line numbers match the file
-            return "\n".join(["", *lines[:number]]), "\n".join(lines[number + 1 :])
-    raise ValueError("the line --- that ends its beginning is missing")
-
-
-def read_yaml(data: bytes, name: str) -> Any:
-    """Read YAML, which must be UTF-8 and can run no code. Raises ConfigError."""
-    import yaml  # only a file needs it
-
-    try:
-        value = yaml.safe_load(data.decode())
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{name} is not UTF-8.") from error
-    except yaml.MarkedYAMLError as error:
-        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise ConfigError(f"{name}{line}: {error.problem or 'not valid YAML'}.") from error
-    except (yaml.YAMLError, RecursionError, ValueError) as error:  # ValueError: 2026-02-30
-        raise ConfigError(f"{name} is not valid YAML.") from error
-    nodes, left = [value], len(data)  # without aliases, each node takes at least a byte
-    while nodes:
-        node = nodes.pop()
-        inner = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
-        left -= len(inner)
-        if left < 0:
-            raise ConfigError(f"{name}: its aliases (*) repeat too much.", "Write it without them.")
-        nodes.extend(inner)
-    return value
+def _described(type_name: str) -> str:
+    """Return the words for a type in a message of msgspec, such as `bool | null`."""
+    names = type_name.removesuffix(" | null").split(" | ")
+    return " or ".join(TYPE_WORDS.get(name, name) for name in names)

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1] / "chat_loop"
 
 LAYERS = (
     ("values", "events", "errors", "redact", "tasks", "text", "characters"),
-    ("tokens", "config", "options"),
+    ("yaml_files", "tokens", "config", "options"),
     ("sessions",),
     ("log", "memory", "store"),
     ("library",),
@@ -52,7 +52,7 @@ DOORS = {
     "xllamacpp": {"providers/local_child.py"},
     "tiktoken": {"tokens.py"},
     "genai_prices": {"providers/prices.py"},
-    "yaml": {"config.py"},
+    "yaml": {"yaml_files.py"},
     "rich": {"display/manager.py", "display/listings.py", "display/panels.py"},
     "prompt_toolkit": {
         *("input/composer.py", "input/layout.py", "input/keys.py", "input/frames.py"),

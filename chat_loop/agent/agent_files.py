@@ -17,9 +17,10 @@ from msgspec.structs import asdict, replace
 
 from chat_loop.agent.agent import Agent as RunningAgent
 from chat_loop.agent.isolation import describe, in_thread, plain_line
-from chat_loop.config import Config, convert, overlay, read_yaml, split_front
+from chat_loop.config import Config, convert, overlay
 from chat_loop.errors import AgentError, ConfigError, os_reason
 from chat_loop.sessions.files import read_part
+from chat_loop.yaml_files import Source, read_yaml, split_front
 
 MAX_BYTES = 256 * 1024
 KINDS = {".py": "python", ".md": "markdown", ".yaml": "yaml", ".yml": "yaml"}
@@ -95,7 +96,7 @@ class AgentFile(Struct, frozen=True, kw_only=True):
         values = read_yaml(text.encode(), str(path)) or {}
         if prompt and isinstance(values, dict):
             values["system_prompt"] = prompt
-        return _parse_definition(values, path)
+        return _parse_definition(values, path, text=text)
 
     def description(self) -> str:
         """Return the description; empty for Python, whose code would have to run first."""
@@ -139,11 +140,16 @@ def read_file(path: Path) -> AgentFile:
     return AgentFile(path=real, source=source)
 
 
-def _parse_definition(values: object, path: Path, functions: tuple[Any, ...] = ()) -> Definition:
-    """Validate the keys and values of a file as a definition. Raises AgentError."""
+def _parse_definition(
+    values: object, path: Path, functions: tuple[Any, ...] = (), text: str = ""
+) -> Definition:
+    """Validate the keys and values of a file, or of its YAML `text`, as a definition. Raises
+    AgentError.
+    """
+    source = Source(str(path), text)
     try:
-        settings: AgentSettings = convert(values, AgentSettings, str(path), hint="")
-        overlay(Config(), settings.config, str(path), "config.")
+        settings: AgentSettings = convert(values, AgentSettings, source, hint="")
+        overlay(Config(), settings.config, source, "config.")
     except ConfigError as error:
         raise AgentError(error.message, error.hint) from error
     definition = Definition(**asdict(settings))
@@ -238,12 +244,12 @@ def agent_config(config: Config, definition: Definition | None) -> Config:
             summary_instructions=definition.summary_instructions or defaults.summary_instructions,
         )
         config = replace(config, agent=agent, model=definition.model or config.model)
-        config = overlay(config, definition.config, definition.path, "config.")
+        config = overlay(config, definition.config, Source(definition.path), "config.")
         if definition.servers:
-            config = overlay(config, {"mcp": definition.servers}, definition.path)
+            config = overlay(config, {"mcp": definition.servers}, Source(definition.path))
     name = config.agent.name
     own = {key.lower(): settings for key, settings in config.agents.items()}.get(name.lower())
-    return overlay(config, own, "The config", f"agents.{name}.") if own else config
+    return overlay(config, own, Source("The config"), f"agents.{name}.") if own else config
 
 
 def apply_definition(agent: RunningAgent, definition: Definition) -> RunningAgent:

@@ -15,9 +15,10 @@ from msgspec import Struct
 
 from chat_loop.agent import agent_files
 from chat_loop.agent.agent_files import KINDS, MAX_BYTES, AgentFile
-from chat_loop.config import Paths, read_yaml
+from chat_loop.config import Paths
 from chat_loop.errors import AgentError, ConfigError
 from chat_loop.sessions.files import read_part, write_private
+from chat_loop.yaml_files import read_yaml
 
 MAX_DIFF_LINES = 2_000
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import re
+import stat
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,12 +15,13 @@ from msgspec.structs import asdict
 
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
-from chat_loop.config import NAMED, Config, overlay, parse, read_yaml
+from chat_loop.config import NAMED, Config, overlay, parse
 from chat_loop.conversation.options import AT_START, KEPT, options_of
 from chat_loop.display.text import one_line
 from chat_loop.errors import ConfigError, SaveError, UsageError, os_reason
 from chat_loop.redact import redact_text
 from chat_loop.sessions.files import Files
+from chat_loop.yaml_files import Source, read_yaml
 
 AT_ONCE = ("auto_compact", "context", "summary", "restoration", "status", "display.theme")
 """The settings and sections that affect a running chat; the others are read when one starts."""
@@ -29,6 +31,7 @@ AT_ONCE = ("auto_compact", "context", "summary", "restoration", "status", "displ
 async def config(chat: Chat, argument: str) -> None:
     """Show the settings that you changed, or one; /config KEY VALUE changes it for this run.
 
+    /config all                        every setting, with its default
     /config auto_compact               a section, with its defaults
     /config display.theme light        change a setting until you quit
     /config summary.on_exit false --save
@@ -63,7 +66,8 @@ async def config(chat: Chat, argument: str) -> None:
         return name, f"{text} ({'; '.join(notes)})" if notes else text
 
     if key:
-        display.lines(map(row, _named(key.rstrip(".:"), settings)))
+        named = settings if key == "all" else _named(key.rstrip(".:"), settings)
+        display.lines(map(row, named))
         return
     path = dict(chat.facts).get("Config", "")
     missing = "" if Path(path).expanduser().exists() else " (there is none yet)"  # noqa: ASYNC240
@@ -71,7 +75,7 @@ async def config(chat: Chat, argument: str) -> None:
     changed = [name for name, (text, default) in settings.items() if text != default or name in own]
     display.lines(map(row, changed))
     if not changed:
-        display.line("All settings are at their defaults; config.example.yaml shows them.", "dim")
+        display.line("All settings are at their defaults; /config all shows them.", "dim")
 
 
 def _named(key: str, settings: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
@@ -80,7 +84,7 @@ def _named(key: str, settings: Mapping[str, tuple[str, str]]) -> dict[str, tuple
     if not wanted:
         sections = {name.partition(".")[0] for name in settings}
         near = get_close_matches(key, [*settings, *sections], 1)
-        hint = f"Did you mean {near[0]}?" if near else "config.example.yaml shows every key."
+        hint = f"Did you mean {near[0]}?" if near else "/config all shows every setting."
         raise UsageError(f"No setting named {key[:60]}.", hint)
     return wanted
 
@@ -121,50 +125,64 @@ def _with_value(chat: Chat, key: str, text: str) -> tuple[object, Config]:
     """Parse `text` as a value. Return it, and the config with it. Raises ConfigError."""
     section, _, name = key.partition(".")
     value = read_yaml(text.encode(), "The value")
-    return value, overlay(chat.config, {section: {name: value} if name else value}, "/config")
+    return value, overlay(
+        chat.config, {section: {name: value} if name else value}, Source("/config")
+    )
 
 
 def save_setting(path: Path, key: str, value: object, text: str) -> None:
-    """Write one setting into a config file and leave its other lines unchanged. Raises ConfigError,
-    and SaveError, also if the setting is not on its own line in the file.
+    """Write one setting into a config file and leave its other bytes, its mode and a link to it
+    unchanged. Raises ConfigError, and SaveError, also if the setting is not on its own line in the
+    file.
     """
     section, _, name = key.rpartition(".")
     found: object = None
     try:
-        before = path.read_text("utf-8") if path.exists() else ""
-        wanted = copy.deepcopy(read_yaml(before.encode(), str(path))) or {}
+        before = path.read_bytes() if path.exists() else b""
+        wanted = copy.deepcopy(read_yaml(before, str(path))) or {}
         (wanted.setdefault(section, {}) if section else wanted)[name] = value
-        after = with_setting(before, section, name, text)
+        after = with_setting(before.decode(), section, name, text).encode()
         with contextlib.suppress(ConfigError):
-            found = read_yaml(after.encode(), str(path))
+            found = read_yaml(after, str(path))
         if found != wanted:
             raise ValueError(f"{key} is not on a line of its own")
-        parse(after.encode(), str(path))
+        parse(after, str(path))
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        Files().replace(path.resolve(), after.encode())
+        mode = path.stat().st_mode if path.exists() else None
+        Files().replace(path.resolve(), after)
+        if mode is not None:
+            Files().set_mode(path.resolve(), stat.S_IMODE(mode))
     except (OSError, ValueError, TypeError, AttributeError) as error:
         reason = os_reason(error) if isinstance(error, OSError) else str(error)
         raise SaveError(f"{path} cannot be changed: {reason}.", "Edit the file.") from error
 
 
 def with_setting(before: str, section: str, name: str, text: str) -> str:
-    """Return the text of a YAML file with the line of a setting replaced or added."""
-    lines = before.rstrip("\n").split("\n") if before.strip() else []
-    first, end, indent = 0, len(lines), ""
+    """Return the text of a YAML file with the line of a setting replaced or added.
+
+    All other lines and their ends stay; a new line ends as the first one does.
+    """
+    lines = re.findall(r"[^\n]*\n|[^\n]+", before)
+    end = "\r\n" if before.partition("\n")[0].endswith("\r") else "\n"
+    if lines and not lines[-1].endswith("\n"):
+        lines[-1] += end
+    first = 0
+    last = len(lines)
+    indent = ""
     if section:
         heads = [at for at, line in enumerate(lines) if line.startswith(f"{section}:")]
         if not heads:
-            return "\n".join([*lines, f"{section}:", f"  {name}: {text}", ""])
+            return "".join([*lines, f"{section}:{end}", f"  {name}: {text}{end}"])
         first = heads[-1] + 1
-        end = next((at for at in range(first, end) if re.match("[^ #]", lines[at])), end)
-        indents = [found[1] for line in lines[first:end] if (found := re.match("( +)[^ #]", line))]
-        indent = indents[0] if indents else "  "
-    for at in range(first, end):
-        if found := re.fullmatch(rf"({indent}{name}:)(?: .*?)??( +#.*)?", lines[at]):
-            lines[at] = f"{found[1]} {text}{found[2] or ''}"
-            return "\n".join([*lines, ""])
-    lines.insert(first if section else end, f"{indent}{name}: {text}")
-    return "\n".join([*lines, ""])
+        last = next((at for at in range(first, last) if re.match(r"[^ #\r\n]", lines[at])), last)
+        inner = [re.match("( +)[^ #]", line) for line in lines[first:last]]
+        indent = next((found[1] for found in inner if found), "  ")
+    for at in range(first, last):
+        if found := re.fullmatch(rf"({indent}{name}:)(?: .*?)??( +#.*?)?(\r?\n)", lines[at]):
+            lines[at] = f"{found[1]} {text}{found[2] or ''}{found[3]}"
+            return "".join(lines)
+    lines.insert(first if section else last, f"{indent}{name}: {text}{end}")
+    return "".join(lines)
 
 
 def settings_of(config: Config) -> dict[str, tuple[str, str]]:

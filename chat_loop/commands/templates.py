@@ -11,10 +11,10 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from chat_loop.config import read_yaml, split_front
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, os_reason
 from chat_loop.sessions.files import open_regular
+from chat_loop.yaml_files import read_yaml, split_front
 
 MAX_BYTES = 256 * 1024
 _NAME = re.compile(r"[A-Za-z][\w-]{0,59}")

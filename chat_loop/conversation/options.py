@@ -15,6 +15,7 @@ from chat_loop.errors import ConfigError
 from chat_loop.providers import Provider
 from chat_loop.providers.prices import costs
 from chat_loop.values import Usage
+from chat_loop.yaml_files import Source
 
 if TYPE_CHECKING:
     from chat_loop.library.semantic import SemanticIndex
@@ -51,7 +52,9 @@ class Options(Struct, frozen=True, kw_only=True):
         for name in KEPT & settings.keys():
             section, _, key = name.partition(".")
             with suppress(ValueError, MsgspecError, ConfigError):
-                config = overlay(config, {section: {key: json.decode(settings[name])}}, name)
+                config = overlay(
+                    config, {section: {key: json.decode(settings[name])}}, Source(name)
+                )
         if config is self.config:
             return self
         return options_of(config, self.summarizer, self.semantic)

@@ -20,8 +20,9 @@ from chat_loop.agent.agent_files import (
     short_name,
 )
 from chat_loop.agent.registry import AgentRegistry, NamedAgent
-from chat_loop.config import Config, Paths, parse, split_front
+from chat_loop.config import EXAMPLE, Config, Paths, parse
 from chat_loop.errors import AgentError, ConfigError
+from chat_loop.yaml_files import split_front
 
 LISTED = "chat-loop agents lists them."
 MARKDOWN = """\
@@ -113,31 +114,31 @@ def test_a_text_alone_is_an_agent_named_after_its_file_or_folder(tmp_path: Path)
             "a.md",
             "---\nqqqqq: y\n---\nHi",
             (
-                "a.md: unknown key qqqqq. Known keys: config, description, mcp, model, name, "
+                "a.md, line 2: unknown key qqqqq. Known keys: config, description, mcp, model, name, "
                 "servers, summary_instructions, system_prompt, tools."
             ),
         ),
         ("a.md", "---\nname: [\n---\nHi", "a.md, line 2: expected the node content, but found '<stream end>'. "),
         ("a.yaml", "name: [", "a.yaml, line 1: expected the node content, but found '<stream end>'. "),
-        ("a.yaml", "tools: read_file", "a.yaml: tools: expected `array`, got `str`. "),
-        ("a.yaml", "tools: [1]", "a.yaml: tools[0]: expected `str`, got `int`. "),
-        ("a.yaml", "servers: {x: y}", "a.yaml: servers[...]: expected a mapping, got `str`. "),
+        ("a.yaml", "tools: read_file", "a.yaml, line 1: tools: expected a list, got text. "),
+        ("a.yaml", "tools: [1]", "a.yaml, line 1: tools[0]: expected text, got a whole number. Write text in quotes."),
+        ("a.yaml", "servers: {x: y}", "a.yaml, line 1: servers[...]: expected a mapping, got text. "),
         (
             "a.yaml",
             "- a",
-            "a.yaml: the top level: expected a mapping, got `array`. ",
+            "a.yaml, line 1: the top level: expected a mapping, got a list. ",
         ),
-        ("a.yaml", "config: {memry: {}}", "a.yaml: unknown key config.memry. Did you mean config.memory?"),
+        ("a.yaml", "config: {memry: {}}", "a.yaml, line 1: unknown key config.memry. Did you mean config.memory?"),
         (
             "a.yaml",
             "config: {memory: {max_tokens: lots}}",
             (
-                "a.yaml: config.memory.max_tokens: expected `int`, got `str`. config.example.yaml "
-                "shows every key."
+                "a.yaml, line 1: config.memory.max_tokens: expected a whole number, got text. "
+                "Write the number with digits only, such as 1000."
             ),
         ),
-        ("a.yaml", "config: {agent: {default: x}}", "a.yaml: config.agent.default cannot be set for one agent. "),
-        ("a.yaml", "config: {agents: {}}", "a.yaml: config.agents cannot be set for one agent. "),
+        ("a.yaml", "config: {agent: {default: x}}", "a.yaml, line 1: config.agent.default cannot be set for one agent. "),
+        ("a.yaml", "config: {agents: {}}", "a.yaml, line 1: config.agents cannot be set for one agent. "),
         (
             "a.yaml",
             "name: !!python/object:os.system {}",
@@ -364,14 +365,13 @@ agents:
 
 def test_settings_for_one_agent_are_checked_with_the_config() -> None:
     for text, message in {
-        "agents: {Sally: {memry: {}}}": "c.yaml: unknown key agents.Sally.memry. Did you mean "
+        "agents: {Sally: {memry: {}}}": "c.yaml, line 1: unknown key agents.Sally.memry. Did you mean "
         "agents.Sally.memory?",
-        "agents: {Sally: {memory: 3}}": "c.yaml: agents.Sally.memory: expected a mapping, got "
-        "`int`. "
-        "config.example.yaml shows every key.",
-        "agents: {Sally: {agents: {}}}": "c.yaml: agents.Sally.agents cannot be set for one agent. ",
-        "agents: {Sally: 3}": "c.yaml: agents[...]: expected a mapping, got `int`. "
-        "config.example.yaml shows every key.",
+        "agents: {Sally: {memory: 3}}": "c.yaml, line 1: agents.Sally.memory: expected a mapping, got "
+        f"a whole number. {EXAMPLE}",
+        "agents: {Sally: {agents: {}}}": "c.yaml, line 1: agents.Sally.agents cannot be set for one agent. ",
+        "agents: {Sally: 3}": "c.yaml, line 1: agents[...]: expected a mapping, got "
+        f"a whole number. {EXAMPLE}",
     }.items():
         with pytest.raises(ConfigError) as caught:
             parse(text.encode(), "c.yaml")

@@ -131,14 +131,14 @@ def test_a_root_agent_is_an_agent(tmp_path: Path) -> None:
             ),
         ),
         ("input('who?')", f"{FAILED}EOFError: EOF when reading a line (agent.py, line 1). "),
-        ("from chat_loop import Agent\nagent = Agent(name=3)", "F/agent.py: name: expected `str`, got `int`. "),
+        ("from chat_loop import Agent\nagent = Agent(name=3)", "F/agent.py: name: expected text, got a whole number. Write text in quotes."),
         (
             "from chat_loop import Agent\nagent = Agent(tools=[3])",
-            "F/agent.py: tools[0]: expected `str`, got `int`. ",
+            "F/agent.py: tools[0]: expected text, got a whole number. Write text in quotes.",
         ),
         (
             "from chat_loop import Agent\nagent = Agent(tools='read_file')",
-            "F/agent.py: tools: expected `array`, got `str`. ",
+            "F/agent.py: tools: expected a list, got text. ",
         ),
         (
             "from chat_loop import Agent\nagent = Agent(config={'memry': {}})",
@@ -150,7 +150,7 @@ def test_a_root_agent_is_an_agent(tmp_path: Path) -> None:
         ),
         (
             "from chat_loop import Agent\nagent = Agent(config=[])",
-            "F/agent.py: config: expected a mapping, got `array`. ",
+            "F/agent.py: config: expected a mapping, got a list. ",
         ),
     ],
 )  # fmt: skip

@@ -21,7 +21,7 @@ def shown(folder: Path, config: Config, *lines: str) -> str:
 def test_by_default_there_is_nothing_to_show(tmp_path: Path) -> None:
     assert shown(tmp_path, Config(), "/config") == (
         f"You: /config\nConfig: {tmp_path}/config.yaml (there is none yet)\n"
-        "All settings are at their defaults; config.example.yaml shows them.\n"
+        "All settings are at their defaults; /config all shows them.\n"
     )
 
 
@@ -66,7 +66,7 @@ def test_one_key_a_section_and_none_that_is(tmp_path: Path) -> None:
         "You: /config input\ninput.keys: emacs\n"
         "You: /config model:\nmodel: empty\n"
         "You: /config inptu\n✗ No setting named inptu.\n  Did you mean input?\n"
-        "You: /config xyzzy\n✗ No setting named xyzzy.\n  config.example.yaml shows every key.\n"
+        "You: /config xyzzy\n✗ No setting named xyzzy.\n  /config all shows every setting.\n"
     )
 
 
@@ -116,7 +116,10 @@ def test_a_setting_is_changed_for_this_run(tmp_path: Path) -> None:
     [
         ("/config memory.enabled false", "✗ memory.enabled is read when a chat starts."),
         ("/config auto_compact.enbled false", "✗ No setting named auto_compact.enbled."),
-        ("/config auto_compact.enabled maybe", "✗ /config: auto_compact.enabled: expected `bool`"),
+        (
+            "/config auto_compact.enabled maybe",
+            "✗ /config: auto_compact.enabled: expected true or false",
+        ),
         ("/config auto_compact 3", "✗ /config: auto_compact: expected a mapping"),
         ("/config display.theme pink", "✗ /config: display.theme: invalid enum value 'pink'"),
         ("/config display.theme [", "✗ The value, line 1: "),
@@ -180,6 +183,43 @@ def test_a_setting_is_saved_into_a_new_file_and_through_a_link(tmp_path: Path) -
     run(tmp_path, "/config summary.timeout 40 --save")
     assert path.is_symlink()
     assert "timeout: 40" in (tmp_path / "real.yaml").read_text()
+
+
+def test_line_ends_mode_and_link_stay(tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles.yaml"
+    before = (
+        b"\xef\xbb\xbf# mine\r\ndisplay:\r\n  theme: dark  # inline\r\n\nstatus: [cost]\r\n\r\n\r\n"
+    )
+    real.write_bytes(before)
+    real.chmod(0o640)
+    path = tmp_path / "config.yaml"
+    path.symlink_to(real)
+    run(tmp_path, "/config display.theme light --save", "/config summary.timeout 40 --save")
+    after = before.replace(b"theme: dark", b"theme: light") + b"summary:\r\n  timeout: 40\r\n"
+    assert real.read_bytes() == after
+    assert path.is_symlink()
+    assert real.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_setting_is_saved_into_a_section_without_keys(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text("display:\n  # theme: dark\n")
+    run(tmp_path, "/config display.theme light --save")
+    assert path.read_text() == "display:\n  theme: light\n  # theme: dark\n"
+
+
+def test_all_settings_are_shown(tmp_path: Path) -> None:
+    text = shown(tmp_path, parse(b"input: {keys: vi}\n", "c.yaml"), "/config all")
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    assert "input.keys: vi (by default: emacs)" in lines
+    assert "auto_compact.preserve_recent: 10" in lines
+    assert "providers: not set" in lines
+
+
+def test_a_value_that_yaml_changes_is_not_saved(tmp_path: Path) -> None:
+    text = run(tmp_path, "/config auto_compact.preserve_recent 010 --save").text
+    assert "The value, line 1: a number that begins with 0 is octal in YAML." in text
+    assert not (tmp_path / "config.yaml").exists()
 
 
 def test_a_file_with_a_mistake_is_not_changed(tmp_path: Path) -> None:

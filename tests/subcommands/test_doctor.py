@@ -82,7 +82,7 @@ def test_each_finding_is_a_line_with_what_to_do_below(tmp_path: Path) -> None:
     result = run(tmp_path, *ECHO, "doctor")
     lines = result.stdout.decode().split("\n")
     assert result.returncode == 1
-    at = lines.index(f"✗ Config          {tmp_path / 'config.yaml'}: unknown key agnet.")
+    at = lines.index(f"✗ Config          {tmp_path / 'config.yaml'}, line 1: unknown key agnet.")
     assert lines[at + 1] == "                  → Did you mean agent?"
     assert lines[-3:-1] == ["", "1 problem."] or lines[-2].startswith("1 problem, ")
     assert all(line[:2] in ("✓ ", "! ", "✗ ", "  ", "") for line in lines[:-3])
@@ -181,7 +181,7 @@ def test_where_only_ascii_can_be_shown_the_signs_are_plain(tmp_path: Path) -> No
         .stdout.decode("ascii")
         .split("\n")
     )
-    at = lines.index(f"x Config          {tmp_path / 'config.yaml'}: unknown key agnet.")
+    at = lines.index(f"x Config          {tmp_path / 'config.yaml'}, line 1: unknown key agnet.")
     assert lines[at + 1] == "                  -> Did you mean agent?"
     assert lines[0].startswith("+ Python ")
 
