@@ -68,7 +68,7 @@ def shorten(text: str, limit: int, note: str) -> str:
         line = f"[… {missing:,} of {len(text):,} characters left out{note} …]"
         short = f"{text[: kept - tail]}\n{line}\n{text[len(text) - tail :]}"
         if kept <= 40 or estimate(short) <= limit:
-            return short
+            return short if len(short) < len(text) else text
         kept = max(40, kept * 2 // 3)  # the ends have more tokens per character than the whole
 
 

@@ -22,7 +22,7 @@ from chat_loop.tokens import estimate
 from chat_loop.values import ALLOWED, FileChange, LeftOutText, ToolCall, ToolSpec, one_line
 
 MAX_RESULT = 12_500  # tokens of a result for the model
-MIN_RESULT = 250  # tokens that it always gets
+MIN_RESULT = 250  # tokens that are left for each result to come, as far as there are any
 KEPT_BYTES = 1_000_000  # of a result, in the session's file
 NOTHING = "(nothing)"
 OUTSIDE_PREFIX = "Outside of the working directory"
@@ -78,8 +78,9 @@ Approve = Callable[[Tool, str], Coroutine[Any, Any, bool]]
 
 
 class Toolbox(Struct):
-    """The tools of one reply. Of `room` tokens, which are free for results, each may take half, and
-    none more than a quarter of the `window`.
+    """The tools of one reply. Of `room` tokens, which are free for results, each may take half if
+    enough is left for those of the `unfinished` calls, and none more than a quarter of the
+    `window`.
     """
 
     tools: Mapping[str, Tool]
@@ -88,12 +89,14 @@ class Toolbox(Struct):
     limits: CallLimits = field(default_factory=CallLimits)
     secrets: SecretGate = field(default_factory=SecretGate)
     room: int = 0
+    unfinished: int = 0
     left_out: set[LeftOutText] = field(default_factory=set)  # what was reported in this reply
     approval_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     preparing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def run(self, calls: Sequence[ToolCall]) -> AsyncGenerator[ToolReturned]:
         """Run the calls concurrently; yield each result as it arrives. Closing cancels the rest."""
+        self.unfinished = len(calls)
         tasks = [asyncio.ensure_future(self._run(call)) for call in calls]
         try:
             for task in asyncio.as_completed(tasks):
@@ -142,8 +145,9 @@ class Toolbox(Struct):
         text = text.encode("utf-8", "replace").decode()  # no request can carry lone surrogates
         text = f"{ALLOWED}\n{text or NOTHING}" if allowed else text or NOTHING
         tokens = estimate(text)
-        most = min(MAX_RESULT, self.window // 4, max(MIN_RESULT, self.room // 2))
+        most = self._most()
         self.room -= min(tokens, most)
+        self.unfinished -= 1
         kept = text.encode()[:KEPT_BYTES].decode("utf-8", "ignore")
         return ToolReturned(
             id=call.id,
@@ -157,6 +161,12 @@ class Toolbox(Struct):
             given=most if tokens > most else None,
             not_kept=len(text.encode()) - len(kept.encode()),
         )
+
+    def _most(self) -> int:
+        """Return the maximum tokens of the next result."""
+        share = min(MIN_RESULT, self.room // self.unfinished)
+        spare = self.room - MIN_RESULT * (self.unfinished - 1)
+        return min(MAX_RESULT, self.window // 4, max(share, min(self.room // 2, spare)))
 
     async def _release(self, texts: Sequence[Outgoing]) -> tuple[str, tuple[LeftOutText, ...]]:
         """Return the text that the model gets, and what is left out of it for the first time."""

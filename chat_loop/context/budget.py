@@ -121,6 +121,13 @@ def recall_room(window: int) -> int:
     return min(400, window // 16)
 
 
+def archive_room(window: int) -> int:
+    """Return the maximum tokens of what a tool of the archive returns. Even when the window is
+    nearly full, so much of a result is sent whole.
+    """
+    return window // 12
+
+
 def ledger_room(window: int, limits: Limits) -> int:
     """Return the maximum tokens of the ledger in a window, or in a smaller `max_tokens`."""
     return min(12_000, int(min(window, limits.max_tokens or window) * 0.345))

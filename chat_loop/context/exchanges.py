@@ -6,18 +6,20 @@ from __future__ import annotations
 
 import re
 from base64 import b32encode
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from operator import attrgetter
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from chat_loop.providers.replies import arguments_of
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.opaque import Origin, returned
 from chat_loop.sessions.records import Attachment, Exchange, Place, ShortenedPart, Step, Use
-from chat_loop.tokens import Count, image_tokens, shorten
+from chat_loop.tokens import Count, estimate, image_tokens, shorten
 from chat_loop.values import Image, Message, ToolCall, ToolResult, size_text
 
 CARRIED = "Carried words"
@@ -40,6 +42,7 @@ READABLE_CHARACTERS = 4
 SEALED_CHARACTERS = 8
 """The characters of an opaque part that take a token, by what a service makes of them."""
 SHORT_TOKENS = 160  # of a result that had to be shortened
+LEAST_TOKENS = 40  # of words and results that have to be shortened at last
 HOW_TO_READ = ': session_archive_read reads them, as "{ref}"'
 
 Lengths = Mapping[Place, int]
@@ -73,8 +76,8 @@ def exchange_pieces(
     not carried. Steps have the opaque parts that came from `origin`, to which they are sent.
     """
     if exchange.attached:
-        yield FILES, query_message("", exchange.attached)
-    text = _sent(exchange.query.text, exchange, "query", lengths)
+        yield FILES, query_message("", _sent_files(exchange, lengths, tools=tools))
+    text = _sent(exchange.query.text, exchange, "query", lengths, tools=tools)
     if text or not exchange.attached:
         yield OWN, Message("user", text)
     for name in exchange.left_out:
@@ -82,35 +85,81 @@ def exchange_pieces(
         yield FILES, Message("user", note)
     if exchange.recalled and not carried:
         yield RECALLED, Message("user", exchange.recalled)
-    number = 0
-    for step in exchange.steps or (Step(exchange.reply, exchange.uses),):
+    steps = exchange.steps or (Step(exchange.reply, exchange.uses),)
+    left_out = _left_out_steps(exchange, lengths)
+    number = sum(len(step.uses) for step in steps[:left_out])
+    if left_out:
+        yield USED, Message("user", _steps_note(exchange, left_out, number, tools=tools))
+    for step in steps[left_out:]:
         opaque = returned(step.opaque, origin) if tools else ""
         if step.reply is not None and step.reply.text.strip():
-            text = _sent(step.reply.text, exchange, "reply", lengths)
+            text = _sent(step.reply.text, exchange, "reply", lengths, tools=tools)
             yield OWN, Message("assistant", text, opaque="" if step.uses else opaque)
         if step.uses:
-            sent = [_use(exchange, use, number + at, lengths) for at, use in enumerate(step.uses)]
+            sent = [
+                _use(exchange, use, number + at, lengths, tools=tools)
+                for at, use in enumerate(step.uses)
+            ]
             yield from _step(sent, opaque, tools=tools)
             number += len(step.uses)
 
 
-def _sent(text: str, exchange: Exchange, part: ShortenedPart, lengths: Lengths) -> str:
+def _sent(
+    text: str, exchange: Exchange, part: ShortenedPart, lengths: Lengths, *, tools: bool
+) -> str:
     """Return the words of the user or the model as they are sent."""
     if not lengths:  # nearly always, and asked of each message of each request
         return text
     tokens = lengths.get(place_of(exchange, part))
-    return text if tokens is None else shorten(text, tokens, HOW_TO_READ.format(ref=exchange.ref))
+    return text if tokens is None else shorten(text, tokens, _how_to_read(exchange, tools=tools))
+
+
+def _sent_files(exchange: Exchange, lengths: Lengths, *, tools: bool) -> tuple[Attachment, ...]:
+    """Return the files of a query as they are sent: each is as long as its words may be."""
+    if not lengths:
+        return exchange.attached
+    return tuple(
+        replace(file, text=_sent(file.text, exchange, "query", lengths, tools=tools))
+        for file in exchange.attached
+    )
+
+
+def _how_to_read(exchange: Exchange, *, tools: bool) -> str:
+    """Return how the model reads what is left out of an exchange: not at all without `tools`."""
+    return HOW_TO_READ.format(ref=exchange.ref) if tools else ""
+
+
+def _left_out_steps(exchange: Exchange, lengths: Lengths) -> int:
+    """Return the number of the first steps of an exchange that are not sent."""
+    if not lengths:
+        return 0
+    left_out = 0
+    for number, step in enumerate(exchange.steps, start=1):
+        if step.uses and _steps_place(exchange, step) in lengths:
+            left_out = number
+    return left_out
+
+
+def _steps_place(exchange: Exchange, step: Step) -> Place:
+    """Return the place of the steps up to one with calls."""
+    return place_of(exchange, "steps", step.uses[-1].call.id)
+
+
+def _steps_note(exchange: Exchange, steps: int, calls: int, *, tools: bool) -> str:
+    how = _how_to_read(exchange, tools=tools)
+    return f"[… the first {steps:,} steps of the reply, with {calls:,} calls, left out{how} …]"
 
 
 def _use(
-    exchange: Exchange, use: Use, number: int, lengths: Lengths
+    exchange: Exchange, use: Use, number: int, lengths: Lengths, *, tools: bool
 ) -> tuple[ToolCall, ToolResult]:
     """Return a call and its result as they are sent."""
     identity = call_id(exchange, number)
     call = ToolCall(identity, use.call.name, _sent_arguments(use.call.arguments))
     if use.result is None:
         return call, ToolResult(identity, INTERRUPTED, failed=True)
-    return call, ToolResult(identity, result_text(exchange, use, lengths), use.result.failed)
+    text = result_text(exchange, use, lengths, tools=tools)
+    return call, ToolResult(identity, text, use.result.failed)
 
 
 @lru_cache(maxsize=16)
@@ -123,11 +172,11 @@ def _sent_arguments(arguments: str) -> str:
     return shorten(arguments, SHORT_TOKENS, ": not kept")
 
 
-def result_text(exchange: Exchange, use: Use, lengths: Lengths) -> str:
+def result_text(exchange: Exchange, use: Use, lengths: Lengths, *, tools: bool = True) -> str:
     """Return the result of a call as it is sent."""
     if use.result is None:
         return INTERRUPTED
-    note = HOW_TO_READ.format(ref=exchange.ref)
+    note = _how_to_read(exchange, tools=tools)
     text = use.result.text
     if use.result.not_kept:
         note = ": not kept"
@@ -241,6 +290,54 @@ def shorten_results(
                 cuts[candidate.place] = SHORT_TOKENS
                 excess -= candidate.tokens - SHORT_TOKENS
     return cuts
+
+
+def squeeze(exchange: Exchange, lengths: Lengths, limit: int, count: Count) -> dict[Place, int]:
+    """Return the lengths with which an exchange has at most `limit` tokens, as a last resort. Its
+    oldest steps are left out, then the results of the newest one are shortened, then its words.
+    Nothing becomes shorter than its mark, so more than `limit` may be left.
+    """
+
+    def size(cuts: Lengths) -> int:
+        return exchange_tokens(exchange, count, {**lengths, **cuts})
+
+    cuts: dict[Place, int] = {}
+    if size(cuts) <= limit:
+        return cuts
+    left_out = _left_out_steps(exchange, lengths)
+    places = [_steps_place(exchange, step) for step in exchange.steps[left_out:-1] if step.uses]
+    if places:
+        # the more steps are left out, the smaller it is
+        at = bisect_left(places, -limit, key=lambda place: -size({place: 0}))
+        cuts = {places[min(at, len(places) - 1)]: 0}
+    newest = exchange.steps[-1:]
+    results = {
+        place_of(exchange, "result", use.call.id): estimate(result_text(exchange, use, lengths))
+        for step in newest
+        for use in step.uses
+    }
+    cuts = _capped(results, cuts, size, limit)
+    texts = [exchange.query.text, *(file.text for file in exchange.attached)]
+    replies = [step.reply.text for step in exchange.steps if step.reply is not None]
+    words = {
+        place_of(exchange, "query"): max(map(estimate, texts)),
+        place_of(exchange, "reply"): max(map(estimate, replies), default=0),
+    }
+    return _capped(words, cuts, size, limit)
+
+
+def _capped(
+    sizes: Mapping[Place, int], cuts: dict[Place, int], size: Callable[[Lengths], int], limit: int
+) -> dict[Place, int]:
+    """Return `cuts` with one more length, for the larger ones of some parts: the longest with which
+    the whole has at most `limit` tokens, or the least. `size(lengths)` is that of the whole.
+    """
+    capped = cuts
+    cap = max(sizes.values(), default=0)
+    while cap > LEAST_TOKENS and size(capped) > limit:
+        cap = max(LEAST_TOKENS, min(cap * 3 // 4, limit))
+        capped = {**cuts, **{place: cap for place, tokens in sizes.items() if tokens > cap}}
+    return capped
 
 
 def _candidate(exchange: Exchange, use: Use, lengths: Lengths, count: Count) -> _Candidate:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from chat_loop.agent.agent import Agent
 from chat_loop.context import budget, messages
 from chat_loop.context.budget import Budget, Limits
-from chat_loop.context.exchanges import Lengths, exchange_tokens, shorten_results
+from chat_loop.context.exchanges import Lengths, exchange_tokens, shorten_results, squeeze
 from chat_loop.context.messages import Context
 from chat_loop.errors import ContextFull
 from chat_loop.library import archive_tools
@@ -257,17 +257,38 @@ def fit(frame: Frame, context: Context, used: int) -> dict[Place, int]:
     return shorten_results(context.exchanges, context.session.shortened, excess, frame.count)
 
 
+def excess(frame: Frame, context: Context, used: int) -> int:
+    """Return by how many tokens a request that was measured as `used` is too large, or 0."""
+    room = frame.room
+    newest = context.exchanges[-1:]
+    if newest and newest[0].recalled:
+        room += budget.recall_room(frame.window.tokens)
+    if used > room:  # a server may count too much
+        used = min(used, sum(token_estimates(frame, context).values()))
+    return max(0, used - room)
+
+
+def squeezed(frame: Frame, context: Context, used: int) -> dict[Place, int]:
+    """Return the lengths with which the newest exchange leaves a context of `used` tokens as free
+    as after a cut of results, or at least fits. Older exchanges are not its matter.
+    """
+    newest = context.exchanges[-1]
+    lengths = context.session.shortened
+    ratio = frame.calibration.ratio
+    size = exchange_tokens(newest, frame.count, lengths)
+    others = used - round(size * ratio)
+    comfortable = int(frame.trigger * COMFORTABLE) - others
+    limit = max(comfortable, (frame.room - others) * 3 // 4, 0)
+    return squeeze(newest, lengths, int(limit / ratio), frame.count)
+
+
 def build(frame: Frame, context: Context, used: int) -> tuple[Message, ...]:
     """Return the messages of the next request, which was measured as `used` tokens. Raises
     ContextFull if they do not fit.
     """
-    room = frame.room
-    if isinstance(context.session.entries[-1], records.ArchiveContext):
-        room += budget.recall_room(frame.window.tokens)
-    if used > room:  # a server may count too much
-        used = min(used, sum(token_estimates(frame, context).values()))
-    if used > room:
-        text = f"Not sent: the request would hold {used:,} tokens, and the window of "
+    if more := excess(frame, context, used):
+        room = frame.room
+        text = f"Not sent: the request would hold {room + more:,} tokens, and the window of "
         text += f"{window_text(frame.window.tokens, False)} takes {room:,} beside a reply. "
         hint = "/context shows what fills it; compact makes the conversation smaller."
         raise ContextFull(f"{text}Nothing is lost.", hint)

@@ -44,10 +44,10 @@ from chat_loop.sessions import records, summary_block
 from chat_loop.sessions.chain import exchange_of
 from chat_loop.sessions.live import TRIED_AGAIN, LiveSession, save_error
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.records import Exchange, Reply, Seal, SealReason
+from chat_loop.sessions.records import Exchange, Place, Reply, Seal, SealReason
 from chat_loop.tasks import in_daemon_thread, run_to_completion, uncancel
 from chat_loop.tokens import Count
-from chat_loop.values import Message, Usage, plural
+from chat_loop.values import Message, Usage, plural, window_text
 
 if TYPE_CHECKING:
     from chat_loop.agent.mcp_servers import McpServers
@@ -55,6 +55,13 @@ if TYPE_CHECKING:
 
 PREPARED_TOKENS = 4_000  # new tokens after which the summary for the exit is begun or continued
 GROWTH = 1.1  # of the context before the next compaction, if one would have gained nothing
+SQUEEZED = {
+    "query": "the middle of your message",
+    "reply": "the reply so far",
+    "result": "the newest result",
+    "steps": "the beginning of the reply",
+}
+"""The names of the parts of an exchange that does not fit the window by itself."""
 NOT_READ = (errors.SessionError, errors.IndexUnavailable, OSError, MemoryError)
 """Errors of reading ahead. What could not be read is read again when it is needed."""
 
@@ -238,9 +245,12 @@ class Conversation:
         async def prompts(step: int, refusal: errors.ContextTooLong | None) -> Prompt:
             if step > 1:
                 return await self._next_prompt(refusal)
-            if refusal is not None:
+            if refusal is None:
+                return first
+            may_compact = self.options.limits.enabled and len(self.context.unsummarized) > 1
+            if may_compact or not await self._squeeze():
                 raise refusal
-            return first
+            return self._prompt()
 
         try:
             reply = await self._answer(self.agent, number, prompts)
@@ -274,11 +284,13 @@ class Conversation:
         if self._servers is not None and self.agent.provider.calls_tools:
             await self._connect(self._servers)
         self._warn_of_truncation()
+        await self._squeeze()
         return self._prompt()
 
     async def _next_prompt(self, refusal: errors.ContextTooLong | None) -> Prompt:
         """Return the prompt of the next step of a turn. Make room for it first: shorten older
-        results, then summarize older exchanges. Raises ContextFull or the `refusal`.
+        results, then summarize older exchanges, then shorten this one. Raises ContextFull or the
+        `refusal`.
         """
         if refusal is None:  # the step before has just been reported
             await self._calibrate()
@@ -289,6 +301,7 @@ class Conversation:
             has_room = await self._shorten(used)
             if not has_room or self.budget.used >= limit:
                 has_room = await self._view_compacted(used) or has_room
+            has_room = await self._squeeze() or has_room
             if refusal is not None and not has_room:
                 raise refusal
         return self._prompt()
@@ -567,8 +580,9 @@ class Conversation:
             await self.background.cancel()
         frame = self.frame
         context = self.context
-        if not frame.limits.enabled or waiting > frame.room:
-            return  # a query that is too long by itself is refused, and the context stays
+        if not frame.limits.enabled:
+            return
+        waiting = min(waiting, frame.room // 2)  # a longer query is shortened
         used = self.budget.used + waiting
         pressure = plans.pressure_of(frame, context, used)
         if pressure.share < 1 or (used < self._not_below and not pressure.is_full):
@@ -594,12 +608,38 @@ class Conversation:
         cuts = await asyncio.to_thread(request.fit, self.frame, self.context, used)
         if not cuts:
             return False
+        self._record_shortened(cuts)
+        text = f"{plural(len(cuts), 'older result')} of tools shortened, to make room."
+        self.show(events.Warned(text, "The model can read them again; /show has them whole."))
+        return True
+
+    def _record_shortened(self, cuts: Mapping[Place, int]) -> None:
         at = self.sessions.now()
         for entry in plans.shortened_entries(self.context.exchanges, cuts, at):
             self.add(entry)
         self._offer_archive()
-        text = f"{plural(len(cuts), 'older result')} of tools shortened, to make room."
-        self.show(events.Warned(text, "The model can read them again; /show has them whole."))
+
+    async def _squeeze(self) -> bool:
+        """As a last resort, shorten the newest exchange, which does not fit by itself. Return False
+        if it fits or cannot become shorter.
+        """
+        names: set[str] = set()
+        for _ in range(3):  # the tools of the archive, and their encoding, change the size
+            frame = self.frame
+            context = self.sent_context
+            used = self.budget.used
+            if not request.excess(frame, context, used):
+                break
+            cuts = await asyncio.to_thread(request.squeezed, frame, context, used)
+            if not cuts:
+                break
+            self._record_shortened(cuts)
+            names |= {SQUEEZED[place.part] for place in cuts}
+        if not names:
+            return False
+        text = f"The window of {window_text(self.window, False)} is too small for all of it: "
+        text += f"{' and '.join(sorted(names))} {'were' if len(names) > 1 else 'was'} shortened."
+        self.show(events.Warned(text, "The file has all of it, and /show shows it."))
         return True
 
     async def _view_compacted(self, used: int) -> bool:
@@ -964,7 +1004,9 @@ class Conversation:
         archive = self.archive = self.archive or self._new_archive()
 
         async def run(name: str, arguments: Mapping[str, str]) -> str:
-            text = await asyncio.to_thread(archive.call, name, arguments, self.context.whole_refs)
+            refs = self.context.whole_refs
+            room = budget.archive_room(self.window)
+            text = await asyncio.to_thread(archive.call, name, arguments, refs, room)
             return redact_text(text)  # it is recorded in another session's file
 
         self._archive_tools = tuple(

@@ -52,7 +52,7 @@ _FORMS = (
 )
 _REQUEST = re.compile(
     r"\W{0,9}((?:([0-9]{1,6})\.)?([0-9]{1,6})(?: {0,3}[-–—] {0,3}(?:([0-9]{1,6})\.)?([0-9]{1,6}))?)"
-    r"(?::([0-9]{1,4}))?\W{0,9}"
+    r"(?::([0-9]{1,5}))?\W{0,9}"
 )
 
 
@@ -112,22 +112,29 @@ class Archive:
         """Return the text to attach to a new query, and its references, as `recall_text` does."""
         return recall_text(self.search(text, without), self._count, room, known)
 
-    def call(self, name: str, arguments: Mapping[str, str], without: Collection[str] = ()) -> str:
-        """Run one of TOOLS for a model, with arguments that fit its schema. Return errors as
-        sentences.
+    def call(
+        self,
+        name: str,
+        arguments: Mapping[str, str],
+        without: Collection[str] = (),
+        room: int = ROOM,
+    ) -> str:
+        """Run one of TOOLS for a model, with arguments that fit its schema. Return an answer of at
+        most `room` tokens, and errors as sentences.
         """
+        room = min(room, ROOM)
         text = arguments["queries" if name == READ else "query"]
 
         def answer(index: Engine) -> str:
             ancestors = self._ancestors(index)
             if name == READ:
-                return read_text(self._exchanges(text, ancestors), text, ROOM, self._count)
+                return read_text(self._exchanges(text, ancestors), text, room, self._count)
             if not ancestors:
                 return NO_ARCHIVE
             hits = search_chain(
                 index, text, ancestors, self._depth, MAX_HITS, without, self._semantic
             )
-            return search_text(hits, ROOM, self._count)
+            return search_text(hits, room, self._count)
 
         try:
             return self._ask(answer, CALL_SECONDS)
@@ -254,25 +261,30 @@ def read_text(exchanges: Sequence[Exchange], request: str, room: int, count: Cou
     if not blocks:
         return f"No query {match[1]}. {available}"
     text = "\n\n".join(blocks)
-    size, pages, most = len(text), [text], room
-    while size > LEAST and max(map(count, pages)) > most:
-        size, most = max(LEAST, size * 4 // 5), room - _CUT_ROOM
-        pages = _pages(text, size)
-    number = min(int(match[6] or 1), len(pages))
-    page = pages[max(0, number - 1)].strip()
-    more = f'(Cut here. Read "{match[1]}:{number + 1}" for what follows.)'
-    return f"{page}\n\n{more}" if number < len(pages) else page
+    page, number, is_last = _page(text, max(1, int(match[6] or 1)), room, count)
+    if is_last:
+        return page
+    return f'{page}\n\n(Cut here. Read "{match[1]}:{number + 1}" for what follows.)'
 
 
-def _pages(text: str, size: int) -> list[str]:
-    """Cut a text into pages of at most `size` characters, at blanks if possible."""
-    pages = []
-    while len(text) > size:
-        blank = text.rfind(" ", size // 2, size)
-        cut = blank + 1 if blank > 0 else size
-        pages.append(text[:cut])
-        text = text[cut:]
-    return [*pages, text]
+def _page(text: str, number: int, room: int, count: Count) -> tuple[str, int, bool]:
+    """Return a page of a text, or the last one, its number, and whether it is the last. A page has
+    at most `room` tokens with the note about the next, and ends at a blank if possible.
+    """
+    longest = 8 * room  # characters; a page of more is hardly ever that short
+    if len(text) <= longest and count(text) <= room:
+        return text.strip(), 1, True
+    start = 0
+    for at in range(1, number + 1):
+        end = start + longest
+        while count(text[start:end]) > room - _CUT_ROOM and end - start > LEAST:
+            end = start + max(LEAST, (min(end, len(text)) - start) * 4 // 5)
+        if end >= len(text):
+            return text[start:].strip(), at, True
+        blank = text.rfind(" ", (start + end) // 2, end)
+        page = text[start:end] if blank < 0 else text[start : blank + 1]
+        start += len(page)
+    return page.strip(), number, False
 
 
 def _heading(exchange: Exchange) -> str:

@@ -221,8 +221,10 @@ class AsideReply(Entry, frozen=True, kw_only=True, tag="aside-reply"):
     failed: bool = False
 
 
-ShortenedPart = Literal["result", "query", "reply"]
-"""What was shortened: the result of a call, the words of the user, or those of the model."""
+ShortenedPart = Literal["result", "query", "reply", "steps"]
+"""What was shortened: the result of a call, the words of the user with their files, those of the
+model, or the steps up to the one with a call, which are left out.
+"""
 
 
 class Place(NamedTuple):
@@ -236,7 +238,7 @@ class Place(NamedTuple):
 
 class Shortened(Entry, frozen=True, kw_only=True):
     """A part of exchange `ref` that is sent in `tokens` tokens from here on. `session` is its
-    session, `call` the id of the call if the part is a result.
+    session, `call` the id of the call if the part is a result or steps.
     """
 
     ref: str = ""

@@ -148,8 +148,9 @@ class Chats:
 
     The server counts a token for each `characters_per_token` of a request. If `served_window` is
     set, it refuses more tokens. Each reply to the user comes from the last entry of `replies` whose
-    key stands in the user's last message; a list has one entry for each step of a tool loop.
-    Otherwise the reply repeats the beginning of the message.
+    key stands in the user's last message; a list has one entry for each step of a tool loop whose
+    results are all in the request, an iterator one for each request. Otherwise the reply repeats
+    the beginning of the message.
     """
 
     def __init__(self, folder: Path, wire: Wire = "openai", window: int = 32_000) -> None:
@@ -157,7 +158,7 @@ class Chats:
         self.project = folder / "project"
         self.wire = wire
         self.window = window
-        self.replies: dict[str, Answer | Sequence[Answer]] = {}
+        self.replies: dict[str, Answer | Sequence[Answer] | Iterator[Answer]] = {}
         self.summary: Answer = SUMMARY
         self.acknowledgment: Answer = ACKNOWLEDGED
         self.characters_per_token = 4
@@ -308,7 +309,7 @@ class Chats:
             if key in query:
                 if isinstance(answer, str | Reply):
                     return answer
-                return answer[rounds]
+                return next(answer) if isinstance(answer, Iterator) else answer[rounds]
         return f"You said: {query.rpartition(chr(10))[2][:60]}"
 
     def _asked(self, request: Received) -> Asked:
