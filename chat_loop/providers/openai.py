@@ -139,7 +139,8 @@ class OpenAIProvider(wire.WireProvider):
                     self._call_of(call, wanted.extra_of_call(message, number, self.wants_back))
                     for number, call in enumerate(message.calls)
                 ]
-            yield answer | wanted.fields_of(message, self.wants_back)
+            pads = wanted.EVERYWHERE in self._left_out or bool(message.calls)
+            yield answer | wanted.fields_of(message, self.wants_back, pads=pads)
         elif images := [image for image in message.images if image.data]:
             urls = ({"url": f"data:{image.media};base64,{image.data}"} for image in images)
             parts: list[object] = [{"type": "image_url", "image_url": url} for url in urls]
@@ -164,8 +165,7 @@ class OpenAIProvider(wire.WireProvider):
     def _refused_part(self, error: ProviderError, request: Request) -> tuple[str, str]:
         message = error.message
         asked = wanted.field_asked_for(message)
-        calls = any(message.calls for message in request.messages)
-        if asked is not None and calls and error.kind in wire.OPAQUE_KINDS:
+        if asked is not None and error.kind in wire.OPAQUE_KINDS:
             return self._return_from_now_on(asked)
         if CHOICE in message and CHOICE in self._body(request):
             return CHOICE, f" {CHOICE} is left out for ten minutes."
@@ -189,9 +189,13 @@ class OpenAIProvider(wire.WireProvider):
         return super()._refused_part(error, request)
 
     def _return_from_now_on(self, name: WantedField) -> tuple[str, str]:
-        """Send a field back that the server wants, unless it has been sent or may not be."""
-        if self.entry.wants_back == () or name in self.wants_back:
+        """Send a field back that the server wants, unless nothing may be sent. If it was sent, the
+        server misses it in answers without calls, too.
+        """
+        if self.entry.wants_back == ():
             return "", ""
+        if name in self.wants_back:
+            return wanted.EVERYWHERE, " Every answer without reasoning gets a blank instead."
         self._asked_for = (*self._asked_for, name)
         setting = f"providers.{self.name}.wants_back: [{name}]"
         return name, f" It gets {name} back from now on, as with {setting} in the config."
@@ -208,7 +212,8 @@ class OpenAIProvider(wire.WireProvider):
         return f"{other}{self.path}"
 
     def _new_wanted(self) -> wanted.Fields:
-        return wanted.Fields(self.entry.wants_back)
+        known = self.entry.wants_back
+        return wanted.Fields(None if known is None else (*known, *self._asked_for))
 
     def _read(self, event: Mapping[str, object], reply: Reply) -> None:
         read_chunk(event, reply)

@@ -35,6 +35,8 @@ KINDS = ("thinking", "redacted_thinking")
 """The types of Anthropic's blocks that go back."""
 NO_REASONING = " "
 """Stands for reasoning that another model did not send. DeepSeek refuses an empty text."""
+EVERYWHERE = "reasoning everywhere"
+"""The adaptation to a server that misses reasoning in all answers, not only in those with calls."""
 PLAIN = ("reasoning_content", "reasoning")
 """The names of reasoning in plain words. Some servers send it by one and want it by the other."""
 
@@ -202,13 +204,17 @@ def _decoded(text: str) -> object:
     return value if is_shallow(value, MAX_DEPTH + 3) else None
 
 
-def fields_of(message: Message, wanted: Collection[WantedField]) -> dict[str, object]:
-    """Return the fields that an assistant's message of Chat Completions gets back."""
+def fields_of(
+    message: Message, wanted: Collection[WantedField], *, pads: bool
+) -> dict[str, object]:
+    """Return the fields that an assistant's message of Chat Completions gets back. If it `pads`, a
+    blank stands for missing reasoning.
+    """
     value = _decoded(message.opaque)
     plain = next(filter(None, (text_at(value, name) for name in PLAIN)), "")
     fields: dict[str, object] = {}
     for name in PLAIN:
-        if name in wanted and (plain or message.calls):
+        if name in wanted and (plain or pads):
             fields[name] = text_at(value, name) or plain or NO_REASONING
     if "reasoning_details" in wanted and (details := list_at(value, "reasoning_details")):
         fields["reasoning_details"] = details

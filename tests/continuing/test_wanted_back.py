@@ -13,13 +13,14 @@ import pytest
 
 from benchmarks.support.loopback import Received, Reply, failing
 from chat_loop.values import ToolCall
-from tests.support.chats import WIRES, Asked, Chats, Wire
+from tests.support.chats import ONE_WIRE_QUICK, WIRES, Asked, Chats, Wire
 
 THOUGHT = ("Perhaps a ", "lantern.")
 SIGNATURE = "c2lnbmVkIGJ5IHRoZSBzZXJ2aWNl" * 4
 SEALED = re.compile(r"c2lnbmVk|lantern")
 READ = ToolCall("call_1", "read_file", json.dumps({"path": "notes.txt"}))
 SIGNED = Reply(thinking=THOUGHT, chunks=("I look.",), calls=(READ,), signature=SIGNATURE)
+LONG = Reply(thinking=("It may be in there. " * 2_000,), calls=(READ,), signature="c2ln")
 FIELDS = ["reasoning_content", "extra_content"]
 
 
@@ -36,6 +37,13 @@ def noting(folder: Path, wire: Wire, **more: Any) -> Chats:
     (chats.project / "notes.txt").write_text("The port is 8443.\n")
     chats.replies["port"] = [SIGNED, "It is 8443."]
     return chats
+
+
+def office(chats: Chats, **more: object) -> None:
+    """Configure a server of the user's own."""
+    settings = {"base_url": f"{chats.server.url}/v1", "tools": True, **more}
+    chats.configure(agent={"tools": ["read_file"]}, providers={"office": settings})
+    (chats.project / "notes.txt").write_text("The port is 8443.\n")
 
 
 def sent_back(body: Any) -> Iterator[object]:
@@ -63,30 +71,64 @@ def returned(requests: tuple[Asked, ...]) -> list[list[object]]:
     return [[*sent_back(request.body)] for request in requests]
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
 def test_it_goes_back_with_its_step_in_every_later_request(tmp_path: Path, wire: Wire) -> None:
     with noting(tmp_path, wire) as chats:
         first = chats.play("Which port?", "Go on.", "exit")
         transcript = chats.transcripts()["session-1"]
-        later = chats.play("/resume session-1 --full", "Go on.", "/fork", "Go on.", "exit")
+        later = chats.play(
+            *("/resume session-1 --full", "Go on.", "/fork", "Go on."),
+            *("/resume session-1 --last 2", "Go on.", "exit"),
+        )
         printed = chats.run("-c", "-p", "Go on.", "--model", chats.model)
         found = chats.run("sessions", "search", "--text", "lantern")
     back = signed(wire)
     assert returned(first.requests) == [[], back, back]
-    assert returned(later.requests) == [back, back]
+    assert returned(later.requests) == [back, back, back]
+    assert later.requests[-1].block
     assert returned(printed.requests) == [back]
     for before, after in pairwise(first.requests):
         assert after.messages[: len(before.messages)] == before.messages
 
     [marker] = re.findall(r"<!-- chat:opaque .*", transcript)
     place = "/v1" if wire == "openai" else ""
-    assert marker == f"<!-- chat:opaque n=1 model=test-model endpoint=http://SERVER{place} -->"
+    opening = f"<!-- chat:opaque n=1 model=test-model endpoint=http://SERVER{place}"
+    assert marker.replace(" at=DATE", "") == f"{opening} -->"
 
     # nobody but the service sees it
     shown = "".join(played.shown + played.errors for played in (first, later, printed))
     assert not SEALED.search(shown.replace("Perhaps a lantern.", ""))
     assert not any(SEALED.search(json.dumps(asked.body)) for asked in first.summaries)
     assert found.code == 1
+
+
+@pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
+def test_it_counts_in_the_size_of_a_request(tmp_path: Path, wire: Wire) -> None:
+    with noting(tmp_path, wire) as chats:
+        chats.replies["port"] = [LONG, "It is 8443."]
+        chats.play("Which port?", "exit")
+        shown, served = sizes(chats, "--model", chats.model)
+    assert served > 10_000
+    assert 0.97 < shown / served < 1.03
+
+
+def test_what_is_kept_for_an_unknown_server_does_not_count(tmp_path: Path) -> None:
+    with Chats(tmp_path) as chats:
+        office(chats)
+        chats.replies["port"] = [LONG, "It is 8443."]
+        chats.play("Which port?", "exit", options=("--model", "office:m"))
+        assert chats.path("session-1").stat().st_size > 40_000
+        shown, served = sizes(chats, "--model", "office:m")
+    assert max(shown, served) < 1_000
+
+
+def sizes(chats: Chats, *options: str) -> tuple[int, int]:
+    """Resume, and return the size of the next request: as it is shown, and as the server counts."""
+    lines = ("/resume session-1 --full", "/context", "Go on.", "exit")
+    played = chats.play(*lines, options=options)
+    shown = re.search(r"Context: ~([\d,]+) of ", played.after("/context"))
+    assert shown, played.shown
+    return int(shown[1].replace(",", "")), played.requests[-1].usage.input
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -130,10 +172,7 @@ def test_a_service_that_refuses_it_is_asked_once_without_it(tmp_path: Path, wire
 def test_a_server_that_misses_it_gets_it_from_then_on(tmp_path: Path) -> None:
     """A server of the user's own, of which nothing is known."""
     with Chats(tmp_path) as chats:
-        url = f"{chats.server.url}/v1"
-        settings = {"base_url": url, "tools": True}
-        chats.configure(agent={"tools": ["read_file"]}, providers={"office": settings})
-        (chats.project / "notes.txt").write_text("The port is 8443.\n")
+        office(chats)
         chats.replies["port"] = [SIGNED, "It is 8443."]
         answer = chats.server.handler
 
@@ -145,10 +184,7 @@ def test_a_server_that_misses_it_gets_it_from_then_on(tmp_path: Path) -> None:
 
         chats.server.handler = demand
         played = chats.play("/model office:m", "Which port?", "Go on.", "exit")
-        chats.configure(
-            agent={"tools": ["read_file"]},
-            providers={"office": settings | {"wants_back": ["reasoning_content"]}},
-        )
+        office(chats, wants_back=["reasoning_content"])
         later = chats.run("-c", "-p", "Go on.", "--model", "office:m")
     thought = "".join(THOUGHT)
     assert returned(played.requests) == [[], [], [thought], [thought]]
@@ -156,7 +192,7 @@ def test_a_server_that_misses_it_gets_it_from_then_on(tmp_path: Path) -> None:
     assert returned(later.requests) == [[thought]]
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
 def test_redaction_deletes_it(tmp_path: Path, wire: Wire) -> None:
     with noting(tmp_path, wire) as chats:
         chats.play("Which port?", "My cat is Mimi.", "exit")
@@ -169,7 +205,7 @@ def test_redaction_deletes_it(tmp_path: Path, wire: Wire) -> None:
     assert "result: The port is 8443." in later.requests[-1].text
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
 def test_more_than_is_kept_goes_nowhere(tmp_path: Path, wire: Wire) -> None:
     with noting(tmp_path, wire) as chats:
         huge = Reply(thinking=THOUGHT, calls=(READ,), signature="c2ln" * (5 << 18))

@@ -240,6 +240,18 @@ def test_a_server_gets_what_it_says_is_missing(server: Loopback, message: str, n
     ]
 
 
+def test_a_server_that_misses_reasoning_everywhere_gets_blanks(server: Loopback) -> None:
+    """DeepSeek does, in a conversation that another model began."""
+    provider = service_at(server.url, "reasoning_content")
+    server.enqueue(failing(400, message="reasoning_content must be passed back"), HI)
+    foreign = (Message("assistant", "It was there."), Message("user", "Where?"))
+    told, *_ = ask_through(provider, replace(ASK, messages=(*ASK.messages, *foreign)))
+    assert isinstance(told, Warned)
+    first, second = (request.body["messages"][1] for request in server.requests)
+    assert "reasoning_content" not in first
+    assert second["reasoning_content"] == " "
+
+
 @pytest.mark.parametrize(
     "message",
     [
