@@ -17,6 +17,7 @@ from chat_loop.errors import ContextTooLong, EmptyReply
 from chat_loop.events import Event, Finished, TextDelta, ToolCalled, ToolReturned, Warned
 from chat_loop.providers import Provider
 from chat_loop.providers.replies import MAX_CALLS, tool_name
+from chat_loop.sessions.records import Answering
 from chat_loop.values import Message, Request, ToolCall
 
 MAX_STEPS = 12
@@ -65,6 +66,11 @@ class Agent(Struct, frozen=True, kw_only=True):
     def model(self) -> str:
         """Return the model reference, `provider:model`."""
         return f"{self.provider.name}:{self.provider.model}"
+
+    @property
+    def answering(self) -> Answering:
+        """Return the model and its endpoint as a session records them."""
+        return Answering(self.model, self.provider.endpoint)
 
     @property
     def calls_tools(self) -> bool:

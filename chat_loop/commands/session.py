@@ -473,7 +473,9 @@ def _merge_costs(planning: Planning, unsummarized: Sequence[LoadedSession]) -> t
     if not unsummarized:
         return ()
     summarizer = planning.options.summarizer
-    model = planning.model if summarizer is None else f"{summarizer.name}:{summarizer.model}"
+    model = planning.answering.model
+    if summarizer is not None:
+        model = f"{summarizer.name}:{summarizer.model}"
     tokens = 0
     for loaded in unsummarized:
         for exchange in loaded.session.exchanges:

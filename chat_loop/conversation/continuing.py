@@ -23,7 +23,15 @@ from chat_loop.events import Event, SessionFound, SummaryEnded, Warned
 from chat_loop.sessions.chain import ancestors_of, read_chain
 from chat_loop.sessions.live import LiveSession, save_error
 from chat_loop.sessions.manager import LoadedSession, SessionManager
-from chat_loop.sessions.records import Exchange, Header, Seal, SealReason, Session, Summary
+from chat_loop.sessions.records import (
+    Answering,
+    Exchange,
+    Header,
+    Seal,
+    SealReason,
+    Session,
+    Summary,
+)
 from chat_loop.tasks import in_daemon_thread, uncancel
 from chat_loop.values import Usage
 
@@ -55,7 +63,7 @@ class Planning(Struct, frozen=True, kw_only=True):
     sessions: SessionManager
     frame: Frame
     options: Options
-    model: str
+    answering: Answering
     acknowledges: bool
     narrate: Narrate
     report: Callable[[Event], None]
@@ -153,7 +161,7 @@ def _found(planning: Planning, loaded: LoadedSession, full_tokens: int) -> Sessi
         tokens = parent.tokens
     cost = None
     if full_tokens:
-        cost = planning.options.cost(planning.model, Usage(input=full_tokens))
+        cost = planning.options.cost(planning.answering.model, Usage(input=full_tokens))
     return SessionFound(
         id=header.id,
         agent=header.agent,
@@ -395,11 +403,19 @@ async def summarize(planning: Planning, loaded: LoadedSession, focus: str = "") 
     return seal_stored(planning.sessions, loaded, reason, summary, narration)
 
 
-def write_child(sessions: SessionManager, plan: ChildPlan, header: Header) -> str:
-    """Write the file of a planned child, for the agent and model of `header`; return its id. Raises
-    SaveError.
+def write_child(
+    sessions: SessionManager, plan: ChildPlan, header: Header, answering: Answering
+) -> str:
+    """Write the file of a planned child, for the agent and tools of `header` and the model that is
+    to answer; return its id. Raises SaveError.
     """
-    live, entries = plan.begin(sessions, header.agent, header.agent_path, header.model)
+    live, entries = plan.begin(
+        sessions,
+        agent=header.agent,
+        agent_path=header.agent_path,
+        answering=answering,
+        tools=header.tools,
+    )
     try:
         for entry in entries:
             live.add(entry)

@@ -40,7 +40,7 @@ from chat_loop.library.library import Library
 from chat_loop.providers import Provider
 from chat_loop.redact import redact_text
 from chat_loop.redact.outgoing import TextSource
-from chat_loop.sessions import records, summary_block
+from chat_loop.sessions import marker, records, summary_block
 from chat_loop.sessions.chain import exchange_of
 from chat_loop.sessions.live import TRIED_AGAIN, LiveSession, save_error
 from chat_loop.sessions.manager import SessionManager
@@ -111,10 +111,14 @@ class Conversation:
 
     def _start(self, child: LiveSession | None = None, plan: ChildPlan | None = None) -> None:
         """Begin a fresh session, or a child with the block and the words of its plan."""
-        name = self.agent.name
-        path = self.agent.path
-        model = self.agent.model
-        self.live = child or self.sessions.begin(agent=name, agent_path=path, model=model)
+        agent = self.agent
+        self.live = child or self.sessions.begin(
+            agent=agent.name,
+            agent_path=agent.path,
+            model=agent.model,
+            endpoint=agent.answering.endpoint,
+            tools=self._tool_names,
+        )
         self.agent.provider.begin_session()
         carried = plan.carried if plan is not None else ()
         self._context = Context(self.live.session, carried)
@@ -123,6 +127,11 @@ class Conversation:
         self._not_below = 0.0  # tokens below which a compaction would gain nothing
         self._begun_shown = self._problem_shown = False
         self.configure(self._configured)
+
+    @property
+    def _tool_names(self) -> str:
+        """The names of the agent's own tools, as a header records them."""
+        return ", ".join(tool.spec.name for tool in self._own_tools)
 
     @property
     def session(self) -> records.Session:
@@ -460,10 +469,13 @@ class Conversation:
         before = self.agent.provider
         self.agent = replace(self.agent, provider=provider, own_tools=False)
         self._calibration = Calibration()  # the old model counted differently
+        answering = self.agent.answering
         if self.live.is_empty:  # its header is not written yet
-            self.live.change_header(model=self.agent.model)
+            self.live.change_header(model=answering.model, endpoint=answering.endpoint)
         else:
-            self.add(records.ModelChange(at=self.sessions.now(), text=self.agent.model))
+            at = self.sessions.now()
+            endpoint = marker.safe_value(answering.endpoint)
+            self.add(records.ModelChange(at=at, text=answering.model, endpoint=endpoint))
         await before.close()
 
     def configure(self, options: Options) -> None:
@@ -870,7 +882,7 @@ class Conversation:
             sessions=self.sessions,
             frame=self.frame,
             options=self._configured,
-            model=self.agent.model,
+            answering=self.agent.answering,
             acknowledges=self.acknowledges,
             narrate=self.narrate,
             report=self.show,
@@ -972,7 +984,13 @@ class Conversation:
         self.remember()
         agent = self.agent
         self.show(events.Restoring(plan.parent.header.id, reason))
-        live, entries = plan.begin(self.sessions, agent.name, agent.path, agent.model)
+        live, entries = plan.begin(
+            self.sessions,
+            agent=agent.name,
+            agent_path=agent.path,
+            answering=agent.answering,
+            tools=self._tool_names,
+        )
         self._start(live, plan)
         for entry in entries:
             if plan.merged:

@@ -24,7 +24,7 @@ from chat_loop.sessions.chain import ALL, exchange_of, link_of
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.naming import title
-from chat_loop.sessions.records import Exchange, Header, Seal, Session, Summary
+from chat_loop.sessions.records import Answering, Exchange, Header, Seal, Session, Summary
 from chat_loop.values import Compaction, Usage
 
 Load = Callable[[str], LoadedSession]
@@ -100,7 +100,13 @@ class ChildPlan(Struct, frozen=True, kw_only=True):
         )
 
     def begin(
-        self, sessions: SessionManager, agent: str, agent_path: str, model: str
+        self,
+        sessions: SessionManager,
+        *,
+        agent: str,
+        agent_path: str,
+        answering: Answering,
+        tools: str = "",
     ) -> tuple[LiveSession, list[records.Entry]]:
         """Return the child, whose file does not exist yet, and its first entries."""
         at = sessions.now()
@@ -113,7 +119,9 @@ class ChildPlan(Struct, frozen=True, kw_only=True):
         live = sessions.begin(
             agent=agent,
             agent_path=agent_path,
-            model=model,
+            model=answering.model,
+            endpoint=answering.endpoint,
+            tools=tools,
             parent=self.parent.header.id,
             parent_path=str(self.path),
             after=self.parent,

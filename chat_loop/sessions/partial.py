@@ -7,6 +7,7 @@ import re
 from contextlib import suppress
 from datetime import datetime
 from itertools import filterfalse
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -28,6 +29,8 @@ _LARGEST_TIME = (1 << 63) - 1
 _FILE = re.compile(rf"{ID_PATTERN.pattern}\.md")
 _QUERY = b"\n" + marker.PREFIX + b"query "
 _MARKER = b"\n" + marker.PREFIX
+_SWITCH = _MARKER + b"model "
+_END = _MARKER + b"end"
 _SAID = set(marker.KINDS) - {"name", "tag", "untag"}  # the records that count as use of the session
 
 
@@ -175,6 +178,15 @@ def last_use(tail: bytes) -> datetime | None:
     return sealed
 
 
+def _last_switch(file: BinaryIO, start: int, end: int) -> bytes:
+    """Return the last switch to another model between two places of a file, if there is one."""
+    with mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+        found = data.rfind(_SWITCH, start - 1, end)
+        close = data.find(_END, found, end) if found >= 0 else -1
+        after = data.find(b"\n", close + 1, end) if close >= 0 else -1
+        return data[found + 1 : after + 1] if after >= 0 else b""
+
+
 def read_ends(path: Path, last: int = 1) -> Session | None:
     """Read the ends of a sealed session as `SessionManager.load_ends` does. Raises OSError."""
     with open_regular(path) as (file, status):
@@ -190,7 +202,9 @@ def read_ends(path: Path, last: int = 1) -> Session | None:
             if size - length <= end:
                 break
             tail = _read_at(file, size - length, length)
-            parsed = parse(head[: end + 1] + tail[tail.find(_QUERY) + 1 :])
+            rest = tail[tail.find(_QUERY) + 1 :]
+            switch = _last_switch(file, end + 1, size - len(rest))
+            parsed = parse(head[: end + 1] + switch + rest)
             session, count = parsed.session, tail.count(_QUERY)
             if not count or parsed.damage or session is None or session.seal is None:
                 continue

@@ -292,6 +292,15 @@ class Summary(Struct, frozen=True, kw_only=True):
     tools: tuple[str, ...] = ()
 
 
+class Answering(Struct, frozen=True):
+    """The model that answers in a session, as `provider:model`, and the address at which it is
+    asked. Each is empty if the file does not say so.
+    """
+
+    model: str
+    endpoint: str
+
+
 class Header(Struct, frozen=True, kw_only=True):
     """The facts of a session. The user chooses its `name`, the program its `title`."""
 
@@ -411,7 +420,7 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def _facts(self) -> _Facts:
-        facts = _Facts(model=self.header.model)
+        facts = _Facts(model=self.header.model, endpoint=self.header.endpoint)
         for entry in self.entries:
             facts.add(entry)
         return facts
@@ -522,6 +531,11 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
         return self._facts.usage_of_models
 
     @property
+    def answering(self) -> Answering:
+        """The model that answered last, or is to answer next, and its endpoint."""
+        return Answering(self._facts.model, self._facts.endpoint)
+
+    @property
     def depth(self) -> int:
         """The place of the session in its chain, from its restoration; 1 without one."""
         return self.restoration.depth if self.restoration is not None else 1
@@ -551,6 +565,7 @@ class _Facts(Struct):
     """The sums and states that result from the entries of a session."""
 
     model: str
+    endpoint: str = ""
     notes: list[Note] = []
     undone: set[int] = set()
     failed: set[int] = set()
@@ -593,6 +608,7 @@ class _Facts(Struct):
         self.notes.append(note)
         if isinstance(note, ModelChange):
             self.model = note.text
+            self.endpoint = note.endpoint
 
     def _add_reply(self, reply: Reply) -> None:
         if reply.number == 0:

@@ -10,8 +10,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
-from msgspec.structs import replace
-
 from chat_loop.agent.agent import Agent
 from chat_loop.context.budget import Narration
 from chat_loop.context.messages import Context
@@ -41,7 +39,8 @@ def fork(actions: SessionActions, options: argparse.Namespace) -> int:
     loaded, sessions = actions.load(options.reference), actions.app.sessions
     number = exchange_of(loaded.session, options.at).query.number
     plan = plans.fork(loaded, number, lambda parent: sessions.load(sessions.session_file(parent)))
-    identity = continuing.write_child(sessions, plan, loaded.session.header)
+    answering = plan.parent.up_to(number).answering
+    identity = continuing.write_child(sessions, plan, loaded.session.header, answering)
     out(f"{identity}\n")
     text = f"Forked after query {number} of {loaded.session.header.id}."
     err(f"{text} Resume with: chat-loop --resume {identity}")
@@ -55,8 +54,8 @@ def merge(actions: SessionActions, options: argparse.Namespace) -> int:
     async def work(planning: Planning) -> str:
         branches = continuing.branches_of(planning, first, second)
         plan = await continuing.merge(planning, branches)
-        header = replace(first.session.header, model=planning.model)
-        return continuing.write_child(planning.sessions, plan, header)
+        header = first.session.header
+        return continuing.write_child(planning.sessions, plan, header, planning.answering)
 
     identity = _planned(actions, work)
     out(f"{identity}\n")
@@ -140,7 +139,7 @@ def stored_planning(
         sessions=sessions,
         frame=frame,
         options=options,
-        model=agent.model,
+        answering=agent.answering,
         acknowledges=False,
         narrate=narrate,
         report=tell,

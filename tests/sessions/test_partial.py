@@ -16,6 +16,8 @@ from chat_loop.conversation.options import Options
 from chat_loop.sessions import partial
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import (
+    Answering,
+    ModelChange,
     Query,
     QueryEntry,
     Seal,
@@ -138,6 +140,18 @@ def test_the_ends_agree_with_the_whole_file(drawn: Session, undone: int, last: i
             whole.totals.combined,
         )
         assert ends.exchanges[-last:] == whole.exchanges[-last:]
+
+
+def test_the_ends_tell_which_model_answered_last(tmp_path: Path) -> None:
+    made = long()
+    for place, model in ((900, "openai:first"), (500, "groq:second"), (20, "grok:third")):
+        switch = ModelChange(at=START, text=model, endpoint=f"http://{model}/v1")
+        entries = (*made.entries[:-place], switch, *made.entries[-place:])
+        made = replace(made, entries=entries)
+        whole, ends = both(tmp_path, made)
+        assert ends is not None
+        assert whole.answering == Answering(model, f"http://{model}/v1")
+        assert ends.answering == whole.answering
 
 
 def test_when_the_whole_file_is_needed(tmp_path: Path) -> None:

@@ -163,6 +163,7 @@ class Chats:
         self.acknowledgment: Answer = ACKNOWLEDGED
         self.characters_per_token = 4
         self.served_window = 0
+        self.server_user = ""  # `NAME:PASSWORD@` before the host in the variables
         self.server = Loopback(self._answer)
         self._printed = fork_server.Printed()
         self._ids: list[str] = []
@@ -196,6 +197,7 @@ class Chats:
 
     @property
     def environment(self) -> dict[str, str]:
+        url = self.server.url.replace("//", f"//{self.server_user}")
         return {
             "CHAT_LOOP_HOME": str(self.home),
             "HOME": str(self.home),
@@ -203,9 +205,9 @@ class Chats:
             "LANG": "C.UTF-8",
             "TZ": "UTC",
             "OPENAI_API_KEY": "k",
-            "OPENAI_BASE_URL": f"{self.server.url}/v1",
+            "OPENAI_BASE_URL": f"{url}/v1",
             "ANTHROPIC_API_KEY": "k",
-            "ANTHROPIC_BASE_URL": self.server.url,
+            "ANTHROPIC_BASE_URL": url,
         }
 
     @property
