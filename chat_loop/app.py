@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -25,22 +25,25 @@ from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.mcp_servers import McpServers, servers_of
 from chat_loop.agent.spending import Spending
 from chat_loop.agent.tools import Tool
+from chat_loop.commands.references import find_session
 from chat_loop.config import Config, LimitsConfig, Paths, choose_servers
 from chat_loop.display.plain import err
-from chat_loop.errors import ConfigError, UsageError
+from chat_loop.errors import ConfigError, SessionError, UsageError
 from chat_loop.events import Event
 from chat_loop.input.start import ENDING_SIGNALS, PROMPT_SIGNALS, InstantPrompt
-from chat_loop.library.library import Database
+from chat_loop.library.library import Database, Library
 from chat_loop.log import Log
 from chat_loop.memory import MemoryLocation, ProjectMemory, locate
 from chat_loop.options import BROWSE, LAST
 from chat_loop.plugins import Plugins
-from chat_loop.providers import Provider, choose
+from chat_loop.providers import Provider, choose, recorded
 from chat_loop.providers.catalogue import entries
 from chat_loop.providers.models import store
 from chat_loop.providers.prices import costs
+from chat_loop.providers.recorded import Offer
 from chat_loop.sessions.files import working_folder
 from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.records import Answering
 
 if TYPE_CHECKING:
     from chat_loop.store.synchronizer import Synchronizer
@@ -114,8 +117,10 @@ class App:
                 words = self._option_words("config", "sessions-dir")
                 start_process([*words, "sync", "--late"])
 
-    def agent(self) -> Agent:
-        """Return the agent. Raises UsageError, NoProvider, ModelError, ConfigError."""
+    def agent(self, provider: Provider | None = None) -> Agent:
+        """Return the agent, with the `provider` of the session that goes on unless the user names a
+        model. Raises UsageError, NoProvider, ModelError, ConfigError.
+        """
         config, options = self.config, self.options
         spending = None
         if config.limits != LimitsConfig():
@@ -123,7 +128,7 @@ class App:
         agent = Agent(
             name=config.agent.name,
             system_prompt=config.agent.system_prompt,
-            provider=self._provider(),
+            provider=self._provider() if provider is None else provider,
             tools=self._tools(),
             limits=CallLimits(tool=config.tools.timeout, spending=spending),
             steps=config.tools.max_steps,
@@ -137,6 +142,30 @@ class App:
             text = f"The agent {agent.name} has its own instructions: --system does not go with it."
             raise UsageError(text)
         return replace(agent, system_prompt=options.system)
+
+    @property
+    def model_is_chosen(self) -> bool:
+        """True if the options or the agent name a model, which a session then goes on with."""
+        options = self.options
+        has_own = self.definition is not None and self.definition.foreign is not None
+        return bool(options.model or options.local or options.base_url or has_own)
+
+    def offer(self, answering: Answering) -> Offer:
+        """Return what can be had now of a model that a session records."""
+        return recorded.offer(answering, self.config, self.machine)
+
+    def first_offer(self) -> Offer:
+        """Return what can be had of the model of the session that the chat begins with, if any."""
+        reference = self._first_reference
+        if not reference or self.model_is_chosen:
+            return Offer()
+        with (
+            suppress(SessionError),  # the command that resumes it reports that
+            closing(Library(self.sessions.directory, database=self.database)) as library,
+        ):
+            path = find_session(self.sessions, library, reference, library.listed)
+            return self.offer(self.sessions.answering(path))
+        return Offer()
 
     def _provider(self) -> Provider:
         """Return the model that the options name, or else the first one that can answer."""
@@ -293,13 +322,21 @@ class App:
         return bool(self.options.command == "sessions" or self.options.resume == BROWSE)
 
     @property
+    def _first_reference(self) -> str:
+        """The reference to the session that the chat begins with, if that is known."""
+        if self.chooses_first:
+            return ""
+        resumes = self.config.sessions.auto_resume and not self.options.new_session
+        last = LAST if resumes and self.sessions.current() else ""
+        return str(self.options.resume or last)
+
+    @property
     def first_commands(self) -> list[str]:
         """Return the commands that the chat begins with."""
         options, commands = self.options, []
-        resumes = self.config.sessions.auto_resume and not options.new_session
         if self.chooses_first:
             commands.append(f"/sessions browse {' '.join(getattr(options, 'words', ()))}".rstrip())
-        elif reference := options.resume or (LAST if resumes and self.sessions.current() else ""):
+        elif reference := self._first_reference:
             commands.append(f"/resume {reference} --quick")
         return [*commands, f"/rename {options.title}"] if options.title else commands
 

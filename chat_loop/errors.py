@@ -61,6 +61,10 @@ class SessionNotFound(SessionError):
     """No session has this number, id or name."""
 
 
+class Undecided(SessionError):
+    """A decision is missing, and there is nobody to ask."""
+
+
 class Locked(ChatLoopError):
     """Another process is using it."""
 

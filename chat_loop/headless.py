@@ -8,7 +8,7 @@ import re
 import shlex
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -28,9 +28,13 @@ from chat_loop.display.plain import out_json, reply_writer, tell
 from chat_loop.input.lines import clean
 from chat_loop.input.start import SIGNAL_EXIT_BASE
 from chat_loop.library.library import Library
+from chat_loop.providers import recorded
+from chat_loop.providers.recorded import Offer
 from chat_loop.redact.outgoing import TextSource
 from chat_loop.sessions.live import TRIED_AGAIN
+from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.naming import validate_name
+from chat_loop.sessions.records import Answering, Session
 from chat_loop.tokens import TokenCounter
 from chat_loop.values import plural
 
@@ -55,7 +59,19 @@ STDIN = "-"  # the question that means standard input
 
 def run(app: App) -> int:
     """Answer one question on standard output, and save the session; return the exit code."""
-    return run_cancellable(Run(app, read_question(app.options.question)).ask)
+    question = read_question(app.options.question)
+    try:
+        answer = Run(app, question)
+    except errors.SessionError as error:
+        if app.options.json:
+            _report(error)
+        raise
+    return run_cancellable(answer.ask)
+
+
+def _report(error: errors.ChatLoopError) -> None:
+    """Print the event of an error that ends a run. Raises OutputError."""
+    out_json({"event": "error", "message": error.message, "hint": error.hint})
 
 
 class Question(Struct, frozen=True):
@@ -87,12 +103,38 @@ def read_question(question: str) -> Question:
     return whole
 
 
+def _load(app: App, reference: str) -> LoadedSession:
+    """Return the session that goes on. Raises SessionError."""
+    sessions = app.sessions
+    with contextlib.closing(Library(sessions.directory, database=app.database)) as library:
+        path = find_session(sessions, library, reference, library.listed)
+        require_file(path, library)
+    return sessions.load(path)
+
+
+def _offer_for(app: App, session: Session) -> Offer:
+    """Return what can be had of the model of a session. Raises SessionError if it cannot be had as
+    it is recorded, since there is nobody to ask.
+    """
+    offer = app.offer(session.answering)
+    if offer.problem:
+        hint = f"{offer.hint} -m MODEL says with which model to go on."
+        raise errors.SessionError(f"{session.header.id}: {offer.problem}", hint.strip())
+    return offer
+
+
 class Run:
     """One question and its reply."""
 
     def __init__(self, app: App, question: Question) -> None:
         self._app = app
-        self._agent = app.agent()
+        reference = app.options.resume
+        self._loaded = _load(app, reference) if reference else None
+        offer = Offer()
+        if self._loaded is not None and not app.model_is_chosen:
+            offer = _offer_for(app, self._loaded.session)
+        self._note = offer.note
+        self._agent = app.agent(offer.provider)
         self._servers = app.servers()
         self._question = question
         self._secrets = SecretGate(tell=self._warn)
@@ -146,8 +188,7 @@ class Run:
             if isinstance(error, errors.ContextTooLong | errors.ContextFull):
                 error.hint = "Ask for less at once, or take a model with a larger window (--model)."
             if self._json:
-                failure = {"event": "error", "message": error.message, "hint": error.hint}
-                self._write(out_json, failure)
+                self._write(_report, error)
             raise
         finally:
             if self._started:
@@ -182,10 +223,11 @@ class Run:
     async def _exchange(self, conversation: Conversation) -> None:
         """Ask, with the named files, but without secrets, since nobody can confirm them."""
         options = self._app.options
-        if options.resume or len(self._question.text) > MAX_SAFE_QUESTION:
+        loaded = self._loaded
+        if loaded is not None or len(self._question.text) > MAX_SAFE_QUESTION:
             await asyncio.to_thread(conversation.agent.provider.warm)  # the window must be known
-        if options.resume:
-            await self._resume(conversation, options.resume)
+        if loaded is not None:
+            await self._resume(conversation, loaded)
         if options.title:
             conversation.describe(name=validate_name(options.title))
         typed = self._question.typed
@@ -196,18 +238,11 @@ class Run:
         question = replace(self._question, piped=sent.text)
         await conversation.ask(question.text, released or ())
 
-    async def _resume(self, conversation: Conversation, reference: str) -> None:
+    async def _resume(self, conversation: Conversation, loaded: LoadedSession) -> None:
         """Continue a saved session with all of its exchanges that fit, word for word. Raises
         SessionError, and UsageError for a session of another agent's file.
         """
-        sessions = self._app.sessions
         agent = conversation.agent
-        with contextlib.closing(
-            Library(sessions.directory, database=self._app.database)
-        ) as library:
-            path = find_session(sessions, library, reference, library.listed)
-            require_file(path, library)
-        loaded = await asyncio.to_thread(sessions.load, path)
         header = loaded.session.header
         if header.agent_path != agent.path:
             made, now = (path or "the built-in agent" for path in (header.agent_path, agent.path))
@@ -216,12 +251,22 @@ class Run:
                 f"Session {header.id} was made with {made}, not with {now}.",
                 f"Go on with {theirs}; in a chat --resume asks.",
             )
+        for sentence in self._sentences_on_model(loaded.session.answering):
+            self._warn(sentence, "")
         resumed = await continuing.resume(conversation.planning(), loaded, whole=True, quick=True)
         plan = resumed.plan
         if plan.left_out:
             left_out = plural(plan.left_out, "exchange")
             self._show(events.Warned(f"{left_out} would not fit and stay summarized."))
         await conversation.accept(plan, acknowledge=False)
+
+    def _sentences_on_model(self, answering: Answering) -> Iterator[str]:
+        """Yield what is to be said of the model of a session that goes on."""
+        now = self._agent.answering
+        sentences = [self._note, recorded.change(answering, now)]
+        if not self._app.model_is_chosen:
+            sentences.append(recorded.unrecorded_endpoint(answering, now))
+        yield from filter(None, sentences)
 
     async def _approve(self, tool: Tool, _: str) -> bool:
         """Allow a call if --yes is given, else raise ToolDenied, since there is nobody to ask."""

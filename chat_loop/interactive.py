@@ -35,7 +35,7 @@ from chat_loop.display.manager import DisplayManager
 from chat_loop.display.nonblocking import drain, nonblocking_output
 from chat_loop.display.status import greeting, offer, status_line
 from chat_loop.display.text import one_line, wrapped
-from chat_loop.errors import ChatLoopError, os_reason
+from chat_loop.errors import ChatLoopError, NoProvider, os_reason
 from chat_loop.events import Event, ReplyEnded, SessionSealed
 from chat_loop.input.lines import LineReader, Reader
 from chat_loop.input.start import (
@@ -69,7 +69,7 @@ UNLOADABLE = (OSError, ImportError)
 
 def run(app: App, agent: Agent | None = None, loop: Callable[[Chat], ChatLoop] = ChatLoop) -> int:
     """Chat until the user leaves; return the exit code."""
-    agent = agent or app.agent()
+    agent = agent or _first_agent(app)
     on_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not app.options.plain
     edits = on_terminal and os.environ.get("TERM") != "dumb"
     silenced = silent_terminal(app.instant) if edits else contextlib.nullcontext()
@@ -79,6 +79,22 @@ def run(app: App, agent: Agent | None = None, loop: Callable[[Chat], ChatLoop] =
         if code < SIGNAL_EXIT_BASE:  # after a signal, do not wait for the terminal
             drain(sys.stdout)
     return code
+
+
+def _first_agent(app: App) -> Agent:
+    """Return the agent that begins a chat. Raises as `App.agent`."""
+    offer = app.first_offer()
+    if offer.provider is not None and not offer.problem:
+        return app.agent(offer.provider)
+    try:
+        return app.agent()
+    except NoProvider as error:
+        if offer.provider is not None:
+            return app.agent(offer.provider)  # the user is asked about its endpoint
+        if offer.problem:
+            text = f"{offer.problem} No other model is available."
+            raise NoProvider(text, error.hint) from error
+        raise
 
 
 class Interactive:
@@ -165,6 +181,8 @@ class Interactive:
                 ("Config", app.options.config or str(app.paths.config)),
             ),
             models=app.models(),
+            offer=app.offer,
+            model_is_chosen=app.model_is_chosen,
             library=Library(sessions.directory, database=app.database),
             semantic=semantic,
             memory=memory,

@@ -24,7 +24,7 @@ from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import Call, NextQuery, Quit, Unknown, registry
 from chat_loop.config import expand_home
 from chat_loop.conversation.attachments import release
-from chat_loop.errors import ChatLoopError, SpendingLimit, UsageError, os_failure
+from chat_loop.errors import ChatLoopError, SpendingLimit, Undecided, UsageError, os_failure
 from chat_loop.tasks import report_bug
 
 if TYPE_CHECKING:
@@ -171,6 +171,10 @@ class ChatLoop:
                     self._display.warn(f"Unknown command /{name}.", hint)
                 case None:
                     await self._send(line)
+        except Undecided as error:  # what follows is meant for the session that waits
+            self._show_failure(error)
+            self._failed = True
+            raise Quit from error
         except ChatLoopError as error:
             self._show_failure(error)
             return False

@@ -237,22 +237,13 @@ Pins:           1
     )
 
 
-@pytest.mark.parametrize("answer", ["y", "n"])
-def test_a_session_of_another_agent_is_asked_about(tmp_path: Path, answer: str) -> None:
+def test_a_session_of_another_name_is_not_asked_about(tmp_path: Path) -> None:
+    """Its file names no agent, as with imported conversations."""
     Screen(tmp_path, ["Hi"], "Hello.", SUMMARY, agent="Harry")
-    yes = answer == "y"
-    steps = ("Ready.",) if yes else ()
-    screen = Screen(tmp_path, ["resume 1"], *steps, hours=1, answers=[answer])
-    shown = """\
-You: resume 1
-📋 Loading session...
-⚠️  Session created with Harry, using Sally.
-Different agent detected. Continue? [y]es [n]o """
-    found = "y\n✓ Found: Harry - Nov 21, 22:30 (1 query, 110 tokens; --full: 12 tokens)\n"
-    assert screen.text.startswith(
-        shown + (found if yes else "n\nNot resumed. Starting fresh.\nGoodbye!\n")
-    )
-    assert len(screen.talk.sent) == yes
+    screen = Screen(tmp_path, ["resume 1"], "Ready.", hours=1)
+    found = "✓ Found: Harry - Nov 21, 22:30 (1 query, 110 tokens; --full: 12 tokens)\n"
+    assert screen.text.startswith(f"You: resume 1\n📋 Loading session...\n{found}")
+    assert len(screen.talk.sent) == 1
 
 
 def test_a_failure_is_shown_with_its_hint_and_the_chat_goes_on(tmp_path: Path) -> None:

@@ -21,9 +21,10 @@ from chat_loop.display.listings import show_sessions
 from chat_loop.errors import UsageError
 from chat_loop.library.library import Library
 from chat_loop.plugins import Plugins
+from chat_loop.providers.recorded import Offer
 from chat_loop.sessions.chain import read_chain
 from chat_loop.sessions.manager import LoadedSession, SessionManager
-from chat_loop.sessions.records import Exchange, Session, SessionRow
+from chat_loop.sessions.records import Answering, Exchange, Session, SessionRow
 
 if TYPE_CHECKING:
     from chat_loop.agent.approval import ProjectApprovals
@@ -69,6 +70,9 @@ class Chat(Struct, kw_only=True):
     templates: Templates = field(default_factory=Templates)
     plugins: Plugins = field(default_factory=lambda: Plugins({}, load=False))
     config: Config = field(default_factory=Config)
+    offer: Callable[[Answering], Offer] = lambda recorded: Offer()
+    """Returns what can be had now of a model that a session records."""
+    model_is_chosen: bool = False  # the user has chosen a model in this run
     changed: set[str] = field(default_factory=set)
     """The names of the settings that were changed in this run."""
     listed: list[Listed] = field(default_factory=list)

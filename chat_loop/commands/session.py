@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from chat_loop.characters import exact_line
 from chat_loop.commands.chat import Chat, Listed
 from chat_loop.commands.memory import ask_about_files
+from chat_loop.commands.recorded import provider_for
 from chat_loop.commands.references import PAGE
 from chat_loop.commands.registry import Quit, registry, usage_error
 from chat_loop.commands.retry_edit import offer_files
@@ -193,18 +195,31 @@ async def resume(chat: Chat, argument: str) -> None:
             return
     if not await _confirm_agent(chat, loaded.session):
         return
-    display.begin_waiting("Reading the session …")
-    resumed = await continuing.resume(
-        conversation.planning(), loaded, last=last, whole=whole, quick=quick
-    )
-    display.stop_waiting()
-    _show_resumption(chat, resumed)
-    await conversation.accept(resumed.plan, acknowledge=resumed.confirmed)
+    resumed = await _go_on(chat, loaded, last=last, whole=whole, quick=quick)
     _show_restored(chat, resumed)
     missing = resumed.missing
     if missing and chat.reader.has_editor and conversation.summarize_missing(missing):
         text = "The model writes the summary in the background."
         display.prose(text, "dim", symbol="📝")
+
+
+async def _go_on(
+    chat: Chat, loaded: LoadedSession, *, last: int, whole: bool, quick: bool
+) -> Resumption:
+    """Begin a child of a session, in which its own model answers if that can be had."""
+    conversation = chat.conversation
+    display = chat.display
+    provider = await provider_for(chat, loaded.session)
+    if chat.memory is not None:
+        chat.memory.fit(provider.window.tokens)
+    display.begin_waiting("Reading the session …")
+    planning = conversation.planning(provider)
+    resumed = await continuing.resume(planning, loaded, last=last, whole=whole, quick=quick)
+    display.stop_waiting()
+    _show_resumption(chat, resumed, planning.answering.model)
+    plan = replace(resumed.plan, provider=provider)
+    await conversation.accept(plan, acknowledge=resumed.confirmed)
+    return resumed
 
 
 async def _choose_of_open(chat: Chat, loaded: LoadedSession) -> str:
@@ -228,8 +243,8 @@ async def _choose_of_open(chat: Chat, loaded: LoadedSession) -> str:
     return choice
 
 
-def _show_resumption(chat: Chat, resumed: Resumption) -> None:
-    """Show the size and the parts of a context before it is taken."""
+def _show_resumption(chat: Chat, resumed: Resumption, model: str) -> None:
+    """Show the size, the price and the parts of a context before it is taken by a model."""
     plan = resumed.plan
     conversation = chat.conversation
     parts = []
@@ -237,7 +252,7 @@ def _show_resumption(chat: Chat, resumed: Resumption) -> None:
         parts.append("an extract" if resumed.missing else "the summary")
     if plan.carried:
         parts.append(plural(len(plan.carried), "exchange"))
-    price = conversation.options.cost(conversation.agent.model, Usage(input=resumed.tokens))
+    price = conversation.options.cost(model, Usage(input=resumed.tokens))
     costs = f", {dollars_text(price)}" if price else ""
     text = f"  {resumed.tokens:,} tokens{costs}: {' and '.join(parts)}"
     chat.display.prose(text, "dim", indent=2)
@@ -288,7 +303,7 @@ async def _confirm_agent(chat: Chat, session: Session) -> bool:
     """Ask if the session was made with another agent. Return False if the user says no."""
     agent = chat.conversation.agent
     header = session.header
-    if header.agent_path == agent.path and (header.agent in ("", agent.name) or agent.path):
+    if header.agent_path == agent.path:
         return True
     hint = f"With that one: chat-loop --agent {shlex.quote(header.agent_path)} --resume {header.id}"
     created = header.agent_path or header.agent

@@ -58,6 +58,7 @@ async def model(chat: Chat, argument: str) -> None:
     added = await asyncio.to_thread(chat.plugins.all)
     known = [*chat.models.providers, *(name for plugin in added for name in plugin.providers)]
     reference = full_reference(argument, known, conversation.agent.provider.name)
+    chat.model_is_chosen = True
     if reference == now:
         display.line(f"Already using {one_line(reference, 100)}.", "dim")
         return

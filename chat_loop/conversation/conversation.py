@@ -466,9 +466,7 @@ class Conversation:
     async def switch(self, provider: Provider) -> None:
         """Switch models from the next query on. An external agent's own tools are dropped."""
         await self.background.cancel()  # it may be asking the old model
-        before = self.agent.provider
-        self.agent = replace(self.agent, provider=provider, own_tools=False)
-        self._calibration = Calibration()  # the old model counted differently
+        await self._use(provider)
         answering = self.agent.answering
         if self.live.is_empty:  # its header is not written yet
             self.live.change_header(model=answering.model, endpoint=answering.endpoint)
@@ -476,6 +474,14 @@ class Conversation:
             at = self.sessions.now()
             endpoint = marker.safe_value(answering.endpoint)
             self.add(records.ModelChange(at=at, text=answering.model, endpoint=endpoint))
+
+    async def _use(self, provider: Provider) -> None:
+        """Have another model answer from now on."""
+        before = self.agent.provider
+        if provider is before:
+            return
+        self.agent = replace(self.agent, provider=provider, own_tools=False)
+        self._calibration = Calibration()  # the old model counted differently
         await before.close()
 
     def configure(self, options: Options) -> None:
@@ -549,10 +555,10 @@ class Conversation:
 
     # Compaction
 
-    def _writer(self) -> Writer:
-        return summarizer.writer_of(
-            self.options, self.agent.provider, self.agent.limits, self.count
-        )
+    def _writer(self, provider: Provider | None = None) -> Writer:
+        """Return the writer of the summaries of a conversation in which this model answers."""
+        own = provider or self.agent.provider
+        return summarizer.writer_of(self.options, own, self.agent.limits, self.count)
 
     def _cost(self, model: str, usage: Usage) -> float | None:
         """Return the price of a usage in US dollars, by the present options."""
@@ -572,11 +578,12 @@ class Conversation:
         *,
         optional: bool = False,
         announce: Callable[[str, Usage], None] | None = None,
+        provider: Provider | None = None,
     ) -> Narration:
         """Have the models summarize what is not prepared of a span, and report how that ended."""
         prepared = Narration() if focus else self.background.prepared(span)
         await self.background.cancel()
-        writer = self._writer().asked(optional=optional, announce=announce)
+        writer = self._writer(provider).asked(optional=optional, announce=announce)
         narration = await summarizer.complete(
             prepared, context, span, writer, self.show, focus=focus, fallback=fallback
         )
@@ -876,15 +883,20 @@ class Conversation:
 
     # Continuing
 
-    def planning(self) -> Planning:
-        """Return what the planning of a child needs."""
+    def planning(self, provider: Provider | None = None) -> Planning:
+        """Return what the planning of a child needs, in which another model may answer."""
+        frame = self.frame
+        agent = self.agent
+        if provider is not None and provider is not agent.provider:
+            agent = replace(agent, provider=provider, own_tools=False)
+            frame = request.frame_of(agent, self.options.limits, self.count, Calibration())
         return Planning(
             sessions=self.sessions,
-            frame=self.frame,
+            frame=frame,
             options=self._configured,
-            answering=self.agent.answering,
-            acknowledges=self.acknowledges,
-            narrate=self.narrate,
+            answering=agent.answering,
+            acknowledges=self._configured.acknowledge and agent.provider.name != "local",
+            narrate=partial(self.narrate, provider=agent.provider),
             report=self.show,
             fallback=self.fallback_text,
         )
@@ -964,6 +976,8 @@ class Conversation:
             self._start()
         else:
             plan = plan.with_parent(old_id, self.live.header, self.live.path)
+            if plan.provider is not None:
+                await self._use(plan.provider)
             self._begin_child(plan, leaving.reason)
 
     def _show_compaction(self, draft: Draft) -> None:

@@ -19,6 +19,7 @@ from chat_loop.context.messages import Context, place, shorten_block
 from chat_loop.context.request import Frame
 from chat_loop.conversation.summarizer import build_block
 from chat_loop.errors import SessionError, UsageError
+from chat_loop.providers import Provider
 from chat_loop.sessions import marker, records, summary_block
 from chat_loop.sessions.chain import ALL, exchange_of, link_of
 from chat_loop.sessions.live import LiveSession
@@ -61,7 +62,7 @@ class ChildPlan(Struct, frozen=True, kw_only=True):
     A fork omits everything after the reference `until`. In a merge, `merged` is the second parent's
     id, and `depth` is the child's place in the chain. `left_out` requested exchanges did not fit
     and are only in the block, and `lengths` are those of shortened parts. `basis` is the state of
-    the live session if the plan depends on it.
+    the live session if the plan depends on it. With a `provider`, that model answers in the child.
     """
 
     parent: Session
@@ -76,6 +77,7 @@ class ChildPlan(Struct, frozen=True, kw_only=True):
     left_out: int = 0
     basis: Basis | None = None
     lengths: Lengths = {}
+    provider: Provider | None = None
 
     @property
     def omits(self) -> bool:

@@ -193,6 +193,15 @@ class SessionManager:
                 return LoadedSession(_with_file_id(session, path), path, is_partial=True)
         return None
 
+    def answering(self, path: Path) -> records.Answering:
+        """Return the model that answered last in a session, without reading its words. Raises
+        SessionError.
+        """
+        try:
+            return partial.read_answering(path)
+        except OSError as error:
+            raise SessionError(f"{path} cannot be read: {os_reason(error)}.") from error
+
     def seal_stored(self, loaded: LoadedSession, seal: records.Seal) -> None:
         """Replace the seal of an ended session. Raises SessionError, also if the seal changed."""
 

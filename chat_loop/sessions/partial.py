@@ -7,7 +7,6 @@ import re
 from contextlib import suppress
 from datetime import datetime
 from itertools import filterfalse
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -17,13 +16,22 @@ from chat_loop.sessions import legacy, marker, records
 from chat_loop.sessions.files import open_regular
 from chat_loop.sessions.naming import first_words, name_of
 from chat_loop.sessions.parser import BOM, parse
-from chat_loop.sessions.records import EPOCH, ID_PATTERN, Query, Session, SessionRow, Totals
+from chat_loop.sessions.records import (
+    EPOCH,
+    ID_PATTERN,
+    Answering,
+    Query,
+    Session,
+    SessionRow,
+    Totals,
+)
 from chat_loop.values import Usage
 
 SHORT = 1 << 19  # a file up to this many bytes is read whole rather than at its ends
 _HEAD = 8192
 _LONG_HEAD = 1 << 18
 _TAIL = 1 << 16
+_CHUNK = 1 << 20
 _WHOLE = 4 << 20  # an unsealed file up to this many bytes is read whole for its totals
 _LARGEST_TIME = (1 << 63) - 1
 _FILE = re.compile(rf"{ID_PATTERN.pattern}\.md")
@@ -180,11 +188,29 @@ def last_use(tail: bytes) -> datetime | None:
 
 def _last_switch(file: BinaryIO, start: int, end: int) -> bytes:
     """Return the last switch to another model between two places of a file, if there is one."""
-    with mmap(file.fileno(), 0, access=ACCESS_READ) as data:
-        found = data.rfind(_SWITCH, start - 1, end)
-        close = data.find(_END, found, end) if found >= 0 else -1
-        after = data.find(b"\n", close + 1, end) if close >= 0 else -1
-        return data[found + 1 : after + 1] if after >= 0 else b""
+    while end > start:
+        begin = max(start, end - _CHUNK)
+        data = _read_at(file, begin - 1, end - begin + len(_SWITCH))
+        found = data.rfind(_SWITCH)
+        if found >= 0:
+            record = data[found + 1 :] + _read_at(file, begin - 1 + len(data), _HEAD)
+            close = record.find(_END)
+            stop = record.find(b"\n", close + 1) + 1
+            return record[:stop] if close >= 0 else b""
+        end = begin
+    return b""
+
+
+def read_answering(path: Path) -> Answering:
+    """Return the model that answered last in a session, from its header and its last switch.
+    Raises OSError.
+    """
+    with open_regular(path) as (file, status):
+        head = file.read(_LONG_HEAD)
+        head = head[: head.find(_END) + 1] or head
+        switch = _last_switch(file, max(1, len(head)), status.st_size)
+        session = parse(head + switch).session
+    return session.answering if session is not None else Answering("", "")
 
 
 def read_ends(path: Path, last: int = 1) -> Session | None:

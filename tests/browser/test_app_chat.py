@@ -217,7 +217,9 @@ def test_nothing_is_drawn_over_the_browser_or_a_question(home: Path) -> None:
     """A running command shows its time once a second, but not while the browser or a question has
     the screen.
     """
-    (home / "config.yaml").write_text("agent: {name: Another}\n")
+    agent = home / "another.md"
+    agent.write_text("---\nname: Another\n---\nBe kind.\n")
+    (home / "config.yaml").write_text(f"agent: {{default: {agent}}}\n")
     with chat(home) as terminal:
         chatting(terminal, "first")
         open_browser(terminal)

@@ -134,7 +134,6 @@ def test_a_question_goes_on_with_the_last_that_was_answered(tmp_path: Path) -> N
     assert [asked.messages for asked in played.asked] == [(*echoed("One."), "user: Two.")]
 
 
-@xfails("Coming back", "the conversation goes to another vendor")
 def test_a_question_goes_to_the_model_of_its_session(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         chats.run("--model", chats.model, "-p", "One.")

@@ -1,17 +1,40 @@
-"""What a session records is honored when it goes on: its model, its endpoint and its settings."""
+"""What a session records is honored when it goes on: its model, its endpoint and its settings.
+
+The default model is Anthropic's, the first whose key is set; the sessions are made with OpenAI's.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
 
-from tests.support.chats import Chats, field
+import pytest
+
+from tests.support.chats import Asked, Chats, echoed, field
+from tests.support.ports import closed_port
 
 TOOLS = ("--tools", "read_file,list_files")
+RECORDED = ("openai", "test-model")
+DEFAULT = ("anthropic", "claude-sonnet-5-5")
+
+
+def models(asked: Sequence[Asked]) -> set[tuple[str, str]]:
+    """Return the vendors and models that got a request."""
+    return {(each.wire, each.body["model"]) for each in asked}
+
+
+def edit(path: Path, before: str, after: str) -> None:
+    """Replace a text in a transcript, as in an editor."""
+    text = path.read_text()
+    assert before in text
+    path.write_text(text.replace(before, after))
 
 
 def test_a_session_records_who_answers_and_where(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
-        chats.server_user = "me:secret@"
+        with_password = chats.server.url.replace("//", "//me:secret@")
+        chats.variables["OPENAI_BASE_URL"] = f"{with_password}/v1"
         chats.play("One.", "/model anthropic:other-model", "Two.", "exit", options=TOOLS)
         chats.run("--model", chats.model, "-p", "Three.")
         chatted, asked = chats.transcripts().values()
@@ -22,3 +45,157 @@ def test_a_session_records_who_answers_and_where(tmp_path: Path) -> None:
     assert "endpoint=http://SERVER at=DATE -->\n**Model:** anthropic:other-model\n" in switch
     assert (field(asked, "Endpoint"), field(asked, "Tools")) == ("http://SERVER/v1", "")
     assert "secret" not in chatted + asked
+
+
+def test_a_session_goes_on_with_its_model_on_every_way_in_a_chat(tmp_path: Path) -> None:
+    with Chats(tmp_path, window=4_000) as chats:
+        chats.replies["Our port"] = "It is a calm day by the sea. " * 160
+        chats.play("Our port is 8443.", "exit")
+        typed = "resume 1\nWhich lock?\nexit\n"
+        runs = [
+            chats.run("-c", stdin="Which lock?\nexit\n"),
+            chats.run("-r", "session-1", stdin="Which lock?\n/compact --force\nexit\n"),
+            chats.run(stdin=typed),
+            chats.run(stdin="/resume session-1 --full\nAnd?\nexit\n"),
+        ]
+        chats.configure(sessions={"auto_resume": True})
+        runs.append(chats.run(stdin="Which lock?\nexit\n"))
+        files = chats.transcripts()
+    assert [run.code for run in runs] == [0] * 5
+    assert [models(run.asked) for run in runs] == [{RECORDED}] * 5
+    assert len(runs[2].acknowledgments) == 1
+    assert all(field(text, "Endpoint") == "http://SERVER/v1" for text in files.values())
+    assert not any("continuing with" in run.shown for run in runs)
+
+
+def test_a_question_goes_on_with_the_model_that_answered_last(tmp_path: Path) -> None:
+    with Chats(tmp_path) as chats:
+        chats.run("--model", chats.model, "-p", "One.")
+        first = chats.run("-c", "-p", "Two.")
+        named = chats.run("--resume", "session-1", "-p", "Three.")
+        chats.play("Four.", "/model openai:second-model", "exit")
+        switched = chats.run("-c", "-p", "Five.")
+    for played in (first, named, switched):
+        assert (played.code, played.errors) == (0, "")
+    assert models((*first.asked, *named.asked)) == {RECORDED}
+    assert models(switched.asked) == {("openai", "second-model")}
+
+
+def test_a_model_that_is_chosen_in_this_run_wins_and_that_is_said(tmp_path: Path) -> None:
+    with Chats(tmp_path) as chats:
+        chats.run("--model", chats.model, "-p", "One.")
+        other = ("--model", "anthropic:other")
+        asked = chats.run(*other, "-c", "-p", "Two.")
+        again = chats.run("-c", "-p", "Three.")
+        chatted = chats.run(
+            *other, stdin="/resume session-1 --quick\nA?\n/resume session-1 --quick\nexit\n"
+        )
+        typed = chats.run(stdin="/model anthropic:other\n/resume session-1 --quick\nTwo.\nexit\n")
+    said = "Recorded with openai:test-model; continuing with anthropic:other.\n"
+    assert (asked.code, asked.errors) == (0, said)
+    assert (again.code, again.errors) == (0, "")
+    assert said in chatted.shown
+    assert said in typed.shown
+    for played in (asked, again, chatted, typed):
+        assert models(played.asked) == {("anthropic", "other")}
+
+
+def test_a_script_is_told_which_option_decides(tmp_path: Path) -> None:
+    with Chats(tmp_path) as chats:
+        chats.play("One.", "exit")
+        chats.variables["OPENAI_API_KEY"] = ""
+        no_key = chats.run("-c", "-p", "Two.")
+        as_json = chats.run("--json", "-c", "-p", "Two.")
+        piped = chats.run("-c", stdin="Two.\nThree.\nexit\n")
+        typed = chats.run(stdin="resume 1\nTwo.\nexit\n")
+        chosen = chats.run("-m", "anthropic:other", "-c", "-p", "Two.")
+        chats.variables.clear()
+        chats.variables["OPENAI_BASE_URL"] = f"http://127.0.0.1:{closed_port()}/v1"
+        elsewhere = chats.run("--resume", "session-1", "-p", "Two.")
+        edit(chats.path("session-1"), "openai:test-model", "office:test-model")
+        unknown = chats.run("--resume", "session-1", "-p", "Two.")
+    for played in (no_key, as_json, piped, typed, elsewhere, unknown):
+        assert (played.code, played.asked) == (1, ()), played.errors
+    assert no_key.errors.startswith("session-1: Recorded with openai:test-model: No key for OpenAI")
+    assert "-m MODEL says with which model to go on.\n" in no_key.errors
+    assert json.loads(as_json.shown)["event"] == "error"
+    for played in (piped, typed):
+        assert "Recorded with openai:test-model: No key for OpenAI" in played.shown
+        assert "chat-loop -m MODEL --resume session-1" in played.shown
+    assert models(chosen.asked) == {("anthropic", "other")}
+    assert "at http://SERVER/v1; now it is asked at http://127.0.0.1:" in elsewhere.errors
+    assert "office:test-model: Unknown model “office:test-model”." in unknown.errors
+
+
+def test_a_person_is_asked_before_anything_is_sent_elsewhere(tmp_path: Path) -> None:
+    with Chats(tmp_path) as chats:
+        chats.play("Our port is 8443.", "exit")
+        asked = len(chats.server.requests)
+        chats.variables["OPENAI_API_KEY"] = ""
+        with chats.terminal("-c", "Which port?", model=False) as screen:
+            screen.wait_for("Continue with anthropic:claude-sonnet-5-5 at http")
+            assert "Recorded with openai:test-model: No key for OpenAI" in screen.text()
+            screen.line("n")
+            screen.wait_for("Not resumed. Starting fresh.")
+            screen.wait_for("/model takes another one first")
+            assert len(chats.server.requests) == asked
+            screen.ctrl("u")  # the message waits in the line
+            screen.mark()
+            screen.line("/resume last --quick")
+            screen.wait_for("[y]es [n]o", output=True)
+            screen.line("y")
+            screen.wait_for("Restoring context")
+            screen.line("Which lock?")
+            screen.wait_for("You said: Which lock?")
+            screen.ctrl("d")
+            assert screen.exit_code() == 0
+    wires = [request.wire for request in chats.server.requests[asked:]]
+    assert set(wires) == {"anthropic"}
+    assert "8443" in json.dumps(chats.server.requests[asked].body)
+
+
+def test_a_server_of_this_machine_that_does_not_listen_is_asked_about(tmp_path: Path) -> None:
+    with Chats(tmp_path) as chats:
+        chats.play("One.", "exit")
+        nobody = f"http://127.0.0.1:{closed_port()}/v1"
+        chats.variables["OPENAI_BASE_URL"] = nobody
+        edit(chats.path("session-1"), f"{chats.server.url}/v1", nobody)
+        played = chats.run("-c", "-p", "Two.")
+    assert (played.code, played.asked) == (1, ())
+    assert f"Recorded with openai:test-model: nothing listens at {nobody}." in played.errors
+
+
+def test_files_that_record_less_or_nonsense_go_on(tmp_path: Path) -> None:
+    with Chats(tmp_path) as chats:
+        chats.run("--model", chats.model, "-p", "One.")
+        path = chats.path("session-1")
+        endpoint = f"**Endpoint:** {chats.server.url}/v1"
+        edit(path, endpoint, "**Team:** blue")
+        old = chats.run("--resume", "session-1", "-p", "Two.")
+        chat = chats.run(stdin="/resume session-1 --quick\nTwo.\nexit\n")
+        edit(path, "openai:test-model", "GPT of my aunt")
+        nonsense = chats.run("--resume", "session-1", "-p", "Two.")
+        edit(path, "**Model:** GPT of my aunt", "**Color:** blue")
+        nothing = chats.run("--resume", "session-1", "-p", "Two.")
+    said = "Its file does not say where openai:test-model was asked; now that is http://SERVER/v1, "
+    assert (old.code, models(old.asked)) == (0, {RECORDED})
+    assert old.errors.startswith(said)
+    assert models(chat.asked) == {RECORDED}
+    assert "Its file does not say where openai:test-model was asked" in chat.shown
+    assert (nonsense.code, models(nonsense.asked)) == (0, {DEFAULT})
+    assert "names the model “GPT of my aunt”, which is none: ignored." in nonsense.errors
+    assert (nothing.code, nothing.errors, models(nothing.asked)) == (0, "", {DEFAULT})
+    for played in (old, nonsense, nothing):
+        assert played.asked[0].messages == (*echoed("One."), "user: Two.")
+
+
+@pytest.mark.parametrize("endpoint", ["https://evil.example/v1", "file:///etc/passwd", "http://["])
+def test_a_file_chooses_no_server(tmp_path: Path, endpoint: str) -> None:
+    with Chats(tmp_path) as chats:
+        chats.run("--model", chats.model, "-p", "One.")
+        edit(chats.path("session-1"), f"{chats.server.url}/v1", endpoint)
+        refused = chats.run("-c", "-p", "Two.")
+        decided = chats.run("-m", "openai:test-model", "-c", "-p", "Two.")
+    assert (refused.code, refused.asked) == (1, ())
+    assert f"at {endpoint}; now it is asked at http://SERVER/v1." in refused.errors
+    assert (decided.code, models(decided.asked)) == (0, {RECORDED})

@@ -163,7 +163,7 @@ class Chats:
         self.acknowledgment: Answer = ACKNOWLEDGED
         self.characters_per_token = 4
         self.served_window = 0
-        self.server_user = ""  # `NAME:PASSWORD@` before the host in the variables
+        self.variables: dict[str, str] = {}  # replace those of the environment
         self.server = Loopback(self._answer)
         self._printed = fork_server.Printed()
         self._ids: list[str] = []
@@ -197,18 +197,18 @@ class Chats:
 
     @property
     def environment(self) -> dict[str, str]:
-        url = self.server.url.replace("//", f"//{self.server_user}")
-        return {
+        variables = {
             "CHAT_LOOP_HOME": str(self.home),
             "HOME": str(self.home),
             "PATH": "/usr/bin:/bin",
             "LANG": "C.UTF-8",
             "TZ": "UTC",
             "OPENAI_API_KEY": "k",
-            "OPENAI_BASE_URL": f"{url}/v1",
+            "OPENAI_BASE_URL": f"{self.server.url}/v1",
             "ANTHROPIC_API_KEY": "k",
-            "ANTHROPIC_BASE_URL": url,
+            "ANTHROPIC_BASE_URL": self.server.url,
         }
+        return variables | self.variables
 
     @property
     def model(self) -> str:
@@ -231,14 +231,18 @@ class Chats:
 
         return wait
 
-    def terminal(self, *options: str) -> PtyChat:
-        """Return a chat in a pseudo-terminal, for what only a terminal shows."""
-        command = [sys.executable, "-m", "chat_loop", "--model", self.model, *options]
+    def terminal(self, *options: str, model: bool = True) -> PtyChat:
+        """Return a chat in a pseudo-terminal, for what only a terminal shows. Without `model`, the
+        options or the session decide which one answers.
+        """
+        named = ["--model", self.model] if model else []
+        given = [self._real(option) for option in options]
+        command = [sys.executable, "-m", "chat_loop", *named, *given]
         return PtyChat(command, self.environment, cwd=self.project, forked=True)
 
     def run(self, *arguments: str, stdin: str = "") -> Played:
         """Run the program with other arguments, such as `-p` or `sessions list`."""
-        return self._run(arguments, stdin.encode(), fork_server.Printed())
+        return self._run(arguments, self._real(stdin).encode(), fork_server.Printed())
 
     def transcripts(self) -> dict[str, str]:
         """Return the text of each session's file by its name, such as `session-1`, oldest first."""

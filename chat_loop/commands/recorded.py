@@ -1,0 +1,76 @@
+"""Finds the model with which a session goes on, and asks before it is another one than recorded."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from chat_loop.errors import ProviderError, SessionError, Undecided
+from chat_loop.providers import recorded
+from chat_loop.providers.recorded import Offer
+from chat_loop.values import one_line
+
+if TYPE_CHECKING:
+    from chat_loop.commands.chat import Chat
+    from chat_loop.providers import Provider
+    from chat_loop.sessions.records import Answering, Session
+
+
+async def provider_for(chat: Chat, session: Session) -> Provider:
+    """Return the model with which a session goes on. Raises SessionError if the user wants no other
+    than the recorded one, and Undecided if there is nobody to ask.
+    """
+    answering = session.answering
+    agent = chat.conversation.agent
+    now = agent.answering
+    if chat.model_is_chosen:
+        _show(chat, recorded.change(answering, now))
+        return agent.provider
+    if recorded.is_as_recorded(answering, now):
+        _show(chat, recorded.unrecorded_endpoint(answering, now))
+        return agent.provider
+    chat.display.begin_waiting("Looking for its model …")
+    offer = await asyncio.to_thread(_warmed, chat, answering)
+    chat.display.stop_waiting()
+    _show(chat, offer.note)
+    if offer.problem:
+        return await _other(chat, session, offer)
+    if offer.provider is None:
+        _show(chat, recorded.change(answering, now))
+        return agent.provider
+    asked = replace(agent, provider=offer.provider).answering
+    _show(chat, recorded.unrecorded_endpoint(answering, asked))
+    return offer.provider
+
+
+def _warmed(chat: Chat, answering: Answering) -> Offer:
+    """Return what can be had of a recorded model, ready for its first request."""
+    offer = chat.offer(answering)
+    try:
+        if offer.provider is not None:
+            offer.provider.warm()
+    except ProviderError as error:
+        return Offer(problem=f"Recorded with {answering.model}: {error.message}", hint=error.hint)
+    return offer
+
+
+async def _other(chat: Chat, session: Session, offer: Offer) -> Provider:
+    """Ask whether a session goes on with another model or elsewhere. Raises as `provider_for`."""
+    provider = offer.provider or chat.conversation.agent.provider
+    hint = f"-m MODEL decides: chat-loop -m MODEL --resume {session.header.id}."
+    if not chat.can_ask:
+        raise Undecided(offer.problem, f"{offer.hint} {hint}".strip())
+    chat.display.warn(offer.problem, offer.hint)
+    name = one_line(f"{provider.name}:{provider.model}", 100)
+    place = f" at {provider.endpoint}" if provider.endpoint else ""
+    if not await chat.confirm(f"Continue with {name}{place}?"):
+        text = f"Not resumed. {chat.conversation.fallback_text}"
+        raise SessionError(text, f"/model takes another one first; {hint}")
+    return provider
+
+
+def _show(chat: Chat, sentence: str) -> None:
+    if sentence:
+        chat.display.prose(sentence, "dim")
