@@ -20,6 +20,7 @@ from benchmarks.factchain.generator import generate
 from benchmarks.factchain.ours import exchanges
 from benchmarks.factchain.scoring import Context, stale, survived
 from benchmarks.factchain.talk import SEGMENTS
+from benchmarks.factchain.tools import with_tools
 from benchmarks.factchain.wording import PROFILES
 from benchmarks.support.results import origin
 from chat_loop.context import ledger
@@ -36,6 +37,7 @@ WITHOUT: Mapping[str, Mapping[str, object]] = {
     "shapes of values": {"SHAPE_POINTS": NOTHING},
     "length of sentences": {"WORD_POINTS": 0.0},
     "newer before older": {"NEWER": 2.0},
+    "lines of results": {"MOST_SOURCES": 0},
     "any order": {"LABEL_POINTS": 0.0, "SHAPE_POINTS": NOTHING, "WORD_POINTS": 0.0},
 }
 
@@ -54,12 +56,12 @@ def points(changed: Mapping[str, object]) -> Iterator[None]:
 
 
 def measure(
-    profile: str, seeds: int, room: int, count: Callable[[str], int]
+    profile: str, seeds: int, room: int, count: Callable[[str], int], *, tools: bool
 ) -> tuple[float, float]:
     """Return the percentage of live facts in the last block, and the percentage of stale values."""
     there = live = old = replaced = 0
     for seed in range(1, seeds + 1):
-        talk = generate(seed, profile)
+        talk = with_tools(generate(seed, profile)) if tools else generate(seed, profile)
         parent: Summary | None = None
         for depth, turns in enumerate(talk.segments, 1):
             fresh = exchanges(turns, depth)
@@ -79,6 +81,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.factchain.ablation")
     parser.add_argument("--seeds", type=int, default=2, metavar="N")
     parser.add_argument("--profiles", default="seen,unseen", help=f"of {', '.join(PROFILES)}")
+    parser.add_argument("--tools", action="store_true", help="with questions to tools")
     parser.add_argument("--json", type=Path, metavar="FILE")
     options = parser.parse_args()
     counter = TokenCounter()
@@ -89,7 +92,10 @@ def main() -> None:
     rows = {}
     for name, changed in WITHOUT.items():
         with points(changed):
-            cells = [measure(profile, options.seeds, room, count) for profile, room in columns]
+            cells = [
+                measure(profile, options.seeds, room, count, tools=options.tools)
+                for profile, room in columns
+            ]
         rows[name] = [
             {"profile": profile, "room": room, "context": context, "stale": old}
             for (profile, room), (context, old) in zip(columns, cells, strict=True)
@@ -97,7 +103,8 @@ def main() -> None:
         print(f"{name:22}" + "".join(f"{f'{one:.1f} ({old:.1f})':>18}" for one, old in cells))
     if options.json:
         data = {
-            "settings": {"seeds": options.seeds} | msgspec.to_builtins(origin()),
+            "settings": {"seeds": options.seeds, "tools": options.tools}
+            | msgspec.to_builtins(origin()),
             "without": rows,
         }
         options.json.write_text(json.dumps(data, indent=1) + "\n", "utf-8")
