@@ -193,7 +193,7 @@ def _sources(exchange: Exchange, said: _Said, redactor: Redactor) -> Iterator[En
     """
     sentences = [sentence for speaker, sentence in said if speaker == "reply"]
     lines = chain.from_iterable(
-        source_lines(exchange, sentence.values, sentence.words) for sentence in sentences
+        source_lines(exchange, sentence.text, sentence.values) for sentence in sentences
     )
     for text in islice(dict.fromkeys(lines), MOST_SOURCES):
         line = Line(redactor(text), "key_facts", exchange.ref, "reply", pasted=True)

@@ -20,8 +20,8 @@ LONGEST = 200  # characters of a line
 LONGEST_ARGUMENT = 80  # characters
 PLACES = 20  # of a value in a result; those after them are not compared
 KNOWN = 0.5
-"""The share of the line's words that the reply's sentence may have at most. If it has more, it says
-itself what its values belong to. Only words of the query count, if the line has any of them.
+"""A sentence says itself what its value belongs to if it has this share of the line's words, of
+which only those of the query count, if there are any, or a name like `MAX_SIZE` in it.
 """
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -31,21 +31,28 @@ def stems(text: str) -> frozenset[str]:
     return frozenset(word[:5] for word in _WORD.findall(text.casefold()))
 
 
-def source_lines(exchange: Exchange, values: tuple[str, ...], known: Set[str]) -> Iterator[str]:
+def source_lines(exchange: Exchange, sentence: str, values: tuple[str, ...]) -> Iterator[str]:
     """Yield the lines of an exchange's results with the `values` of a sentence of its reply, each
-    after what its call asked for. Values of the query are not from a result. `known` are the
-    stems of the sentence: lines that it repeats are left out.
+    after what its call asked for. Values of the query are not from a result. A line is left out if
+    the sentence says itself what the value belongs to.
     """
     query = exchange.query.text
     asked = stems(query)
     for value in values:
         if value in query:
             continue
+        known = stems(sentence.replace(value, " "))
         line = _best_line(exchange.uses, value, known | asked)
         words = stems(line)
         telling = (words & asked) or words
-        if len(telling & known) < KNOWN * len(telling):
+        if len(telling & known) < KNOWN * len(telling) and not _is_named(value, values, line):
             yield line
+
+
+def _is_named(value: str, values: tuple[str, ...], line: str) -> bool:
+    """Return True if the line has two values of the sentence, of which one is a name."""
+    others = (other for other in values if other != value and other in line)
+    return any(stems(f"{value} {other}") for other in others)
 
 
 def _best_line(uses: tuple[Use, ...], value: str, words: Set[str]) -> str:

@@ -12,7 +12,7 @@ from chat_loop.sessions.records import Call, Exchange, Query, Reply, Result, Sum
 from tests.support.scripted_chat import START, words
 
 PLENTY = 10_000
-CONFIG = "name: web\nport: 5150\npool: 24\ntimeout: 379\n"
+CONFIG = "name: web\nport: 5150\nPORT_5 = 5150\npool: 24\ntimeout: 379\n"
 ASKED = "Which port does the ferrygate service listen on?"
 
 
@@ -59,6 +59,7 @@ def test_the_line_of_a_value_that_the_reply_used_counts_as_said_by_the_reply() -
     [
         "I looked at it, and it is fine.",  # used none
         "Ferrygate listens on port 5150.",  # says itself what it belongs to
+        "They read PORT_5 = 5150 there.",  # names another value of its line
         "It is 515 there, as far as I can see.",  # a part of a value
         "There are 24 of them in the pool here.",  # so short that it is in many lines by chance
         "```\nname: web\nport: 5150\n```",  # code of several lines
