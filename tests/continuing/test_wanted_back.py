@@ -80,13 +80,13 @@ def test_it_goes_back_with_its_step_in_every_later_request(tmp_path: Path, wire:
             *("/resume session-1 --full", "Go on.", "/fork", "Go on."),
             *("/resume session-1 --last 2", "Go on.", "exit"),
         )
-        printed = chats.run("-c", "-p", "Go on.", "--model", chats.model)
+        printed = chats.run("-c", "-p", "Which port?", "--json", "--model", chats.model)
         found = chats.run("sessions", "search", "--text", "lantern")
     back = signed(wire)
     assert returned(first.requests) == [[], back, back]
     assert returned(later.requests) == [back, back, back]
     assert later.requests[-1].block
-    assert returned(printed.requests) == [back]
+    assert returned(printed.requests) == [back, back + back]
     for before, after in pairwise(first.requests):
         assert after.messages[: len(before.messages)] == before.messages
 
@@ -96,7 +96,9 @@ def test_it_goes_back_with_its_step_in_every_later_request(tmp_path: Path, wire:
     assert marker.replace(" at=DATE", "") == f"{opening} -->"
 
     # nobody but the service sees it
-    shown = "".join(played.shown + played.errors for played in (first, later, printed))
+    assert "opaque" not in printed.shown
+    assert SIGNATURE not in printed.shown
+    shown = "".join(played.shown + played.errors for played in (first, later))
     assert not SEALED.search(shown.replace("Perhaps a lantern.", ""))
     assert not any(SEALED.search(json.dumps(asked.body)) for asked in first.summaries)
     assert found.code == 1

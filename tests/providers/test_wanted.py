@@ -323,12 +323,16 @@ def test_the_endpoint_is_the_address_without_a_password(
     assert anthropic_at("").endpoint == "https://proxy.example"
 
 
-def test_an_unknown_call_gets_nothing_back(server: Loopback) -> None:
-    """Calls of another model stay valid for a service that signs its own."""
+NESTED = '{"reasoning_details": ' + "[" * 100 + "]" * 100 + "}"
+
+
+@pytest.mark.parametrize("opaque", ["", "[1, {}]", '{"calls": [', NESTED])
+def test_what_cannot_be_read_is_not_sent(server: Loopback, opaque: str) -> None:
+    """Somebody may have edited the file. Calls stay valid without it."""
     server.enqueue(HI)
-    foreign = Message("assistant", "", calls=(ToolCall("c1", "look", "{}"),), opaque="[1, {}]")
+    edited = Message("assistant", "", calls=(ToolCall("c1", "look", "{}"),), opaque=opaque)
     results = Message("user", "", results=(ToolResult("c1", "There."),))
-    messages = (*ASK.messages, foreign, results)
-    events_of(service_at(server.url, "extra_content"), replace(ASK, messages=messages))
+    provider = service_at(server.url, "extra_content", "reasoning_details")
+    events_of(provider, replace(ASK, messages=(*ASK.messages, edited, results)))
     sent = server.requests[0].body["messages"][1]
     assert set(sent) == {"role", "content", "tool_calls"}
