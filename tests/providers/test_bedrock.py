@@ -21,7 +21,7 @@ from chat_loop.errors import (
     ProviderError,
     install_hint,
 )
-from chat_loop.events import Event, TextDelta, ThinkingDelta, ToolCalled
+from chat_loop.events import Event, OpaqueArrived, TextDelta, ThinkingDelta, ToolCalled
 from chat_loop.providers.bedrock import BedrockProvider
 from chat_loop.providers.catalogue import entry_of
 from chat_loop.values import Image, Message, Request, ToolCall, ToolResult, ToolSpec, Window
@@ -160,6 +160,10 @@ def test_a_reply_in_pieces_of_any_size(server: Loopback, tmp_path: Path, split: 
 
     events = events_of(BEDROCK.at(server.url, tmp_path), replace(TALK, tools=(TOOL,)))
 
+    block = {"type": "thinking", "thinking": "Hmm."}
+    [part] = [event for event in events if isinstance(event, OpaqueArrived)]
+    assert json.loads(part.text) == [{"after_text": 0, "after_calls": 0, "block": block}]
+    events.remove(part)
     assert events[:-1] == [ThinkingDelta("Hmm."), TextDelta(text), ToolCalled(CALL)]
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from benchmarks.support.loopback import Loopback, Reply
 from chat_loop import errors
-from chat_loop.events import Event, Finished, TextDelta, ThinkingDelta, ToolCalled
+from chat_loop.events import Event, Finished, OpaqueArrived, TextDelta, ThinkingDelta, ToolCalled
 from chat_loop.values import ToolCall, ToolSpec, Usage
 from tests.support.catalogue import ALL
 from tests.support.providers import REQUEST, events_of, failure_of, host
@@ -36,6 +36,7 @@ REPLIES: dict[str, list[Event]] = {
         Finished(stop="length", usage=Usage(input=17, output=1)),
     ],
     "a tool call of Gemini, without an index": [
+        OpaqueArrived('{"calls": [{"google": {"thought_signature": "AbCd=="}}]}'),
         ToolCalled(ToolCall("jm4owj31", "look", '{"place":"Turku"}')),
         Finished(stop="tool", usage=Usage(input=66, output=16)),
     ],
