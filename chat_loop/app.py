@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import gc
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -25,7 +26,7 @@ from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.mcp_servers import McpServers, servers_of
 from chat_loop.agent.spending import Spending
 from chat_loop.agent.tools import Tool
-from chat_loop.commands.references import find_session
+from chat_loop.commands.references import NEWEST, find_last, find_session
 from chat_loop.config import Config, LimitsConfig, Paths, choose_servers
 from chat_loop.display.plain import err
 from chat_loop.errors import ConfigError, SessionError, UsageError
@@ -163,7 +164,13 @@ class App:
             suppress(SessionError),  # the command that resumes it reports that
             closing(Library(self.sessions.directory, database=self.database)) as library,
         ):
-            path = find_session(self.sessions, library, reference, library.listed)
+            if reference in NEWEST:
+                found = find_last(self.sessions, chats=reference == LAST)
+                if not found.is_here:  # the user is asked first
+                    return Offer()
+                path = found.row.path
+            else:
+                path = find_session(self.sessions, library, reference, library.listed)
             return self.offer(self.sessions.answering(path))
         return Offer()
 
@@ -310,6 +317,13 @@ class App:
         names = ("config", "sessions-dir", "model", "base-url", "tools", "max-tokens")
         return command + self._option_words(*names, model=model or options.model)
 
+    def command_with(self, *words: str) -> str:
+        """Return the command line with the options of this one, and with other `words`."""
+        reference = self.options.agent_reference
+        agent = ["--agent", reference] if reference else []
+        names = ("config", "sessions-dir", "model", "base-url", "tools", "max-tokens")
+        return shlex.join(["chat-loop", *agent, *self._option_words(*names), *words])
+
     def _option_words(self, *names: str, **others: str) -> list[str]:
         """Return those of the options `names` that are set here or in `others`."""
         values = {**vars(self.options), **others}
@@ -326,9 +340,24 @@ class App:
         """The reference to the session that the chat begins with, if that is known."""
         if self.chooses_first:
             return ""
-        resumes = self.config.sessions.auto_resume and not self.options.new_session
-        last = LAST if resumes and self.sessions.current() else ""
-        return str(self.options.resume or last)
+        if self.options.resume == LAST:
+            return "current"  # an option of the command line means runs of -p as well
+        return str(self.options.resume or (LAST if self._resumes else ""))
+
+    @property
+    def _resumes(self) -> bool:
+        """True when each start continues the last chat, and this project has one."""
+        if not self.config.sessions.auto_resume or self.options.new_session:
+            return False
+        pointers = self.sessions.pointers
+        before = pointers.read()
+        found = pointers.recent(before, chats=True)
+        if pointers.unreadable(before):
+            return True  # the command says so
+        if (found is None or not found.is_here) and not before.complete:  # after an update
+            with suppress(SessionError):
+                found = find_last(self.sessions, chats=True)
+        return found is not None and found.is_here
 
     @property
     def first_commands(self) -> list[str]:

@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -19,7 +20,14 @@ from chat_loop import errors, events
 from chat_loop.agent.secret_gate import SecretGate, judged
 from chat_loop.agent.tools import CALL_LIMIT_RESULT, STEP_LIMIT_RESULT, Tool
 from chat_loop.app import App, cancel_on, run_cancellable
-from chat_loop.commands.references import find_session, require_file
+from chat_loop.commands.references import (
+    NEWEST,
+    elsewhere_text,
+    find_last,
+    find_session,
+    require_file,
+    unreadable_text,
+)
 from chat_loop.conversation import continuing
 from chat_loop.conversation.attachments import release
 from chat_loop.conversation.conversation import Conversation
@@ -106,10 +114,24 @@ def read_question(question: str) -> Question:
 def _load(app: App, reference: str) -> LoadedSession:
     """Return the session that goes on. Raises SessionError."""
     sessions = app.sessions
+    if reference in NEWEST:
+        return sessions.load(_last(app))
     with contextlib.closing(Library(sessions.directory, database=app.database)) as library:
         path = find_session(sessions, library, reference, library.listed)
         require_file(path, library)
     return sessions.load(path)
+
+
+def _last(app: App) -> Path:
+    """Return the file of the newest session of this project. Raises SessionError."""
+    found = find_last(app.sessions)
+    if found.unreadable:
+        tell(events.Warned(unreadable_text(found)))
+    if not found.is_here:
+        command = app.command_with("--resume", found.row.id, "-p")
+        hint = f"{command} QUESTION continues it here."
+        raise errors.SessionNotFound(elsewhere_text(found, app.sessions), hint)
+    return found.row.path
 
 
 def _offer_for(app: App, session: Session) -> Offer:

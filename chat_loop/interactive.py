@@ -284,18 +284,27 @@ class Interactive:
             lines += greeting(agent.model, str(sessions.directory))
         lines += self._problems()
         lines = [wrapped(one_line(line, 500), columns() - 1, 0) for line in lines]
-        if has_screen and not (has_commands or app.options.message or app.options.new_session):
-            identity, last = sessions.last_resumable()
-            if last is not None:
-                when = when_text(last.updated, sessions.now())
-                text = wrapped(offer(last.name or identity, when, columns()), columns() - 1, 0)
-                lines.append(styled(text, DIM) if has_editor else text)
+        is_asked = has_commands or app.options.message or app.options.new_session
+        if has_screen and not is_asked and (text := self._offer()):
+            lines.append(styled(text, DIM) if has_editor else text)
         if app.instant is not None and (lines or has_commands):
             app.instant.erase()
         sys.stdout.writelines(f"{line}\n" for line in lines)  # the display would load rich
         sys.stdout.flush()
         if has_commands or app.options.message or not has_editor:
             self._load_behind()
+
+    def _offer(self) -> str:
+        """Return the offer of the newest chat; empty if there is none to offer."""
+        sessions = self._app.sessions
+        pointers = sessions.pointers.read()
+        found = sessions.pointers.recent(pointers, chats=True)
+        if found is None or found.row.mode or not (found.is_here or pointers.complete):
+            return ""
+        project = "" if found.is_here else found.project or "another folder"
+        name = found.row.name or found.row.id
+        when = when_text(found.row.updated, sessions.now())
+        return wrapped(offer(name, when, columns(), project), columns() - 1, 0)
 
     def _problems(self) -> Iterator[str]:
         """Yield a sentence about each thing that the user set up but that does not work."""
@@ -395,9 +404,18 @@ class Interactive:
         if "cost" in self._chat.config.status:
             self._do(self._load_prices)
         self._do(self._app.sessions.remove_leftovers)
+        if not self._app.sessions.pointers.read().complete:
+            self._do(self._point, expected=(*UNLOADABLE, ChatLoopError))
         if self._reader.has_editor:  # else nobody sees a status line
             self._needs_encoding.wait()  # it takes 45 MB
         self._do(self._counter.load)
+
+    def _point(self) -> None:
+        """Find the newest sessions of all projects, for the next start."""
+        sessions = self._app.sessions
+        with contextlib.closing(Library(sessions.directory)) as library:
+            rows, _ = library.rows(everything=True)
+        sessions.pointers.remake(rows)
 
     def _load_modules(self) -> None:
         """Load what the first request and reply need."""

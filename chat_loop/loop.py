@@ -116,7 +116,9 @@ class ChatLoop:
         if message:
             self._reader.enter(message if registry.parse(message) is None else f" {message}")
         if not all(successes):
-            self._failed = not self.chat.can_ask
+            if not self.chat.can_ask:  # what follows was meant for another conversation
+                self._failed = True
+                raise Quit
             self._reader.hold()
 
     async def read(self) -> str:

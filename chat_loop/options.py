@@ -34,7 +34,7 @@ Examples:
   chat-loop                         chat with the first model that is available
   chat-loop "What is a monad?"      the same, and ask this first
   chat-loop -m gemini               chat with Gemini's default model
-  chat-loop --continue              continue the last conversation
+  chat-loop --continue              continue this project's last conversation
   chat-loop -p "What is a monad?"   print one reply and quit
   git diff | chat-loop -p "Write a commit message for this."
   chat-loop sessions search port    search all conversations
@@ -186,7 +186,7 @@ def _chat_parser() -> _Parser:
 
     conversation = made.add_argument_group("conversation")
     start = conversation.add_mutually_exclusive_group()
-    text = "continue the last session"
+    text = "continue the last conversation of this project"
     _flag(start, "-c --continue", text, dest="resume", action="store_const", const=LAST)
     text = "continue a saved session; without a value, choose one"
     _value(start, "-r --resume", "N|ID", text, nargs="?", const=BROWSE)

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 
+from msgspec.structs import replace
+
+from chat_loop.characters import exact_line
+from chat_loop.display.rows import name_text
+from chat_loop.display.status import home_text
 from chat_loop.errors import SessionNotFound
 from chat_loop.library.library import Library, SessionFilter
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.partial import newest_first
+from chat_loop.sessions.pointers import Recent, pointers_of
 from chat_loop.sessions.records import SessionRow
+from chat_loop.values import when_text
 
 PAGE = 20  # sessions that are listed at a time
+NEWEST = ("last", "current")
+"""The newest session of this project. To `last`, runs of `-p` count only if there is no chat."""
 
 
 class AmbiguousSession(SessionNotFound):
@@ -36,6 +46,44 @@ def require_file(path: Path, library: Library) -> None:
         raise SessionNotFound(message, hint)
 
 
+def find_last(sessions: SessionManager, here: str = "", *, chats: bool = False) -> Recent:
+    """Return the newest session of this project, or else of any, except the open one with the id
+    `here`. With `chats`, runs of `-p` count only where there is no chat. If no pointer names one of
+    this project, the index is read once. Raises SessionError.
+    """
+    pointers = sessions.pointers
+    before = pointers.read()
+    found = pointers.recent(before, chats=chats)
+    if found is None or not found.is_here or found.row.id == here:
+        with closing(Library(sessions.directory)) as library:
+            rows, _ = library.rows(everything=True, here=here)
+        every = pointers.remake(rows)
+        if here:
+            every = pointers_of(row for row in rows if not row.current)
+        found = pointers.recent(every, chats=chats) or pointers.recent(every)
+    unreadable = pointers.unreadable(before)
+    if found is None:
+        reason = f" {unreadable} cannot be read." if unreadable else ""
+        text = f"There is no session to continue.{reason}"
+        raise SessionNotFound(text, "Send a message to start one.")
+    return replace(found, unreadable=unreadable)
+
+
+def unreadable_text(found: Recent) -> str:
+    """Return a sentence about a newer session that cannot be read."""
+    return f"Session {found.unreadable} cannot be read: the one before it is continued."
+
+
+def elsewhere_text(found: Recent, sessions: SessionManager) -> str:
+    """Return sentences that this project has no session, and which one another project has."""
+    name = exact_line(name_text(found.row, 60))
+    when = when_text(found.row.updated, sessions.now())
+    project = exact_line(home_text(found.project))
+    here = exact_line(home_text(sessions.pointers.here)) or "this folder"
+    of = f", of {project}" if project else ", of no project"
+    return f"There is no conversation of {here} yet. The newest one is “{name}” ({when}){of}."
+
+
 def find_session(
     sessions: SessionManager,
     library: Library,
@@ -47,23 +95,16 @@ def find_session(
 
     `listed` returns the ids of the list that numbers refer to. `here` is the open session.
     """
-    if reference in ("last", "current"):
-        identity = sessions.current()
-        if not identity or identity == here or not sessions.session_file(identity).is_file():
-            rows, _ = library.rows(PAGE if library.database else 2, here=here)
-            own = (row for row in rows if not row.current and not row.owner)
-            identity = next((row.id for row in own if row.path.is_file()), "")
-        if not identity:
-            hint = "Send a message to start one."
-            raise SessionNotFound("There is no session to continue.", hint)
-        return sessions.session_file(identity)
+    if reference in NEWEST:
+        return find_last(sessions, here, chats=reference == "last").row.path
     if reference.isascii() and reference.isdigit():
         ids, number = listed(), int(reference[:10])
         if 1 <= number <= len(ids):
             return sessions.session_file(ids[number - 1])
         numbers = f": the numbers go from 1 to {len(ids)}" if ids else ""
         raise SessionNotFound(f"No session {reference[:40]}{numbers}.", "sessions lists them.")
-    rows, more = [], 0
+    rows: list[SessionRow] = []
+    more = 0
     if reference.strip():
         ids = [stamp.id for stamp in newest_first(sessions.directory)]
         ids = [identity for identity in ids if identity.startswith(reference)]

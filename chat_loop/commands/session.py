@@ -7,6 +7,7 @@ import contextlib
 import re
 import shlex
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,13 @@ from chat_loop.characters import exact_line
 from chat_loop.commands.chat import Chat, Listed
 from chat_loop.commands.memory import ask_about_files
 from chat_loop.commands.recorded import provider_for
-from chat_loop.commands.references import PAGE
+from chat_loop.commands.references import (
+    NEWEST,
+    PAGE,
+    elsewhere_text,
+    find_last,
+    unreadable_text,
+)
 from chat_loop.commands.registry import Quit, registry, usage_error
 from chat_loop.commands.retry_edit import offer_files
 from chat_loop.conversation import continuing
@@ -162,7 +169,7 @@ async def _list(chat: Chat, limit: int | None = PAGE, **which: Any) -> None:
 async def resume(chat: Chat, argument: str) -> None:
     """Continue a saved session from its summary; alone, choose one in the browser.
 
-    /resume last            the most recent session
+    /resume last            the last conversation of this project
     /resume 3 --last 5      and its last 5 exchanges word for word
     /resume 3 --full        every word, as far as they fit
     /resume 3 --quick       at once: the summary is shown, and the model does not confirm it
@@ -183,7 +190,7 @@ async def resume(chat: Chat, argument: str) -> None:
         raise usage_error("resume")
     conversation = chat.conversation
     display = chat.display
-    path = await chat.path(words)
+    path = await (_last(chat, words) if words in NEWEST else chat.path(words))
     display.line("Loading session...", symbol="📋")
     display.begin_waiting("Reading the session …")
     loaded = await asyncio.to_thread(_load, chat, path, None if whole else max(1, last))
@@ -241,6 +248,24 @@ async def _choose_of_open(chat: Chat, loaded: LoadedSession) -> str:
         title = "Shown, not resumed." if choice else "Not resumed."
         display.prose(f"{title} {chat.conversation.fallback_text}", "dim")
     return choice
+
+
+async def _last(chat: Chat, reference: str) -> Path:
+    """Return the file of the newest session of this project. If there is none, ask whether to take
+    that of another project. Raises SessionError.
+    """
+    look = partial(find_last, chat.sessions, chat.here_id, chats=reference == "last")
+    found = await asyncio.to_thread(look)
+    if found.unreadable:
+        chat.display.warn(unreadable_text(found))
+    if not found.is_here:
+        text = elsewhere_text(found, chat.sessions)
+        if not chat.can_ask:
+            command = f"{chat.display.resume_command()} --resume {found.row.id}"
+            raise SessionNotFound(text, f"{command} continues it here.")
+        if not await chat.confirm(f"{text} Continue it here?"):
+            raise SessionNotFound("Not continued.", "Send a message to begin a new conversation.")
+    return found.row.path
 
 
 def _show_resumption(chat: Chat, resumed: Resumption, model: str) -> None:

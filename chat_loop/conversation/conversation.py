@@ -517,9 +517,9 @@ class Conversation:
             )
             self.show(event)
             if problem is None:
-                self.sessions.set_current(header.id)
+                self._point_here()
         for message in live.take_notices():
-            self.sessions.set_current(header.id)
+            self._point_here()
             self.show(events.Warned(message))
         if problem is not None and not self._problem_shown:
             error = save_error(live.path, problem)
@@ -527,6 +527,13 @@ class Conversation:
         elif problem is None and self._problem_shown:
             self.show(events.Warned("Saving works again: everything said so far is on disk."))
         self._problem_shown = problem is not None
+
+    def _point_here(self) -> None:
+        """Record the session as the newest one of its project."""
+        session = self.session
+        is_branch = session.restoration is not None and session.restoration.until
+        continued = "" if is_branch else session.header.parent
+        self.sessions.pointers.note(session.header.id, continued)
 
     def pin(self, text: str) -> None:
         """Keep `text` in every later summary block of the chain, word for word."""
@@ -1069,6 +1076,8 @@ class Conversation:
         totals = self.session.totals
         if saved:
             live.close()
+        if saved and reason == "exit":  # another chat may have begun since
+            self._point_here()
         self.show(
             events.SessionSealed(
                 id=live.header.id,

@@ -66,21 +66,30 @@ def status_line(status: Status, parts: Sequence[str], width: int) -> str:
     return cut_to(line, width)
 
 
-def offer(name: str, when: str, columns: int) -> str:
-    """Return the offer to resume a session, on one line of at most `columns` if it fits."""
+def home_text(folder: str) -> str:
+    """Return the path of a folder, with `~` for the user's home."""
+    home = os.path.expanduser("~")  # noqa: PTH111 - Path.expanduser fails without a home
+    if folder.startswith(f"{home}/") and home != "/":
+        return f"~{folder.removeprefix(home)}"
+    return folder
+
+
+def offer(name: str, when: str, columns: int, project: str = "") -> str:
+    """Return the offer to resume a session, perhaps of another `project`, of which the folder's
+    name is shown, on one line of at most `columns` if it fits.
+    """
+    folder = project.rstrip("/").rpartition("/")[2] or project
+    place = f", in {cut_to(one_line(folder, 40), 20)}" if project else ""
     rest = f' ({when}) · type "resume last" to continue'
-    room = columns - len(f"Last time: {rest}") - 1
-    return f"Last time: {cut_to(one_line(name, 50), max(room, 10))}{rest}"
+    room = columns - cells(f"Last time{place}: {rest}") - 1
+    return f"Last time{place}: {cut_to(one_line(name, 50), max(room, 10))}{rest}"
 
 
 def greeting(model: str, directory: str) -> tuple[str, ...]:
     """Return the welcome lines of the first start."""
-    home = os.path.expanduser("~")  # noqa: PTH111 - Path.expanduser fails without a home
-    if directory.startswith(f"{home}/") and home != "/":
-        directory = f"~{directory.removeprefix(home)}"
     return (
         f"Welcome. Using {one_line(model, 60)}. /model to switch.",
-        f"Conversations are markdown files in {one_line(directory, 400)}",
+        f"Conversations are markdown files in {one_line(home_text(directory), 400)}",
         "exit saves and quits; resume picks up later.",
         "Long conversations are compacted automatically. Esc stops, @path adds a file.",
     )

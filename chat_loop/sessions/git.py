@@ -1,7 +1,8 @@
-"""The git branch and commit of a folder, read from git's own files: no process is started."""
+"""The repository, branch and commit of a folder, read from git's files: no process is started."""
 
 from __future__ import annotations
 
+import os
 import re
 from contextlib import suppress
 from pathlib import Path
@@ -28,6 +29,35 @@ def git_head(folder: Path) -> tuple[str, str]:
                 git = _target(git / "commondir")
             return branch[1], _commit_of(git, head.removeprefix("ref: "))
     return "", ""
+
+
+def project_of(folder: str) -> str:
+    """Return the project to which a folder belongs: the main folder of the repository around it,
+    which all its worktrees share, or the folder itself. The folder need not exist.
+    """
+    if not folder.startswith("/") or folder.startswith("//"):  # of another system or machine
+        return folder
+    for place in (Path(folder), *Path(folder).parents):
+        git = place / ".git"
+        with suppress(OSError, ValueError):
+            if git.is_dir():
+                return str(place)
+            if git.is_file():
+                return str(_main_folder(place))
+    return folder
+
+
+def _main_folder(place: Path) -> Path:
+    """Return the main folder of a worktree's repository, or `place` when it is no worktree, such as
+    a submodule. The repository must name the worktree, because anybody can write a file `.git`.
+    """
+    git = place / ".git"
+    with suppress(OSError, ValueError):
+        own = _target(git)
+        if os.path.realpath(_target(own / "gitdir")) == os.path.realpath(git):
+            common = Path(os.path.realpath(_target(own / "commondir")))
+            return common.parent if common.name == ".git" else common
+    return place
 
 
 def _target(file: Path) -> Path:

@@ -6,7 +6,7 @@ import errno
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from datetime import datetime
 from itertools import islice
@@ -23,7 +23,7 @@ from chat_loop.errors import (
     SessionNotFound,
     os_reason,
 )
-from chat_loop.sessions import legacy, marker, partial, records
+from chat_loop.sessions import legacy, marker, partial, pointers, records
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.files import (
     TRASH,
@@ -48,7 +48,6 @@ from chat_loop.sessions.naming import first_words, validate_name, validate_tag
 from chat_loop.sessions.parser import Parsed, parse
 from chat_loop.sessions.writer import render
 
-CURRENT = ".current"
 SETTLED_SECONDS = 5  # a file that changed later than that may not be whole yet
 SHORT_COMMIT = 12  # digits of a commit that name it in a repository of any size
 
@@ -108,6 +107,7 @@ class SessionManager:
         self.saves = saves
         self._is_theirs = is_theirs
         self.images = ImageStore(directory, self._files if saves else None, locks=saves)
+        self.pointers = pointers.ProjectPointers(directory, project, self._files if saves else None)
 
     def begin(
         self,
@@ -338,7 +338,7 @@ class SessionManager:
         patterns = (
             ".*.md.*.tmp",
             f"{TRASH}/.*.md.*.tmp",
-            f".{CURRENT}.*.tmp",
+            f".{pointers.FILE}.*.tmp",
             f"{records.IMAGE_FOLDER}/.*.tmp",
         )
         for pattern in patterns if self.saves else ():
@@ -436,39 +436,6 @@ class SessionManager:
                 if changed := change_content(read_part(file)[0], go_on_from_branch):
                     self._files.replace(file, changed)
             return branch
-
-    def set_current(self, identity: str) -> None:
-        """Record the current session, and the last resumable one in case it stays empty."""
-        ids = dict.fromkeys(filter(None, (identity, self.last_resumable()[0])))
-        if self.saves:
-            note = "".join(f"{identity}\n" for identity in ids)
-            name = CURRENT.strip(".")  # under its lock, nobody takes the new file for a leftover
-            with (
-                suppress(OSError, Locked),  # only a convenience
-                closing(take_lock(self.directory, name, seconds=1)),
-            ):
-                self._files.replace(self.directory / CURRENT, note.encode())
-
-    def current(self) -> str:
-        """Return the id of the last session with a reply or a parent, or an empty string."""
-        return next((row.id for row in self._recent_rows()), "")
-
-    def last_resumable(self) -> tuple[str, records.SessionRow | None]:
-        """Return the id and row of the last session that can be resumed and is not a `-p` run."""
-        for row in self._recent_rows():
-            if row.state in ("sealed", "unsealed") and not row.mode:
-                return row.id, row
-        return "", None
-
-    def _recent_rows(self) -> Iterator[records.SessionRow]:
-        """Yield the rows of the recorded sessions that can be resumed."""
-        with suppress(OSError):
-            data, _ = read_part(self.directory / CURRENT, 200)
-            for identity in data.decode("ascii", "replace").split():
-                if records.ID_PATTERN.fullmatch(identity):
-                    row = partial.row(self.session_file(identity), quick=True)
-                    if row.answered or row.parent:
-                        yield row
 
 
 def holds_all(whole: bytes, part: bytes) -> bool:

@@ -140,6 +140,7 @@ def _carry_out(
     folder = actions.sessions.directory
     if not discard(folder, BUSY_SECONDS):  # even if nothing else was left to do
         raise SessionError("The index still has the words: it is in use.", "Run the command again.")
+    actions.sessions.pointers.forget()
     if (database := actions.app.database) is not None:
         erased = {path.stem for path in (*changes, *gone) if path.suffix == ".md"}
         database.erase(folder, [*erased])

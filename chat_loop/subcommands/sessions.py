@@ -27,7 +27,7 @@ from chat_loop.library.library import Database, Library, filter_of, moment_of
 from chat_loop.providers.prices import costs
 from chat_loop.sessions import naming, summary_block
 from chat_loop.sessions.chain import Link, read_chain
-from chat_loop.sessions.files import Files, read_part
+from chat_loop.sessions.files import Files, read_part, working_folder
 from chat_loop.sessions.live import TRIED_AGAIN
 from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.partial import misnamed_files
@@ -88,7 +88,9 @@ class SessionActions:
         if self.store:
             state = import_module("chat_loop.store.state")
             is_theirs = state.SyncState(folder, self.store).is_theirs
-        self.sessions = SessionManager(folder, files=files, is_theirs=is_theirs)
+        self.sessions = SessionManager(
+            folder, files=files, project=str(working_folder() or ""), is_theirs=is_theirs
+        )
         progress = partial(Meter().count, what="sessions read")
         folder = self.sessions.directory
         database = Database(config.library) if config.library else None

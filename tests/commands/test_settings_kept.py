@@ -20,6 +20,7 @@ from chat_loop.sessions.records import Session, Setting
 from chat_loop.values import Usage, Window
 from tests.support.headless import run
 from tests.support.piped_chat import keys
+from tests.support.saved_sessions import last_id
 from tests.support.screens import Line, Screen
 from tests.support.scripted_chat import SUMMARY, Says, Step
 
@@ -66,7 +67,7 @@ def shown(screen: Screen, line: str) -> str:
 
 def newest(folder: Path) -> Session:
     sessions = SessionManager(folder)
-    return sessions.load(sessions.session_file(sessions.current())).session
+    return sessions.load(sessions.session_file(last_id(folder))).session
 
 
 OFF = "/config auto_compact.enabled false --session"
@@ -230,7 +231,7 @@ def test_a_stored_summary_that_is_made_anew_heeds_what_was_said_of_it(tmp_path: 
         arguments = ("--model", "openai:test-model", "sessions", "compact", parent)
         run(tmp_path, *arguments, keys=keys(server))
         assert "(said of the last summary: bad: no keels" in server.requests[0].query
-    shown = run(tmp_path, "sessions", "show", "last", "--json")
+    shown = run(tmp_path, "sessions", "show", screen.talk.path.stem, "--json")
     assert json.loads(json.loads(shown.stdout)["settings"]) == {"summary": "bad: no keels"}
 
 

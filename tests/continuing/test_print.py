@@ -123,7 +123,6 @@ def test_a_question_goes_on_with_the_results_of_tools(tmp_path: Path, wire: Wire
     )
 
 
-@xfails("Coming back", "after a question that failed, the one before it is forgotten")
 def test_a_question_goes_on_with_the_last_that_was_answered(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         model = ("--model", chats.model)
@@ -141,7 +140,6 @@ def test_a_question_goes_to_the_model_of_its_session(tmp_path: Path) -> None:
     assert (request.wire, request.body["model"]) == ("openai", "test-model")
 
 
-@xfails("Coming back", "a script goes on with another project's conversation")
 def test_a_script_does_not_go_on_with_another_project(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         other = tmp_path / "other"

@@ -637,7 +637,6 @@ def test_a_session_goes_on_with_its_model(tmp_path: Path) -> None:
     assert (request.wire, request.body["model"]) == ("openai", "test-model")
 
 
-@coming_back("the newest conversation of any project is taken")
 def test_continue_takes_the_newest_conversation_of_this_project(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         other = tmp_path / "other"

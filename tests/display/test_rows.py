@@ -21,7 +21,7 @@ from chat_loop.sessions.writer import render
 from tests.support.headless import ECHO, run
 from tests.support.library_screens import CODE, in_zone
 from tests.support.pty_chat import PtyChat
-from tests.support.saved_sessions import ALL, FIRST, SECOND, at, put, simple
+from tests.support.saved_sessions import ALL, FIRST, SECOND, at, last_id, put, simple
 from tests.support.screens import Screen
 
 
@@ -205,7 +205,7 @@ def test_the_start_offers_the_last_conversation_that_came_to_something(tmp_path:
     run(tmp_path, *ECHO, "-p", "Name a port.")
     run(tmp_path, *ECHO, "-p", "Another one.")
     sessions = SessionManager(folder)
-    assert sessions.load(folder / f"{sessions.current()}.md").session.header.mode == "print"
+    assert sessions.load(folder / f"{last_id(folder)}.md").session.header.mode == "print"
     env = {"CHAT_LOOP_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
     with PtyChat([sys.executable, "-m", "chat_loop", *ECHO], env=env, cols=80) as terminal:
         terminal.wait_for("Last time: How do I sort?")

@@ -26,9 +26,9 @@ def problem_after(folder: Path) -> str:
 
 
 async def _go_on(run: Run) -> None:
-    identity = run.talk.sessions.current()
-    if identity:
-        loaded = run.talk.sessions.load(run.talk.sessions.session_file(identity))
+    recent = run.talk.sessions.pointers.recent()
+    if recent is not None:
+        loaded = run.talk.sessions.load(recent.row.path)
         with suppress(SessionError):  # nothing has been said in it yet
             planning = run.talk.conversation.planning()
             resumed = await continuing.resume(planning, loaded, quick=True)

@@ -14,13 +14,9 @@ from benchmarks.support.loopback import (
     Reply,
     talk,
 )
-from chat_loop.sessions.manager import SessionManager
 from tests.support.piped_chat import QUESTION, begun, chat, files, session
+from tests.support.saved_sessions import last_id
 from tests.support.started_chat import started
-
-
-def current(home: Path) -> str:
-    return SessionManager(home / "sessions").current()
 
 
 def test_leaving_after_compact_names_the_session_that_was_saved(tmp_path: Path) -> None:
@@ -30,7 +26,7 @@ def test_leaving_after_compact_names_the_session_that_was_saved(tmp_path: Path) 
         [identity] = files(tmp_path)
         assert f"Saved session: {identity}" in shown
         assert shown.rstrip().endswith(f"--resume {identity}")
-        assert current(tmp_path) == identity
+        assert last_id(tmp_path / "sessions") == identity
         assert "- Our port is 8443." in chat(tmp_path, server, "exit", options=("-c",))
 
 

@@ -30,6 +30,7 @@ from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.records import Query, Reply, Session
 from tests.support import headless
 from tests.support.disturbances import OLD, WAYS, Way, replaced
+from tests.support.saved_sessions import last_id
 from tests.support.scripted_chat import SUMMARY, Says, Talk
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes and links of POSIX")
@@ -373,7 +374,7 @@ def test_where_the_words_are_is_told_when_a_file_was_cut(tmp_path: Path) -> None
         [told] = warnings_of(talk)
         assert talk.path != path
         assert told == f"{path.name} was changed: the whole session is in {talk.path} now."
-        assert talk.sessions.current() == talk.path.stem
+        assert last_id(tmp_path) == talk.path.stem
 
     run(talk, on())
 

@@ -37,6 +37,7 @@ from chat_loop.sessions.records import (
 from chat_loop.sessions.writer import render, with_digest
 from chat_loop.values import Usage
 from tests.support.failing_files import FailingFiles
+from tests.support.saved_sessions import last_id
 
 START = datetime(2026, 11, 21, 22, 30, 15, tzinfo=timezone(timedelta(hours=1)))
 
@@ -394,11 +395,22 @@ def test_listing_says_what_each_file_is(tmp_path: Path) -> None:
 
 def test_the_current_session_is_noted(tmp_path: Path) -> None:
     sessions = manager(tmp_path)
-    assert sessions.current() == ""
-    sessions.set_current("a_1")
-    assert sessions.current() == "a_1"
-    (tmp_path / ".current").write_text("../../etc/passwd")
-    assert sessions.current() == ""
+    assert last_id(tmp_path) == ""
+    live = sessions.begin(agent="A")
+    exchange(live, "hi", "hello")
+    sessions.pointers.note(live.header.id)
+    live.close()
+    assert last_id(tmp_path) == live.header.id
+    for pointers in (
+        b"../../etc/passwd",
+        b'{"newest":[["/",["../../etc/passwd"]]]}',
+        b"{",
+        b"\xff" * 5_000_000,
+    ):
+        (tmp_path / ".current").write_bytes(pointers)
+        assert last_id(tmp_path) == ""
+    (tmp_path / ".current").write_text(f"gone_1\n{live.header.id}\n")
+    assert last_id(tmp_path) == live.header.id, "as it was once written"
 
 
 def test_a_run_of_p_is_the_current_session_and_is_not_offered(tmp_path: Path) -> None:
@@ -410,10 +422,12 @@ def test_a_run_of_p_is_the_current_session_and_is_not_offered(tmp_path: Path) ->
     for live in lives:
         exchange(live, "hi", "hello")
         live.close()
-        sessions.set_current(live.header.id)
+        sessions.pointers.note(live.header.id)
     chat, run = lives
-    assert sessions.current() == run.header.id
-    assert sessions.last_resumable()[0] == chat.header.id
+    assert last_id(tmp_path) == run.header.id
+    recent = SessionManager(tmp_path).pointers.recent(chats=True)
+    assert recent is not None
+    assert recent.row.id == chat.header.id
 
 
 def test_an_agents_name_as_part_of_an_id() -> None:
@@ -480,11 +494,12 @@ def test_a_piece_that_the_disk_refuses_whole_is_a_tear_and_no_damage(tmp_path: P
 def test_the_note_of_the_current_session_is_whole_or_the_one_before(tmp_path: Path) -> None:
     files = FailingFiles()
     sessions = manager(tmp_path, files)
-    sessions.set_current("a_20261121_223015")
+    sessions.pointers.note("a_20261121_223015")
+    before = (tmp_path / ".current").read_bytes()
     files.room = 3
-    sessions.set_current("b_20261121_223016")
+    sessions.pointers.note("b_20261121_223016")
     assert files.failures == 1
-    assert sessions.current() == "a_20261121_223015"
+    assert (tmp_path / ".current").read_bytes() == before
 
 
 def test_nothing_is_appended_through_a_link_or_into_a_pipe(tmp_path: Path) -> None:
@@ -546,9 +561,9 @@ def test_what_is_being_written_is_no_leftover(tmp_path: Path) -> None:
     live = sessions.begin(agent="Sally")
     live.add(Query(number=1, at=START, text="Hello"))
     live.add(Reply(number=1, at=START, text="Hello"))
-    sessions.set_current(live.header.id)
+    sessions.pointers.note(live.header.id)
     live.close()
-    assert sessions.current() == live.header.id
+    assert last_id(folder) == live.header.id
     name = f"attachments/{'0' * 64}.png"
     sessions.images.keep(name, b"image")
     assert (folder / name).read_bytes() == b"image"

@@ -30,6 +30,7 @@ from tests.support.saved_sessions import (
     RATES,
     SECOND,
     at,
+    of_this_project,
     put,
     simple,
     used,
@@ -224,10 +225,14 @@ def test_show_prints_the_file(home: Path, reference: str, session: Any) -> None:
 
 
 def test_the_last_session_is_the_newest_when_the_last_is_gone(home: Path) -> None:
+    put(home / "sessions", of_this_project(OLD))
     (home / "sessions" / ".current").write_text(f"{OLD.header.id}\n")
     assert values(home, "show", "last")["id"] == OLD.header.id
     (home / "sessions" / ".current").write_text("gone_20260101_000000\n")
-    assert values(home, "show", "last")["id"] == OPEN.header.id
+    assert values(home, "show", "last")["id"] == OLD.header.id, "the newest of this project"
+    put(home / "sessions", OLD)
+    (home / "sessions" / ".current").unlink()
+    assert values(home, "show", "last")["id"] == OPEN.header.id, "the newest of any"
 
 
 def test_show_as_json(home: Path) -> None:

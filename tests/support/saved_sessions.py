@@ -9,7 +9,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from chat_loop.sessions import summary_block
+from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Header, Query, Reply, Restoration, Seal, Session, Summary
 from chat_loop.sessions.writer import render
 from chat_loop.values import Compaction, Usage
@@ -136,6 +139,17 @@ def put(folder: Path, *sessions: Session) -> Sequence[Path]:
         used(path, session.entries[-1].at if session.entries else session.header.created)
         paths.append(path)
     return paths
+
+
+def of_this_project(session: Session) -> Session:
+    """Return the session as one of the folder in which the tests run."""
+    return replace(session, header=replace(session.header, project=str(Path.cwd())))
+
+
+def last_id(folder: Path) -> str:
+    """Return the id of the session that was begun last; empty if there is none to continue."""
+    recent = SessionManager(folder).pointers.recent()
+    return "" if recent is None else recent.row.id
 
 
 def used(path: Path, moment: datetime) -> None:
