@@ -24,7 +24,8 @@ from chat_loop.plugins import Plugins
 from chat_loop.providers.recorded import Offer
 from chat_loop.sessions.chain import read_chain
 from chat_loop.sessions.manager import LoadedSession, SessionManager
-from chat_loop.sessions.records import Answering, Exchange, Session, SessionRow
+from chat_loop.sessions.reach import Found
+from chat_loop.sessions.records import Answering, Session, SessionRow
 
 if TYPE_CHECKING:
     from chat_loop.agent.approval import ProjectApprovals
@@ -78,7 +79,7 @@ class Chat(Struct, kw_only=True):
     listed: list[Listed] = field(default_factory=list)
     """What the numbers of the last list name, from 1 on."""
     quotes: list[str] = field(default_factory=list)  # texts that go with the next message
-    replacing: Exchange | None = None  # the exchange that the next entry replaces
+    replacing: Found | None = None  # the message that the next entry replaces
 
     async def ask(self, question: Question) -> str:
         """Ask a question, and return the user's choice; empty if there is none."""

@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chat_loop.characters import exact_line
+from chat_loop.commands.branches import counting, is_reference
 from chat_loop.commands.chat import Chat, Listed
 from chat_loop.commands.memory import ask_about_files
 from chat_loop.commands.recorded import provider_for
@@ -26,7 +27,6 @@ from chat_loop.commands.references import (
     unreadable_text,
 )
 from chat_loop.commands.registry import Quit, registry, usage_error
-from chat_loop.commands.retry_edit import offer_files
 from chat_loop.conversation import continuing
 from chat_loop.conversation.continuing import Planning, Resumption
 from chat_loop.display import listings
@@ -412,49 +412,6 @@ async def show_tree(chat: Chat, argument: str) -> None:
     listings.show_tree(chat.display, drawn, chat.own_id, chat.sessions.now())
 
 
-@registry.command("fork [QUERY]", "Branches", aliases=("branch",))
-async def fork(chat: Chat, argument: str) -> None:
-    """Continue from an earlier message (default: the last) in a new session; both are kept.
-
-    /fork 3                 after query 3 of this session
-    """
-    loaded = await chat.load(".")
-    number = exchange_of(loaded.session, _query_number("fork", argument)).query.number
-    await _branch(chat, loaded, number, f"Forked after query {number}")
-
-
-@registry.command("rewind [QUERY]", "Branches")
-async def rewind(chat: Chat, argument: str) -> None:
-    """Go back to before a message (default: the last) in a new session; the original is kept."""
-    session = chat.conversation.session
-    exchange = exchange_of(session, _query_number("rewind", argument))
-    place = session.exchanges.index(exchange)
-    number = exchange.query.number
-    if place == 0:
-        hint = "/new starts an empty session, /tree shows the sessions before this one."
-        raise UsageError("That is the first message of this session.", hint)
-    before = session.exchanges[place - 1].query.number
-    await _branch(chat, await chat.load("."), before, f"Back to before query {number}")
-    await offer_files(chat, session, number)
-
-
-def _query_number(name: str, argument: str) -> int:
-    """Return the number that the user typed, or 0 for none. Raises UsageError."""
-    if not re.fullmatch("[0-9]{0,8}", argument):
-        raise usage_error(name)
-    return int(argument or 0)
-
-
-async def _branch(chat: Chat, loaded: LoadedSession, number: int, title: str) -> None:
-    """Continue in a new session after query `number` of the `loaded` one."""
-    plan = await continuing.fork(chat.conversation.planning(), loaded, number)
-    await chat.conversation.accept(plan, acknowledge=False)
-    words = f"{plural(len(plan.carried), 'exchange')} in the context"
-    words += f", {plural(plan.left_out, 'exchange')} summarized" if plan.left_out else ""
-    original = f"The original is saved: /resume {loaded.path.stem}"
-    chat.display.prose(f"{title}: {words}. {original}", "dim")
-
-
 @registry.command("delete [N|ID]", "Sessions")
 async def delete(chat: Chat, argument: str) -> None:
     """Move this session, or another one, to the trash; asks first."""
@@ -470,18 +427,6 @@ async def delete(chat: Chat, argument: str) -> None:
         await chat.conversation.leave("clear")
     chat.display.prose(chat.sessions.move_to_trash(path), "dim")
     chat.number_rows(())
-
-
-@registry.command("undo", "Branches")
-async def undo(chat: Chat, argument: str) -> None:
-    """Remove the last message and its reply from the context; the file keeps them.
-
-    Files that tools changed for the reply are named; they are restored if you say yes.
-    """
-    session = chat.conversation.session
-    exchange = await chat.conversation.undo()
-    chat.display.prose(f"Undone: “{one_line(exchange.query.text, naming.MAX_NAME)}”", "dim")
-    await offer_files(chat, session, exchange.query.number)
 
 
 @registry.command("merge A [B]", "Branches")
@@ -550,13 +495,18 @@ async def search(chat: Chat, argument: str) -> None:
     listings.show_hits(chat.display, shown, marked, chat.sessions.now())
 
 
-@registry.command("show N|ID [QUERY]", "Sessions")
+@registry.command("show N|ID|MESSAGE [QUERY]", "Sessions")
 async def show(chat: Chat, argument: str) -> None:
     """Show a search hit in full, or a session's summary and exchanges.
 
     /show 2                 the second hit of the last search, or session of the last list
     /show 2 5               query 5 of that session
+    /show 2.14              message 14 of the second session of this conversation
     """
+    if is_reference(argument):
+        found = counting(chat, argument)
+        listings.show_exchange(chat.display, found.loaded.session, found.exchange)
+        return
     reference, number = _place(chat, argument)
     if not reference:
         raise usage_error("show")
@@ -568,20 +518,26 @@ async def show(chat: Chat, argument: str) -> None:
         listings.show_exchange(chat.display, loaded.session, exchange_of(loaded.session, number))
 
 
-@registry.command("quote N|ID [QUERY]", "Sessions")
+@registry.command("quote N|ID|MESSAGE [QUERY]", "Sessions")
 async def quote(chat: Chat, argument: str) -> None:
     """Quote a search hit, or an exchange of a session, in your next message.
 
     /quote 2                the second hit of the last search
     /quote 2 5              query 5 of the second session of the last list
+    /quote 2.14             message 14 of the second session of this conversation
     """
-    reference, number = _place(chat, argument)
-    if not reference or number is None:
-        raise usage_error("quote")
-    session = (await chat.load(reference, stored=True)).session
-    exchange = exchange_of(session, number)
+    if is_reference(argument):
+        found = counting(chat, argument)
+        session = found.loaded.session
+        exchange = found.exchange
+    else:
+        reference, number = _place(chat, argument)
+        if not reference or number is None:
+            raise usage_error("quote")
+        session = (await chat.load(reference, stored=True)).session
+        exchange = exchange_of(session, number)
     header = session.header
-    place = f"({header.id}, query {exchange.query.number}, {exchange.query.at:%Y-%m-%d})"
+    place = f"({header.id}, {exchange.ref}, {exchange.query.at:%Y-%m-%d})"
     source = f"From “{naming.name_of(session)}” {place}"
     words = f"{source}:\nYou: {exchange.query.text}"
     if exchange.reply is not None:

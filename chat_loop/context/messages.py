@@ -67,14 +67,18 @@ class Context(Struct, frozen=True, dict=True):
 
     @cached_property
     def unsummarized(self) -> tuple[Exchange, ...]:
-        """The exchanges of the context that no summary block covers yet."""
+        """The exchanges of the context that no summary block covers yet. One that was brought back
+        was undone when the block was made.
+        """
         restoration = self.session.restoration
         first = place(restoration.unsummarized_from) if restoration is not None else (0, 0)
         own = self.session.depth
+        changed = self.session.changed
         return tuple(
             exchange
             for exchange in self.exchanges
             if exchange.depth == own
+            or (exchange.session, exchange.query.number) in changed
             or (first != (0, 0) and (exchange.depth, exchange.query.number) >= first)
         )
 

@@ -18,11 +18,12 @@ from chat_loop.context.request import Frame
 from chat_loop.conversation import plans, summarizer
 from chat_loop.conversation.options import Options
 from chat_loop.conversation.plans import Branches, ChildPlan, DelayedBlock, Draft, Wish
-from chat_loop.errors import SaveError, SessionError, SessionLocked
+from chat_loop.errors import SaveError, SessionError, SessionLocked, UsageError
 from chat_loop.events import Event, SessionFound, SummaryEnded, Warned
 from chat_loop.sessions.chain import ancestors_of, read_chain
 from chat_loop.sessions.live import LiveSession, save_error
 from chat_loop.sessions.manager import LoadedSession, SessionManager
+from chat_loop.sessions.reach import Found
 from chat_loop.sessions.records import (
     Answering,
     Exchange,
@@ -35,6 +36,7 @@ from chat_loop.sessions.records import (
 from chat_loop.tasks import in_daemon_thread, uncancel
 from chat_loop.values import Usage
 
+FIRST = "That is the first message of this session."
 GOES_ON = "Continuing in a new session with what is saved so far."
 
 
@@ -312,6 +314,28 @@ async def fork(planning: Planning, loaded: LoadedSession, number: int) -> ChildP
     cut_off = plans.forked(loaded, number)
     plan = await _whole(planning, cut_off)
     return plans.fork_of(loaded, plan, number)
+
+
+async def before(planning: Planning, found: Found, context: Context) -> ChildPlan:
+    """Plan to continue from before a message of the chain. `context` is that of the open session.
+    Raises UsageError if it is the first one, and SessionError.
+    """
+    session = found.session
+    number = found.exchange.query.number
+    earlier = [each for each in session.exchanges if each.query.number < number]
+    if earlier:
+        return await fork(planning, found.loaded, earlier[-1].query.number)
+    if session.restoration is None or not session.header.parent:
+        raise UsageError(FIRST, "/new starts an empty session.")
+    if session.header.id != context.session.header.id:
+        context = planning.context_of(found.loaded)
+    return as_begun(planning, context)
+
+
+def as_begun(planning: Planning, context: Context) -> ChildPlan:
+    """Plan a child like the session of a context as it began, beside it. Raises SessionError."""
+    session = context.session
+    return plans.as_begun(session, context, planning.load(session.header.parent))
 
 
 async def _whole(

@@ -17,7 +17,7 @@ from chat_loop.agent.agent import Agent, Prompt, Prompts
 from chat_loop.agent.tools import Tool
 from chat_loop.context import budget, request
 from chat_loop.context.budget import Narration, Plan
-from chat_loop.context.messages import Context, messages_of, with_task
+from chat_loop.context.messages import Context, messages_of, place, with_task
 from chat_loop.context.request import Calibration, Frame
 from chat_loop.conversation import attachments, continuing, plans, summarizer
 from chat_loop.conversation import exit as ending
@@ -41,7 +41,6 @@ from chat_loop.providers import Provider
 from chat_loop.redact import redact_text
 from chat_loop.redact.outgoing import TextSource
 from chat_loop.sessions import marker, records, summary_block
-from chat_loop.sessions.chain import exchange_of
 from chat_loop.sessions.live import TRIED_AGAIN, LiveSession, save_error
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange, Place, Reply, Seal, SealReason
@@ -66,6 +65,10 @@ NOT_READ = (errors.SessionError, errors.IndexUnavailable, OSError, MemoryError)
 """Errors of reading ahead. What could not be read is read again when it is needed."""
 
 Confirm = Callable[[int, int], Awaitable[bool]]  # asks the user, given the tokens before and after
+
+
+def _is_same(first: Exchange, second: Exchange) -> bool:
+    return (first.session, first.query.number) == (second.session, second.query.number)
 
 
 class Conversation:
@@ -553,12 +556,40 @@ class Conversation:
         for note in self.session.metadata_notes(self.sessions.now(), name, tags):
             self.add(note)
 
-    async def undo(self) -> Exchange:
-        """Undo the last exchange and return it. Its words stay in the file. Raises UsageError."""
-        last = exchange_of(self.session, 0)
+    def can_undo(self, exchange: Exchange) -> bool:
+        """Return True if an exchange can be taken out of the context: it is there word for word,
+        and no summary that is sent tells of it.
+        """
+        if exchange.session == self.session.header.id:
+            return True
+        restoration = self.session.restoration
+        has_block = restoration is not None and bool(restoration.block)
+        words = self.context.unsummarized if has_block else self.context.exchanges
+        return any(_is_same(each, exchange) for each in words)
+
+    async def undo(self, exchange: Exchange) -> None:
+        """Take an exchange out of the context. Its words stay in its file."""
         await self.background.cancel_own()
-        self.add(records.Undo(number=last.query.number, at=self.sessions.now()))
-        return last
+        at = self.sessions.now()
+        if exchange.session == self.session.header.id:
+            self.add(records.Undo(number=exchange.query.number, at=at))
+            return
+        carried = (each for each in self.context.carried if not _is_same(each, exchange))
+        self._context = replace(self.context, carried=tuple(carried))
+        undo = records.Undo(number=0, at=at, ref=exchange.ref, session=exchange.session)
+        self.add(undo)
+
+    async def redo(self, exchange: Exchange) -> None:
+        """Bring back an exchange that was undone."""
+        await self.background.cancel_own()
+        at = self.sessions.now()
+        if exchange.session == self.session.header.id:
+            self.add(records.Redo(number=exchange.query.number, at=at))
+            return
+        carried = sorted((*self.context.carried, exchange), key=lambda each: place(each.ref))
+        self._context = replace(self.context, carried=tuple(carried))
+        redo = records.Redo(number=0, at=at, ref=exchange.ref, session=exchange.session)
+        self.add(redo)
 
     # Compaction
 

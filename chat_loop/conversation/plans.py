@@ -25,7 +25,7 @@ from chat_loop.sessions.chain import ALL, exchange_of, link_of
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.naming import title
-from chat_loop.sessions.records import Answering, Exchange, Header, Seal, Session, Summary
+from chat_loop.sessions.records import EPOCH, Answering, Exchange, Header, Seal, Session, Summary
 from chat_loop.values import Compaction, Usage
 
 Load = Callable[[str], LoadedSession]
@@ -60,9 +60,11 @@ def basis_of(session: Session) -> Basis:
 class ChildPlan(Struct, frozen=True, kw_only=True):
     """A child session to begin: its parent, and the block and exchanges of the conversation so far.
     A fork omits everything after the reference `until`. In a merge, `merged` is the second parent's
-    id, and `depth` is the child's place in the chain. `left_out` requested exchanges did not fit
-    and are only in the block, and `lengths` are those of shortened parts. `basis` is the state of
-    the live session if the plan depends on it. With a `provider`, that model answers in the child.
+    id, and `depth` is the child's place in the chain. `standing` is what is undone or brought back
+    of the sessions before it (None: the same as in the parent). `left_out` requested exchanges did
+    not fit and are only in the block, and `lengths` are those of shortened parts. `basis` is the
+    state of the live session if the plan depends on it. With a `provider`, that model answers in
+    the child.
     """
 
     parent: Session
@@ -74,6 +76,7 @@ class ChildPlan(Struct, frozen=True, kw_only=True):
     until: str = ""
     merged: str = ""
     depth: int = 0
+    standing: tuple[records.Undo | records.Redo, ...] | None = None
     left_out: int = 0
     basis: Basis | None = None
     lengths: Lengths = {}
@@ -112,7 +115,12 @@ class ChildPlan(Struct, frozen=True, kw_only=True):
     ) -> tuple[LiveSession, list[records.Entry]]:
         """Return the child, whose file does not exist yet, and its first entries."""
         at = sessions.now()
-        entries: list[records.Entry] = [self.restoration(at)]
+        standing = self.standing
+        if standing is None:
+            standing = tuple(self.parent.standing.values())
+        # before its restoration: what it undoes itself stands behind that
+        entries: list[records.Entry] = [replace(entry, at=at) for entry in standing]
+        entries.append(self.restoration(at))
         if self.pins is not None:
             before = summary_block.parse(self.block).pinned if self.block else ()
             entries += [records.Unpin(at=at, text=pin) for pin in before if pin not in self.pins]
@@ -416,10 +424,16 @@ class Wish(Struct, frozen=True, kw_only=True):
 def context_of(session: Session, load: Load) -> tuple[Context, str]:
     """Return a session as its model saw it, and a sentence about what is missing, if anything."""
     restoration = session.restoration
-    child = session
-    if restoration is None or not restoration.verbatim_from:
+    if restoration is None:
         return Context(session), ""
-    first = place(restoration.verbatim_from)
+    since = place(restoration.verbatim_from) if restoration.verbatim_from else (session.depth, 0)
+    redone = {
+        place(entry.ref): entry.session
+        for entry in session.changed.values()
+        if isinstance(entry, records.Redo)
+    }
+    first = min((since, *redone))
+    child = session
     words: tuple[Exchange, ...] = ()
     for depth in range(session.depth - 1, first[0] - 1, -1):
         if not child.header.parent:
@@ -428,16 +442,15 @@ def context_of(session: Session, load: Load) -> tuple[Context, str]:
             parent = load(child.header.parent).session
         except SessionError as error:
             return Context(session, words), (
-                f"The words from {restoration.verbatim_from} on are incomplete: {error.message}"
+                f"The words from {first[0]}.{first[1]} on are incomplete: {error.message}"
             )
-        exchanges = [
-            replace(exchange, depth=depth)
-            for exchange in parent.up_to(link_of(child).last_query).exchanges
-        ]
-        words = (
-            *(each for each in exchanges if (depth, each.query.number) >= first),
-            *words,
-        )
+        seen = parent.as_continued(link_of(child).last_query, session.standing)
+        carried = []
+        for exchange in seen.exchanges:
+            at = depth, exchange.query.number
+            if at >= since or redone.get(at) == exchange.session:
+                carried.append(replace(exchange, depth=depth))
+        words = (*carried, *words)
         child = parent
     return Context(session, words), ""
 
@@ -625,16 +638,60 @@ def whole_tokens(frame: Frame, loaded: LoadedSession, context: Context) -> int:
 
 
 def forked(loaded: LoadedSession, number: int) -> LoadedSession:
-    """Return a session as it was after query `number`. Raises UsageError if there is none."""
-    number = exchange_of(loaded.session, number).query.number
-    return replace(loaded, session=loaded.session.up_to(number), is_open=True)
+    """Return a session as it was after query `number`, even if that was undone. Raises UsageError
+    if there is none.
+    """
+    session = loaded.session
+    if _is_undone(session, number):
+        session = replace(
+            session, entries=(*session.entries, records.Redo(at=EPOCH, number=number))
+        )
+    number = exchange_of(session, number).query.number
+    return replace(loaded, session=session.up_to(number), is_open=True)
+
+
+def _is_undone(session: Session, number: int) -> bool:
+    counting = (exchange.query.number for exchange in session.exchanges)
+    return number != 0 and number not in counting and session.exchange(number) is not None
 
 
 def fork_of(loaded: LoadedSession, plan: ChildPlan, number: int) -> ChildPlan:
     """Return the plan of a fork, which names the session and the place where it leaves it."""
     session = loaded.session
-    number = exchange_of(session, number).query.number
-    return replace(plan, parent=session, until=f"{session.depth}.{number}")
+    standing = tuple(session.standing.values())
+    if _is_undone(session, number):
+        ref = f"{session.depth}.{number}"
+        redo = records.Redo(at=EPOCH, number=0, ref=ref, session=session.header.id)
+        standing = (*standing, redo)
+    else:
+        number = exchange_of(session, number).query.number
+    until = f"{session.depth}.{number}"
+    return replace(plan, parent=session, until=until, standing=standing)
+
+
+def as_begun(session: Session, context: Context, parent: LoadedSession) -> ChildPlan:
+    """Plan a child like `session` as it began, beside it. `context` has the words that it carries,
+    and `parent` is the session before it.
+    """
+    restoration = session.restoration
+    assert restoration is not None
+    begun = session.up_to(0)
+    until = restoration.until
+    if not until and parent.session.exchanges:
+        until = parent.session.exchanges[-1].ref
+    return ChildPlan(
+        parent=parent.session,
+        path=parent.path,
+        block=restoration.block,
+        carried=context.carried,
+        unsummarized_from=restoration.unsummarized_from,
+        pins=Context(begun).pins,
+        until=until,
+        merged=restoration.merged,
+        depth=restoration.depth if restoration.merged else 0,
+        standing=tuple(begun.standing.values()),
+        lengths=lengths_of(context.carried, begun.shortened),
+    )
 
 
 def fork(loaded: LoadedSession, number: int, load: Load) -> ChildPlan:

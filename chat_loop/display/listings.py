@@ -86,7 +86,7 @@ def show_hits(
         display.line("No matches. Try different words; /sessions WORDS looks at names.")
         return
     for number, (row, query, related, excerpts) in enumerate(hits, 1):
-        when = f" · query {query.number} · {when_text(query.at, now)}"
+        when = f" · {row.depth}.{query.number} · {when_text(query.at, now)}"
         when += f" · {one_line(row.owner, 40)}" if row.owner else ""
         when += " · related" if related else ""
         name = one_line(row.name or row.id, 100)
@@ -119,7 +119,7 @@ def show_session(
 def show_exchange(display: DisplayManager, session: Session, exchange: Exchange) -> None:
     """Show a full exchange."""
     query = exchange.query
-    display.line(f"{session.header.id}, query {query.number}, {query.at:%Y-%m-%d %H:%M}", "dim")
+    display.line(f"{session.header.id}, {exchange.ref}, {query.at:%Y-%m-%d %H:%M}", "dim")
     display.line("You:", "bold green")
     display.line(printable(query.text))
     if exchange.attached:

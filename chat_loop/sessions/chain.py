@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from chat_loop.errors import SessionError, UsageError
 from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.records import ID_PATTERN, PURGED_PARENT, Exchange, Session
-from chat_loop.values import plural
 
 TREE = "/tree shows the sessions before it."
 NO_BEGINNING = "The chain has no beginning: its sessions go on from each other."
@@ -115,7 +114,10 @@ def read_chain(sessions: SessionManager, session: Session) -> Chain:
     nearest_first = last_queries(session.header.id, links)
     del nearest_first[session.header.id]
     ancestors = (
-        replace(loaded[identity], session=loaded[identity].session.up_to(number))
+        replace(
+            loaded[identity],
+            session=loaded[identity].session.as_continued(number, session.standing),
+        )
         for identity, number in nearest_first.items()
     )
     return Chain(tuple(ancestors), problem)
@@ -125,13 +127,15 @@ def ancestors_of(sessions: SessionManager, session: Session) -> Iterator[LoadedS
     """Yield the ancestors of a session, its parent first, each read when it is asked for, without
     the exchanges after a fork. A merged one has only its first parent. Raises SessionError.
     """
+    standing = session.standing
     seen = {session.header.id}
     while session.header.parent:
         if session.header.parent in seen:
             raise SessionError(NO_BEGINNING, TREE)
         loaded = _load_parent(sessions, session, session.header.parent)
         seen.add(session.header.parent)
-        yield replace(loaded, session=loaded.session.up_to(link_of(session).last_query))
+        last = link_of(session).last_query
+        yield replace(loaded, session=loaded.session.as_continued(last, standing))
         session = loaded.session
 
 
@@ -156,6 +160,12 @@ def exchange_of(session: Session, number: int) -> Exchange:
     for exchange in session.exchanges if number else session.exchanges[-1:]:
         if number in (0, exchange.query.number):
             return exchange
-    count = plural(len(session.exchanges), "query")
-    text = f"No query {number} in this session: it has {count}."
-    raise UsageError(text, "Undone ones do not count.")
+    raise UsageError(no_message(f"{session.depth}.{number}", session), "Undone ones do not count.")
+
+
+def no_message(reference: str, session: Session) -> str:
+    """Return the sentence that a session with messages does not have this one."""
+    first = session.exchanges[0].ref
+    last = session.exchanges[-1].ref
+    has = first if first == last else f"{first} to {last}"
+    return f"No message {reference}: that session has {has}."

@@ -84,12 +84,29 @@ class Undo(QueryEntry, frozen=True, kw_only=True):
     ref: str = ""
     session: str = ""
 
+    @property
+    def key(self) -> tuple[str, int]:
+        """The id of its session, empty for this one, and the number of the query."""
+        return _key(self)
+
 
 class Redo(QueryEntry, frozen=True, kw_only=True):
     """A query that counts again after an `Undo`."""
 
     ref: str = ""
     session: str = ""
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """The id of its session, empty for this one, and the number of the query."""
+        return _key(self)
+
+
+def _key(entry: Undo | Redo) -> tuple[str, int]:
+    number = entry.ref.partition(".")[2]
+    if entry.number or not number:
+        return "", entry.number
+    return entry.session, int(number)
 
 
 class Call(QueryEntry, frozen=True, kw_only=True):
@@ -409,6 +426,7 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
         facts = replace(self._facts)
         facts.notes, facts.usage_of_models = facts.notes[:], facts.usage_of_models.copy()
         facts.undone, facts.failed = facts.undone.copy(), facts.failed.copy()
+        facts.standing, facts.changed = facts.standing.copy(), facts.changed.copy()
         facts.shortened = facts.shortened.copy()
         if isinstance(entry, Query):
             facts.settled = self.exchanges
@@ -449,6 +467,49 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
         for entry in self.entries:
             if isinstance(entry, Query) and entry.number not in undone:
                 yield entry
+
+    def exchange(self, number: int) -> Exchange | None:
+        """Return the exchange of a query, even of one that was undone, or None."""
+        records = [
+            entry
+            for entry in self.entries
+            if isinstance(entry, QueryEntry) and entry.number == number
+        ]
+        query = next((entry for entry in records if isinstance(entry, Query)), None)
+        if query is None:
+            return None
+        return _exchange(query, records, self.depth, self.header.id)
+
+    @property
+    def standing(self) -> Mapping[tuple[str, int], Undo | Redo]:
+        """What is undone and brought back of the sessions before this one, by the id of the session
+        and the number of the query.
+        """
+        return self._facts.standing
+
+    @property
+    def changed(self) -> Mapping[tuple[str, int], Undo | Redo]:
+        """The same, without what was so when this session began."""
+        return self._facts.changed
+
+    def as_continued(self, last: int, standing: Mapping[tuple[str, int], Undo | Redo]) -> Session:
+        """Return the session up to query `last`, as a descendant with these records goes on from
+        it.
+        """
+        here = self.header.id
+        own = {number: entry for (of, number), entry in standing.items() if of == here}
+        if not own:
+            return self.up_to(last)
+        redone = {number for number, entry in own.items() if isinstance(entry, Redo)}
+        undone = own.keys() - redone
+        end = max(last, *redone, 0)
+        beyond = {query.number for query in self.queries if last < query.number <= end}
+        session = self.up_to(end)
+        changes: list[Entry] = [
+            Undo(at=EPOCH, number=number) for number in sorted(undone | beyond - redone)
+        ]
+        changes += [Redo(at=EPOCH, number=number) for number in sorted(redone)]
+        return replace(session, entries=(*session.entries, *changes))
 
     @cached_property
     def sent_entries(self) -> tuple[Entry, ...]:
@@ -568,6 +629,8 @@ class _Facts(Struct):
     endpoint: str = ""
     notes: list[Note] = []
     undone: set[int] = set()
+    standing: dict[tuple[str, int], Undo | Redo] = {}
+    changed: dict[tuple[str, int], Undo | Redo] = {}
     failed: set[int] = set()
     queries: int = 0
     answered: bool = False
@@ -592,12 +655,16 @@ class _Facts(Struct):
                 self._add_usage_of_model(usage)
             case Undo() | Redo():
                 self._unsettle()
-                if isinstance(entry, Redo):
+                if entry.number == 0:
+                    self.standing[entry.key] = entry
+                    self.changed[entry.key] = entry
+                elif isinstance(entry, Redo):
                     self.undone.discard(entry.number)
-                elif entry.number:
+                else:
                     self.undone.add(entry.number)
             case Restoration():
                 self._unsettle()
+                self.changed.clear()  # what stands before it repeats what was so
                 self.restoration = self.restoration or entry
             case Shortened():
                 self.shortened[entry.place] = entry.tokens

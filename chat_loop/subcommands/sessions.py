@@ -251,7 +251,7 @@ class SessionActions:
             else:
                 related = " · related" if hit.related else ""
                 owner = f" · {one_line(row.owner, 40)}" if row.owner else ""
-                at = f"query {query.number} · {query.at:%Y-%m-%d %H:%M}{owner}{related}"
+                at = f"{row.depth}.{query.number} · {query.at:%Y-%m-%d %H:%M}{owner}{related}"
                 out_line(f"{hit.listed or '':>4}  {one_line(row.name, 80)} · {row.id} · {at}", 6)
                 for who, text in excerpts:
                     out_line(f"      {who.lower()}: {one_line(text, 600)}", 6)

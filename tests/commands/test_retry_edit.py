@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.tools import Tool
-from chat_loop.commands.retry_edit import changed_by
+from chat_loop.commands.restoring import changed_by
 from chat_loop.sessions.records import Call, Exchange, Query, Result, Use
 from chat_loop.values import ALLOWED, ToolSpec
 from tests.support.images import png

@@ -119,24 +119,24 @@ def test_search_show_and_quote(tmp_path: Path) -> None:
     assert (
         after(text, "/search gateway port")
         == """\
-  1  Kitchen · query 1 · today 00:30
+  1  Kitchen · 2.1 · today 00:30
      You: The gateway listens on port 6000 now.
-  2  Kitchen · query 1 · Nov 21, 23:30 #home
+  2  Kitchen · 2.1 · Nov 21, 23:30 #home
      You: The gateway listens on port 5544 now.
-  3  Kitchen · query 2 · Nov 21, 22:30 #home
+  3  Kitchen · 1.2 · Nov 21, 22:30 #home
      You: The gateway listens on port 5432.
 /show N, /resume N and /quote N take these numbers."""
     )
     assert (
         after(text, "/show 1")
         == """\
-sally_20261122_003015, query 1, 2026-11-22 00:30
+sally_20261122_003015, 2.1, 2026-11-22 00:30
 You:
 The gateway listens on port 6000 now.
 Sally:
 Noted."""
     )
-    for line, quoted in (("/quote 3", "223015, query 2"), ("/quote 2 2", "233015, query 2")):
+    for line, quoted in (("/quote 3", "223015, 1.2"), ("/quote 2 2", "233015, 2.2")):
         told = f"From “Kitchen” (sally_20261121_{quoted}, 2026-11-21) goes with your next message."
         assert after(text, line) == told
     assert "Wie heiß wird" in after(text, "/search öl")
@@ -151,12 +151,12 @@ Noted."""
     for line in ("/show kitchen", "/show kitchen 2"):
         ambiguous = "✗ 2 sessions fit “kitchen”.\n  Say which one by its number."
         assert after(text, line).endswith(ambiguous)
-    assert after(text, "/show 1 77").startswith("✗ No query 77 in this session: it has 1 query.\n")
+    assert after(text, "/show 1 77").startswith("✗ No message 2.77: that session has 2.1.\n")
     assert after(text, "/show .").splitlines()[:2] == [
         "And now?",
         "sally_20261122_043015 · scripted:test · 2026-11-22 04:30, no summary yet · 1 query, 110 tokens",
     ]
-    assert "(sally_20261121_233015, query 2, 2026-11-21): > You: Decision: we take oak" in text
+    assert "(sally_20261121_233015, 2.2, 2026-11-21): > You: Decision: we take oak" in text
     for line in ("/search", "/show", "/quote 2", "/quote 9"):
         assert after(text, line).startswith(f"✗ Usage: {line.split()[0]} ")
 
@@ -183,8 +183,9 @@ def test_names_and_tags(tmp_path: Path) -> None:
     ]
     text = run(tmp_path, *lines, hours=7)
     empty = "✗ This conversation has no messages yet.\n  Send a message first, or name a session."
-    for line in ("/fork", "/tree", "/merge 1"):
+    for line in ("/tree", "/merge 1"):
         assert after(text, line) == empty
+    assert after(text, "/fork") == "✗ No messages in this session yet."
     later = "\nIt is saved with your first message."
     assert after(text, "/tag a,b C") == after(text, "/tag") == f"Tags: #a #b #c{later}"
     assert after(text, "/tag two/ok -x").startswith("✗ “-x” is not a tag.\n")
@@ -195,7 +196,9 @@ def test_names_and_tags(tmp_path: Path) -> None:
     assert "✗ A name has at most 80 characters; this one has 81." in text
     unnamed, named = text.split("You: /rename\n")[1:]
     assert unnamed.startswith(f"This conversation will be named after its first words.{later}")
-    assert named.startswith("This conversation is named “Hi”.\nYou: /undo\nUndone: “Hi”\n")
+    assert named.startswith(
+        "This conversation is named “Hi”.\nYou: /undo\nUndone: “Hi” (/redo brings it back)\n"
+    )
 
 
 def test_on_a_narrow_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,13 +218,13 @@ You: sessions
 2  Kitchen ⑂1.2 “The gateway liste…  5h
 3  Kitchen ⑂1.2 “The gateway… #home  5h
 You: /search gateway port
-  1  Kitchen · query 1 · today 00:30
+  1  Kitchen · 2.1 · today 00:30
      You: The gateway listens on port
      6000 now.
-  2  Kitchen · query 1 · Nov 21, 23:30 …
+  2  Kitchen · 2.1 · Nov 21, 23:30 #home
      You: The gateway listens on port
      5544 now.
-  3  Kitchen · query 2 · Nov 21, 22:30 …
+  3  Kitchen · 1.2 · Nov 21, 22:30 #home
      You: The gateway listens on port
      5432.
 /show N, /resume N and /quote N take these numbers.
@@ -288,13 +291,13 @@ def test_numbers_of_the_last_listing_count_until_there_is_another(tmp_path: Path
         "/quote 1",
     ]
     text = run(tmp_path, *lines, "/tree", "/show 1", "/sessions note", "/quote 1", hours=1)
-    assert re.findall(r"✓ Found: .*\n|n\d · 20|n\d, query.*|From .* next", text) == [
+    assert re.findall(r"✓ Found: .*\n|n\d · 20|n\d, \d.*|From .* next", text) == [
         "✓ Found: Sally - Nov 21, 22:30 (1 query, 0 tokens; --full: 13 tokens)\n",
         "n1 · 20",
         "✓ Found: Sally - Nov 21, 22:30 (1 query, 0 tokens; --full: 13 tokens)\n",
         "✓ Found: Sally - Nov 21, 22:30 (1 query, 0 tokens; --full: 13 tokens)\n",
-        "n3, query 1, 2026-11-21 22:33",
-        "From “Note 4” (n4, query 1, 2026-11-21) goes with your next",
+        "n3, 1.1, 2026-11-21 22:33",
+        "From “Note 4” (n4, 1.1, 2026-11-21) goes with your next",
         "n3 · 20",
     ]
     assert text.count("✗ Usage: /quote ") == 1
@@ -307,16 +310,14 @@ def test_a_quote_goes_with_the_next_message_only(tmp_path: Path) -> None:
     notes(tmp_path, 2)
     lines = ["/quote n1 1", "And\nnow?", "Again."]
     screen = Screen(tmp_path, lines, "So.", "So.", hours=1, options=CODE)
-    quoted = (
-        "> From “Note 1” (n1, query 1, 2026-11-21):\n> You: Note 1\n> Sally: Noted.\n\nAnd\nnow?"
-    )
+    quoted = "> From “Note 1” (n1, 1.1, 2026-11-21):\n> You: Note 1\n> Sally: Noted.\n\nAnd\nnow?"
     assert screen.talk.sent == [said(quoted), said(quoted, "So.", "Again.")]
     assert name_of(screen.talk.conversation.session) == "And"
 
 
 def test_a_query_that_was_undone_is_not_shown(tmp_path: Path) -> None:
     text = run(tmp_path, "One.", "Two.", "/undo", "/show . 2", "/quote . 2", "/show .", hours=0)
-    assert text.count("✗ No query 2 in this session: ") == 2
+    assert text.count("✗ No message 1.2: that session has 1.1.") == 2
     assert "Two." not in text.partition("You: /show .\n")[2]
 
 

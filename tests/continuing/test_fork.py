@@ -37,10 +37,10 @@ def test_a_fork_has_the_words_up_to_its_query(tmp_path: Path) -> None:
     assert saved.startswith("💾 Saved session: session-1 (3 queries, ")
     assert restoring == "🔄 Restoring context..."
     assert forked == (
-        "Forked after query 2: 2 exchanges in the context. The original is saved: /resume session-1"
+        "Forked after 1.2: 2 exchanges in the context. The original is saved: /resume session-1"
     )
-    assert "✗ No query 9 in this session: it has 1 query.\n" in played.after("/fork 9")
-    assert "✗ Usage: /fork [QUERY]\n" in played.after("/fork 1.x")
+    assert "✗ No message 2.9: that session has 2.1.\n" in played.after("/fork 9")
+    assert "✗ “1.x” names no message.\n" in played.after("/fork 1.x")
     assert played.after("/pins") == "1  Keep 1.", "the pins are those that held at that query"
     assert went_on.after("/pins") == "1  Keep 2."
 
@@ -71,7 +71,7 @@ def test_a_fork_without_a_chat(tmp_path: Path) -> None:
     assert went_on.requests[0].messages == (*echoed("One.", "Two."), "user: Four.")
     assert went_on.after("/pins") == "1  Keep 1."
     assert (wrong.code, wrong.shown) == (2, "")
-    assert "No query 9 in this session: it has 3 queries." in wrong.errors
+    assert "No message 1.9: that session has 1.1 to 1.3." in wrong.errors
 
 
 def test_a_fork_of_a_compacted_session_has_its_block_and_the_words_behind_it(
@@ -151,7 +151,6 @@ def test_a_fork_keeps_the_results_of_tools(tmp_path: Path, wire: Wire) -> None:
     )
 
 
-@xfails("Coming back", "messages before the last compaction or resume cannot be named")
 def test_a_fork_goes_on_from_any_message_of_the_chain(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         played = chats.play(

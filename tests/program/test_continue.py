@@ -141,6 +141,6 @@ def test_the_tree_of_a_child_that_has_not_begun_is_its_parents(tmp_path: Path) -
         begun(tmp_path, server)
         shown = chat(tmp_path, server, "/tree", "/fork 1", "Which port?", "exit", options=("-c",))
         assert "1 session, " in shown
-        assert "Forked after query 1" in shown
+        assert "Forked after 1.1" in shown
         assert len(files(tmp_path)) == 2
         assert server.requests[0].texts[:1] == (QUESTION,)

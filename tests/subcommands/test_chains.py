@@ -131,7 +131,7 @@ def test_delete_summary_and_compact_makes_it_anew(home: Path, server: Loopback) 
         (("compact",), "Missing: SESSION.\n"),
         (("compact", "--focus", "ports", "3"), "Missing: SESSION.\n"),
         (("fork", "1", "--at", "x"), "“x” is not a number above 0"),
-        (("fork", "1", "--at", "7"), "No query 7 in this session: it has 1 query.\n"),
+        (("fork", "1", "--at", "7"), "No message 1.7: that session has 1.1.\n"),
         (("merge", "1"), "Missing: SESSION."),
         (("clean",), "Missing: --older-than."),
         (("clean", "--older-than", "soon", "--yes"), "“soon” is not a date.\n"),

@@ -339,7 +339,7 @@ def test_a_broken_chain_is_shown_as_far_as_it_goes(home: Path) -> None:
 def test_search(home: Path) -> None:
     assert printed(home, "search", "token bucket") == (
         f"""\
-      Rate limiter · {FIRST.header.id} · query 1 · 2026-11-01 10:00
+      Rate limiter · {FIRST.header.id} · 1.1 · 2026-11-01 10:00
       assistant: With a token bucket.
 """
     )

@@ -1,0 +1,185 @@
+"""Commands that go back: fork, rewind, undo, redo. The words stay in the files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from chat_loop.commands.chat import Chat
+from chat_loop.commands.registry import registry
+from chat_loop.commands.restoring import offer_files
+from chat_loop.conversation import continuing
+from chat_loop.conversation.plans import ChildPlan
+from chat_loop.display.text import one_line
+from chat_loop.errors import UsageError
+from chat_loop.sessions import reach
+from chat_loop.sessions.manager import LoadedSession
+from chat_loop.sessions.naming import MAX_NAME
+from chat_loop.sessions.reach import Found
+from chat_loop.sessions.records import Change, Exchange
+from chat_loop.values import plural
+
+
+class Later(Struct, frozen=True):
+    """What was said from a message on, and the files that tools changed there."""
+
+    exchanges: Sequence[Exchange]
+    changes: Sequence[Change]
+
+
+def is_reference(text: str) -> bool:
+    """Return True for a reference with the place of its session, such as 2.14."""
+    match = reach.REFERENCE.fullmatch(text)
+    return match is not None and match[1] is not None
+
+
+def own(chat: Chat) -> LoadedSession:
+    """Return the open session, which may have no file yet."""
+    live = chat.conversation.live
+    return LoadedSession(live.session, live.path, is_open=True)
+
+
+def message_of(chat: Chat, reference: str) -> Found:
+    """Return the message with a reference, by default the last one. Raises UsageError."""
+    if reference:
+        return reach.find(chat.sessions, own(chat), reference)
+    return reach.newest(chat.sessions, own(chat), chat.conversation.context.carried)
+
+
+def counting(chat: Chat, reference: str) -> Found:
+    """Return the same. Raises UsageError if it does not count."""
+    found = message_of(chat, reference)
+    if not found.counts:
+        text = f"{found.ref} is not part of this conversation: it was undone, or left behind."
+        raise UsageError(text, f"/fork {found.ref} goes on from it.")
+    return found
+
+
+def is_last(chat: Chat, found: Found) -> bool:
+    """Return True for the last message of the conversation."""
+    newest = message_of(chat, "").exchange
+    number = found.exchange.query.number
+    return (newest.session, newest.query.number) == (found.exchange.session, number)
+
+
+def later_than(chat: Chat, found: Found) -> Later:
+    """Return what was said from a message on."""
+    number = found.exchange.query.number
+    exchanges = [each for each in found.session.exchanges if each.query.number >= number]
+    changes = [
+        entry
+        for entry in found.session.entries
+        if isinstance(entry, Change) and entry.number >= number
+    ]
+    if found.session.header.id == chat.conversation.session.header.id:
+        return Later(exchanges, changes)
+    for view in reach.line_of(chat.sessions, own(chat)).sessions:
+        if view.session.header.id == found.session.header.id:
+            break
+        exchanges += view.session.exchanges
+        changes += [entry for entry in view.session.entries if isinstance(entry, Change)]
+    return Later(exchanges, changes)
+
+
+async def go_before(chat: Chat, found: Found) -> ChildPlan:
+    """Continue in a new session from before a message. Raises UsageError and SessionError."""
+    conversation = chat.conversation
+    plan = await continuing.before(conversation.planning(), found, conversation.context)
+    await conversation.accept(plan, acknowledge=False)
+    return plan
+
+
+async def take_back(chat: Chat, found: Found) -> None:
+    """Take the last message of the conversation out of the context, or go back to before another
+    one. Raises UsageError and SessionError.
+    """
+    conversation = chat.conversation
+    last = is_last(chat, found)
+    if not (last and conversation.can_undo(found.exchange)):
+        await go_before(chat, found)
+    if last:
+        await conversation.undo(found.exchange)
+
+
+@registry.command("fork [MESSAGE]", "Branches", aliases=("branch",))
+async def fork(chat: Chat, argument: str) -> None:
+    """Continue from an earlier message (default: the last) in a new session; both are kept.
+
+    /fork 3                 after message 3 of this session
+    /fork 2.14              after message 14 of the second session of this conversation
+    It also takes a message that was undone.
+    """
+    conversation = chat.conversation
+    found = message_of(chat, argument)
+    planning = conversation.planning()
+    context = conversation.context
+    if argument or context.session.exchanges or not context.session.header.parent:
+        plan = await continuing.fork(planning, found.loaded, found.exchange.query.number)
+    else:
+        plan = continuing.as_begun(planning, context)
+    original = chat.here_id
+    await conversation.accept(plan, acknowledge=False)
+    _show_branch(chat, plan, f"Forked after {found.ref}", original)
+
+
+@registry.command("rewind [MESSAGE]", "Branches")
+async def rewind(chat: Chat, argument: str) -> None:
+    """Go back to before a message (default: the last) in a new session; the original is kept.
+
+    /rewind 3               to before message 3 of this session
+    /rewind 2.14            to before message 14 of the second session of this conversation
+    """
+    found = counting(chat, argument)
+    later = later_than(chat, found)
+    original = chat.here_id
+    plan = await go_before(chat, found)
+    _show_branch(chat, plan, f"Back to before {found.ref}", original)
+    await offer_files(chat, later.changes, later.exchanges)
+
+
+def _show_branch(chat: Chat, plan: ChildPlan, title: str, original: str) -> None:
+    words = f"{plural(len(plan.carried), 'exchange')} in the context"
+    words += f", {plural(plan.left_out, 'exchange')} summarized" if plan.left_out else ""
+    text = f"{title}: {words}. The original is saved: /resume {original}"
+    chat.display.prose(text, "dim")
+
+
+@registry.command("undo [MESSAGE]", "Branches")
+async def undo(chat: Chat, argument: str) -> None:
+    """Remove the last message, or another one, and its reply from the context.
+
+    The file keeps them, and /redo brings them back. Files that tools changed for the reply are
+    named; they are restored if you say yes.
+    """
+    found = counting(chat, argument)
+    exchange = found.exchange
+    number = exchange.query.number
+    later = later_than(chat, found)
+    if is_last(chat, found):
+        await take_back(chat, found)
+    elif chat.conversation.can_undo(exchange):
+        changes = [change for change in later.changes if change.number == number]
+        later = Later([exchange], changes)
+        await chat.conversation.undo(exchange)
+    else:
+        text = f"Only a summary has {found.ref}."
+        raise UsageError(text, f"/rewind {found.ref} goes back to before it.")
+    words = one_line(exchange.query.text, MAX_NAME)
+    chat.display.prose(f"Undone: “{words}” (/redo brings it back)", "dim")
+    await offer_files(chat, later.changes, later.exchanges)
+
+
+@registry.command("redo", "Branches")
+async def redo(chat: Chat, argument: str) -> None:
+    """Bring back the message that was undone last, until something new is said."""
+    undone = reach.last_undone(chat.sessions, own(chat))
+    if undone is None:
+        raise UsageError("Nothing was undone.", "/undo removes the last message.")
+    if not undone.is_newest:
+        text = f"Something new was said since {undone.ref} was undone."
+        raise UsageError(text, f"/fork {undone.ref} goes on from it.")
+    exchange = message_of(chat, undone.ref).exchange
+    await chat.conversation.redo(exchange)
+    words = one_line(exchange.query.text, MAX_NAME)
+    chat.display.prose(f"Back again: “{words}”", "dim")

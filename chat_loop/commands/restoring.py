@@ -1,0 +1,57 @@
+"""Files that tools changed for messages that are taken back are named, and restored on request."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from chat_loop.agent.agent import Agent
+from chat_loop.agent.builtin import FILE_CHANGES, changed_files
+from chat_loop.characters import exact_line
+from chat_loop.commands.chat import Chat
+from chat_loop.display.text import one_line
+from chat_loop.errors import ChatLoopError
+from chat_loop.sessions.records import Change, Exchange
+from chat_loop.values import ALLOWED, plural
+
+
+async def offer_files(chat: Chat, changes: Sequence[Change], exchanges: Iterable[Exchange]) -> None:
+    """Name the files that tools changed for these exchanges, and offer to restore them."""
+    root, copies = Path(chat.sessions.project), chat.sessions.images
+    files = await asyncio.to_thread(changed_files, changes, root, copies)
+    for file in files:
+        note = "new: it would be removed" if file.before is None else "changed"
+        note = f"stays: {file.problem}" if file.problem else note
+        chat.display.prose(f"  {exact_line(file.place.display_path)} ({note})", indent=4)
+    ran = {name for exchange in exchanges for name in changed_by(exchange, chat.conversation.agent)}
+    if others := ", ".join(one_line(name, 60) for name in sorted(ran - {*FILE_CHANGES})):
+        chat.display.prose(f"What {others} changed stays as it is.", "dim")
+    ready = [file for file in files if not file.problem]
+    if not ready:
+        return
+    question = f"Restore {plural(len(ready), 'file')}?"
+    if not (chat.can_ask and await chat.confirm(question)):
+        chat.display.line("Nothing is restored.", "dim")
+        return
+    for file in ready:
+        try:
+            await asyncio.to_thread(file.restore)
+            done = "Removed" if file.before is None else "Restored"
+            chat.display.prose(f"{done} {one_line(file.place.display_path, 200)}.", "dim")
+        except ChatLoopError as error:
+            chat.display.error(error)
+
+
+def changed_by(exchange: Exchange, agent: Agent) -> tuple[str, ...]:
+    """Return the tools that may have changed something: those that the user allowed, those that
+    were interrupted, and all tools of an agent with its own tools.
+    """
+    asking = {tool.spec.name for tool in agent.tools if tool.preview is not None}
+    names = (
+        use.call.name
+        for use in exchange.uses
+        if agent.own_tools
+        or (use.call.name in asking if use.result is None else use.result.text.startswith(ALLOWED))
+    )
+    return tuple(dict.fromkeys(names))

@@ -1,0 +1,154 @@
+"""Finds a message of a conversation by its reference: `2.14` is query 14 of the chain's second
+session, and a number alone is a query of the open session.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from chat_loop.errors import UsageError
+from chat_loop.sessions.chain import TREE, no_message, read_chain
+from chat_loop.sessions.manager import LoadedSession, SessionManager
+from chat_loop.sessions.records import Exchange, Query, Redo, Restoration, Session, Undo
+from chat_loop.values import plural
+
+REFERENCE = re.compile(r"(?:([0-9]{1,6})\.)?([0-9]{1,9})")
+NOTHING = "No messages in this session yet."
+
+
+class Found(Struct, frozen=True):
+    """A message of a chain: its exchange, the session that has it, and that session as the open one
+    goes on from it. It does not count if it was undone, or said after the place of a fork.
+    """
+
+    exchange: Exchange
+    loaded: LoadedSession
+    session: Session
+    counts: bool
+
+    @property
+    def ref(self) -> str:
+        return self.exchange.ref
+
+
+class Line(Struct, frozen=True):
+    """The sessions of a conversation, the open one first, then those before it. `problem` says why
+    some are missing.
+    """
+
+    sessions: tuple[LoadedSession, ...]
+    depth: int
+    problem: str = ""
+
+    def at(self, depth: int) -> LoadedSession | None:
+        """Return the session with this place in the chain, or None if it is missing."""
+        distance = self.depth - depth
+        return self.sessions[distance] if 0 <= distance < len(self.sessions) else None
+
+
+def line_of(sessions: SessionManager, live: LoadedSession) -> Line:
+    """Read the sessions of a conversation that the folder has."""
+    chain = read_chain(sessions, live.session)
+    depth = max(live.session.depth, len(chain.ancestors) + 1)
+    return Line((live, *chain.ancestors), depth, chain.problem)
+
+
+def find(sessions: SessionManager, live: LoadedSession, reference: str) -> Found:
+    """Return the message with a reference. Raises UsageError if there is none."""
+    match = REFERENCE.fullmatch(reference)
+    if match is None:
+        text = f"“{reference[:40]}” names no message."
+        raise UsageError(text, "A number of this session, or a reference such as 2.14.")
+    number = int(match[2])
+    own_depth = live.session.depth
+    depth = int(match[1]) if match[1] else own_depth
+    if depth == own_depth:
+        return _found(live, live, number, depth)
+    line = line_of(sessions, live)
+    view = line.at(depth)
+    if view is None:
+        is_gap = bool(line.problem) and depth < line.depth
+        text = line.problem if is_gap else f"The chain has {plural(line.depth, 'session')}."
+        raise UsageError(f"No message {reference}. {text}", TREE)
+    return _found(view, sessions.load(view.path), number, depth)
+
+
+def _found(view: LoadedSession, loaded: LoadedSession, number: int, depth: int) -> Found:
+    """Return query `number` of the session `loaded`, of which the open one sees `view`."""
+    for exchange in view.session.exchanges:
+        if exchange.query.number == number:
+            return Found(replace(exchange, depth=depth), loaded, view.session, counts=True)
+    undone = loaded.session.exchange(number)
+    if undone is not None:
+        return Found(replace(undone, depth=depth), loaded, view.session, counts=False)
+    exchanges = view.session.exchanges
+    if not exchanges:
+        hint = "/history shows those before it." if view.session.header.parent else ""
+        raise UsageError(NOTHING, hint)
+    raise UsageError(no_message(f"{depth}.{number}", view.session), "/history lists them.")
+
+
+def newest(sessions: SessionManager, live: LoadedSession, carried: Sequence[Exchange]) -> Found:
+    """Return the last message of a conversation: of the open session, of the words that it
+    carries, or of the sessions before it. Raises UsageError if there is none.
+    """
+    if live.session.exchanges:
+        return _found(live, live, live.session.exchanges[-1].query.number, live.session.depth)
+    line = line_of(sessions, live)
+    if carried:
+        last = carried[-1]
+        view = line.at(last.depth)
+        if view is not None:
+            return _found(view, sessions.load(view.path), last.query.number, last.depth)
+    for distance, view in enumerate(line.sessions):
+        if view.session.exchanges:
+            loaded = sessions.load(view.path) if distance else view
+            number = view.session.exchanges[-1].query.number
+            return _found(view, loaded, number, line.depth - distance)
+    raise UsageError(NOTHING, line.problem)
+
+
+class Undone(Struct, frozen=True):
+    """The message that was undone last; `is_newest` if nothing was said since."""
+
+    ref: str
+    is_newest: bool
+
+
+def last_undone(sessions: SessionManager, live: LoadedSession) -> Undone | None:
+    """Return the message of a conversation that was undone last, if there is one."""
+    is_newest = True
+    standing = live.session.standing.values()
+    redone = {entry.ref for entry in standing if isinstance(entry, Redo)}
+    for view in line_of(sessions, live).sessions:
+        undone = _last_undone(view.session, redone)
+        if undone is not None:
+            return Undone(undone.ref, is_newest and undone.is_newest)
+        is_newest = is_newest and not any(
+            isinstance(entry, Query) for entry in view.session.entries
+        )
+    return None
+
+
+def _last_undone(session: Session, redone: Collection[str]) -> Undone | None:
+    """Return what was undone last in a session, except messages that its descendants `redone`."""
+    undone: dict[str, bool] = {}
+    for entry in session.entries:
+        match entry:
+            case Restoration():
+                undone.clear()  # what stands before it was undone in another session
+            case Query():
+                undone = dict.fromkeys(undone, False)
+            case Undo() | Redo():
+                ref = entry.ref or f"{session.depth}.{entry.number}"
+                undone.pop(ref, None)
+                if isinstance(entry, Undo):
+                    undone[ref] = True
+    for ref, is_newest in reversed(undone.items()):
+        if ref not in redone:
+            return Undone(ref, is_newest)
+    return None
