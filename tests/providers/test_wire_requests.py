@@ -23,6 +23,7 @@ from chat_loop.values import ToolCall
 from tests.support.chats import WIRES, Asked, Chats, Step, Wire, size
 from tests.support.images import base64, png
 from tests.support.pdfs import pdf
+from tests.support.strict_services import faults
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "requests"
 PHOTO = png(4, 3)
@@ -133,6 +134,7 @@ class Talk:
 
 SMALL = "small window"
 REASONING = "reasoning"
+GOING_ON = "ways of going on"
 SMALL_WINDOW = 2_000  # tokens
 TALKS = {
     "turns": {
@@ -173,6 +175,18 @@ TALKS = {
         "model": "/model {wire}:other-model",
         "after the switch": "Then what?",
     },
+    GOING_ON: {
+        "first": "Read both.",
+        "next": "Then what? " * 3_200,  # more than a quarter of the window
+        "compact": "/compact --force",
+        "after the compaction": "Then what?",
+        "uncompact": "/uncompact",
+        "after uncompact": "Then read both. Read both.",
+        "resume from the summary": "/resume session-1",
+        "after the resume": "Then what?",
+        "resume with all words": "/resume session-1 --full",
+        "after all words": "Read both.",
+    },
     REASONING: {
         "first": "Read the port.",
         "next": "Then what?",
@@ -185,6 +199,10 @@ TALKS = {
         "with the first model": "Then what?",
     },
 }
+
+
+GOLDEN_TALKS = [talk for talk in TALKS if talk != GOING_ON]
+"""The talks with a golden file. What going on sends is in the tests of the ways."""
 
 
 @cache
@@ -272,7 +290,7 @@ each_wire = pytest.mark.parametrize("wire", WIRES)
 each_talk = pytest.mark.parametrize("talk", TALKS)
 
 
-@each_talk
+@pytest.mark.parametrize("talk", GOLDEN_TALKS)
 @each_wire
 def test_bodies(wire: Wire, talk: str) -> None:
     assert golden(wire, talk) == golden_file(wire, talk).read_text()
@@ -284,6 +302,9 @@ BREAKS = {
     "edit": "another message stands in its place",
     "after an undo": "the message is gone",
     "compact": "a block stands for the words",
+    "after uncompact": "the words stand again for the block",
+    "resume from the summary": "a block stands for the words",
+    "after all words": "another conversation goes on",
     "with another model": "reasoning and signatures do not go to another model",
     "with the first model": "it gets its own back, and not those of the other one",
 }
@@ -313,6 +334,13 @@ def broken(wire: Wire, talk: str) -> list[str]:
 def test_each_request_begins_with_the_one_before(wire: Wire, talk: str) -> None:
     breaks = [name for name in played(wire, talk) if name in BREAKS]
     assert broken(wire, talk) == breaks
+
+
+@each_talk
+@each_wire
+def test_the_strictest_service_takes_each_request(wire: Wire, talk: str) -> None:
+    found = {name: faults(asked) for name, asked in played(wire, talk).items()}
+    assert {name: wrong for name, wrong in found.items() if wrong} == {}
 
 
 def call_ids(asked: Asked) -> set[str]:
@@ -354,5 +382,5 @@ def test_a_request_and_the_reply_that_it_allows_fit_the_window(wire: Wire) -> No
 if __name__ == "__main__":
     GOLDEN.mkdir(exist_ok=True)
     for wire in WIRES:
-        for talk in TALKS:
+        for talk in GOLDEN_TALKS:
             golden_file(wire, talk).write_text(golden(wire, talk))
