@@ -8,7 +8,17 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Reply, failing
-from tests.support.chats import ONE_WIRE_QUICK, SUMMARY, WIRES, Asked, Chats, Step, Wire, call
+from tests.support.chats import (
+    ONE_WIRE_QUICK,
+    SUMMARY,
+    WIRES,
+    Asked,
+    Chats,
+    Step,
+    Wire,
+    call,
+    echoed,
+)
 
 LONG = "word " * 400
 """In a window of 8,000 tokens, the 9th such query starts the summary and the 13th the compaction."""
@@ -194,17 +204,18 @@ def test_a_report_that_cannot_be_is_named_and_bounded(
         assert 1 <= share <= 2.5  # of the request before, without its reply
 
 
-def test_a_message_too_large_for_the_window_is_saved_and_not_sent(tmp_path: Path) -> None:
+def test_a_message_too_large_for_the_window_is_sent_without_its_middle(tmp_path: Path) -> None:
     giant = "begin " + "word " * 8_000 + "end"
     with Chats(tmp_path, window=4_000) as chats:
         played = chats.play("Hello", giant, "And now?", "exit")
         [transcript] = chats.transcripts().values()
-    assert "Nothing is lost." in played.after(giant)
-    assert [request.messages[-1] for request in played.requests] == [
-        "user: Hello",
-        "user: And now?",
-    ]
-    assert played.requests[1].messages[0] == "user: Hello"
+    assert "the middle of your message was shortened." in played.after(giant)
+    assert played.requests[1].messages[:2] == played.requests[2].messages[:2] == echoed("Hello")
+    cut = played.requests[1].messages[2]
+    assert cut.startswith("user: begin word")
+    assert cut.endswith("word end")
+    assert "of 40,009 characters left out" in cut
+    assert played.requests[2].messages[2] == cut
     assert giant in transcript
     assert "📦" not in played.shown
 
