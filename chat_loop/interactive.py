@@ -166,6 +166,7 @@ class Interactive:
             options=options_of(config, app.summarizer(agent), semantic),
             memory=memory.block if memory is not None else str,
             servers=servers,
+            load_encoding=self._counter.load,
             detach=self._summarize_behind,
             settle=self._display.settle,
         )

@@ -45,7 +45,7 @@ Time: 2.0s | Tokens: 110 (in: 100, out: 10)
 You: compact
 📝 Generating session summary... ✓
 💾 Saved session: sally_20261121_223015 (1 query, 110 tokens)
-📦 Compacted 110 → 247 tokens · 1 decision, 1 fact kept.
+📦 Compacted 110 → 212 tokens · 1 decision, 1 fact kept.
 🔄 Starting new session with summary...
 Sally: Ready to continue!
 Time: 2.0s | Tokens: 110 (in: 100, out: 10)
@@ -77,7 +77,7 @@ def test_resume_by_number(tmp_path: Path) -> None:
 You: resume 1
 📋 Loading session...
 ✓ Found: Sally - Nov 21, 22:30 (1 query, 110 tokens; --full: 15 tokens)
-  247 tokens: the summary
+  212 tokens: the summary
 🔄 Restoring context...
 Sally: Ready.
 Time: 2.0s | Tokens: 110 (in: 100, out: 10)

@@ -29,7 +29,7 @@ LOWEST = 0.5
 HIGHEST = 2.0
 """The bounds of a believable count, as a share of ours. Encodings differ less than that."""
 COMFORTABLE = 0.6  # of the trigger, the size after results were shortened
-ACKNOWLEDGMENT = 80  # a few sentences
+ACKNOWLEDGMENT = 45  # two or three sentences
 SAMPLE = "0123456789"
 """A text whose count tells whether the encoding has been loaded since."""
 
@@ -38,11 +38,13 @@ class Calibration(Struct, frozen=True, kw_only=True):
     """What the server's last report says about our own counts. `ratio` is its count divided by
     ours, within bounds. `fixed` is our count of the prompt, the memory and the tools at that time.
     If its count was outside of the bounds, `doubt` says so, and reports are not believed.
+    `encoding` tells with which encoding we counted.
     """
 
     ratio: float = 1.0
     fixed: int = 0
     doubt: str = ""
+    encoding: int = 0
 
 
 class Frame(Struct, frozen=True, kw_only=True, dict=True):
@@ -102,7 +104,7 @@ def frame_of(
 ) -> Frame:
     """Return the frame of an agent's requests."""
     provider = agent.provider
-    return Frame(
+    frame = Frame(
         system_prompt=agent.system_prompt,
         memory=agent.memory,
         tools=tuple(tool.spec for tool in agent.tools),
@@ -114,6 +116,11 @@ def frame_of(
         origin=origin_of(provider.model, provider.endpoint),
         returns_opaque=provider.returns_opaque,
     )
+    if frame.calibration.encoding == count(SAMPLE):
+        return frame
+    # counts by the estimate say nothing about those by the exact encoding
+    present = replace(frame.calibration, ratio=1.0, fixed=frame.fixed_tokens)
+    return replace(frame, calibration=present)
 
 
 def short_block(block: str, frame: Frame) -> str:
@@ -200,7 +207,8 @@ def _reported(frame: Frame, context: Context) -> int | None:
 
 def calibrated(frame: Frame, context: Context) -> Calibration:
     """Return the calibration by the report that is the newest of the context."""
-    calibration = replace(frame.calibration, fixed=frame.fixed_tokens)
+    encoding = frame.count(SAMPLE)
+    calibration = replace(frame.calibration, fixed=frame.fixed_tokens, encoding=encoding)
     report = budget.last_report(context.session, frame.count, frame.counted_origin)
     if report is None:
         return calibration
@@ -216,6 +224,12 @@ def calibrated(frame: Frame, context: Context) -> Calibration:
     # a server that counts too little must not fill the window
     bounded = 1.0 if ratio < LOWEST else min(HIGHEST, ratio)
     return replace(calibration, ratio=bounded, doubt=doubt)
+
+
+def with_acknowledgment(frame: Frame, used: int) -> int:
+    """Return the tokens of a child's context after its model has confirmed the block."""
+    task = frame.count(messages.with_task("")) + budget.size("-", frame.count) + ACKNOWLEDGMENT
+    return used + round(task * frame.calibration.ratio)
 
 
 def child_tokens(

@@ -73,8 +73,9 @@ def _is_same(first: Exchange, second: Exchange) -> bool:
 
 class Conversation:
     """The live session of a chain, and the agent that answers in it. `count(text)` estimates
-    tokens. `detach(id)` starts a process that makes a summary; it may raise OSError. Without
-    `prepares`, nothing is done ahead for a next message, since there is none.
+    tokens, until `load_encoding` was called, in any thread. `detach(id)` starts a process that
+    makes a summary; it may raise OSError. Without `prepares`, nothing is done ahead for a next
+    message, since there is none.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class Conversation:
         options: Options,
         memory: Callable[[], str] = str,
         servers: McpServers | None = None,
+        load_encoding: Callable[[], object] | None = None,
         detach: Callable[[str], None] | None = None,
         settle: Callable[[], Awaitable[None]] | None = None,
         prepares: bool = True,
@@ -102,6 +104,7 @@ class Conversation:
         self._server_tools: tuple[Tool, ...] = ()
         self._archive_tools: tuple[Tool, ...] = ()
         self._servers = servers
+        self._load_encoding = load_encoding
         self._detach = detach
         self._settle = settle
         self._prepares = prepares
@@ -845,7 +848,12 @@ class Conversation:
         *,
         acknowledged: bool = False,
     ) -> Draft:
-        """Draft a compaction in a worker thread."""
+        """Draft a compaction in a worker thread, by exact counts if there is an encoding."""
+        if self._load_encoding is not None:
+            before = self.count(request.SAMPLE)
+            await run_to_completion(asyncio.to_thread(self._load_encoding))
+            if self.count(request.SAMPLE) != before:
+                await self._calibrate()
         work = partial(
             plans.draft,
             *(self.frame, self.context, self.live.path, plan, narration, self.options.cost),
@@ -875,12 +883,13 @@ class Conversation:
 
     async def take(self, draft: Draft, *, acknowledge: bool = True) -> bool:
         """Carry out a draft. Return False, and change nothing, if it cannot be saved."""
-        applied = await self._compact(draft)
-        if applied and acknowledge and not draft.narration.problem:
+        acknowledged = acknowledge and self.acknowledges and not draft.narration.problem
+        applied = await self._compact(draft, acknowledged=acknowledged)
+        if applied and acknowledged:
             await self.acknowledge()
         return applied
 
-    async def _compact(self, draft: Draft) -> bool:
+    async def _compact(self, draft: Draft, *, acknowledged: bool = False) -> bool:
         """Seal the session as drafted and begin its child. Return False if it cannot be saved."""
         frame = self.frame
         context = self.context
@@ -897,6 +906,7 @@ class Conversation:
             deliver=deliver if seal.source == "extracted" else None,
             is_new=False,
             compacted=draft,
+            acknowledged=acknowledged,
         )
         child = plans.compacted_child(draft, context.session, self.live.path, seal)
         try:
@@ -1005,8 +1015,6 @@ class Conversation:
             await self.background.cancel()
         if leaving.is_new and self.agent.limits.spending is not None:
             self.agent.limits.spending.begin_session()
-        if leaving.compacted is not None:
-            self._show_compaction(leaving.compacted)
         if plan is None:
             self._archive_tools = ()
             self.offer_tools(self._server_tools)
@@ -1016,26 +1024,31 @@ class Conversation:
             plan = plan.with_parent(old_id, self.live.header, self.live.path)
             if plan.provider is not None:
                 await self._use(plan.provider)
-            self._begin_child(plan, leaving.reason)
+            self._begin_child(plan, leaving)
 
-    def _show_compaction(self, draft: Draft) -> None:
+    def _show_compaction(self, draft: Draft, *, acknowledged: bool) -> None:
+        """Show what a compaction did, with the size of the context that it led to."""
+        after = self.budget.used
+        if acknowledged:
+            after = request.with_acknowledgment(self.frame, after)
+        compaction = replace(draft.compaction, after=after)
         block = summary_block.render(draft.summary)
         reason = draft.plan.reason
         source = draft.narration.source
         self.show(
-            events.Compacted(compaction=draft.compaction, reason=reason, source=source, block=block)
+            events.Compacted(compaction=compaction, reason=reason, source=source, block=block)
         )
 
-    def _begin_child(self, plan: ChildPlan, reason: str) -> None:
+    def _begin_child(self, plan: ChildPlan, leaving: Leaving) -> None:
         """Begin the planned child. Its file is created with its first words, or at once for a
         merge. After a compaction that was read ahead, the first query does not wait until the end
         of the parent is indexed.
         """
+        reason = leaving.reason
         is_indexed = reason != "resume" and self.background.has_indexed(self.context.unsummarized)
         # only once per session, so that a provider's cache of its beginning stays valid
         self.remember()
         agent = self.agent
-        self.show(events.Restoring(plan.parent.header.id, reason))
         live, entries = plan.begin(
             self.sessions,
             agent=agent.name,
@@ -1044,16 +1057,20 @@ class Conversation:
             tools=self._tool_names,
         )
         self._start(live, plan)
-        for entry in entries:
-            if plan.merged:
-                self.add(entry)
-            else:
+        if not plan.merged:
+            for entry in entries:
                 live.defer(entry)
         self._archive_tools = ()
         self.archive = self._new_archive(plan.parent.header.id if is_indexed else "")
         self.offer_tools(self._server_tools)
         if plan.omits:
             self._offer_archive()
+        if leaving.compacted is not None:
+            self._show_compaction(leaving.compacted, acknowledged=leaving.acknowledged)
+        self.show(events.Restoring(plan.parent.header.id, reason))
+        if plan.merged:
+            for entry in entries:
+                self.add(entry)
 
     def _new_archive(self, unindexed: str = "") -> Archive:
         from chat_loop.library.archive import Archive  # late: it loads the index

@@ -164,7 +164,8 @@ class Leaving(Struct, frozen=True, kw_only=True):
     saved, `must_save` keeps the session open, and `refusal` says so. The background summary is
     canceled unless `keeps_background`; if it is still running, `deliver` gets it with the path of
     the sealed file. `is_new` begins another conversation, whose spending is counted from zero.
-    `compacted` is shown once it is so.
+    `compacted` is shown once it is so, with the size that the context then has, or will have once
+    the child is `acknowledged`.
     """
 
     seal: Seal | None
@@ -175,6 +176,7 @@ class Leaving(Struct, frozen=True, kw_only=True):
     deliver: Callable[[Path, Narration], DelayedBlock | None] | None = None
     is_new: bool = True
     compacted: Draft | None = None
+    acknowledged: bool = False
 
 
 def shortened_entries(

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import failing
-from tests.support.chats import ONE_WIRE_QUICK, Chats, Played, Step, Wire, call
+from tests.support.chats import ONE_WIRE_QUICK, WIRES, Chats, Played, Step, Wire, call
+from tests.support.counting_server import counted
 
 TALK = [f"Tell me of boat {number}, and of port {8000 + number}." for number in range(1, 7)]
 SHORT = ["We take oak for the hull.", "And which paint?"]
@@ -130,3 +131,53 @@ def test_the_sizes_agree_with_tools_and_after_automatic_compactions(
             },
         )
     assert found == []
+
+
+ACKNOWLEDGED = (
+    "I have read the summary: we talked about the tides, and the log says when they come. I am "
+    "ready to go on from here, so tell me what you need next."
+)
+FINE = 0.03
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["typed", "automatic"])
+@pytest.mark.parametrize("wire", WIRES)
+def test_the_first_compaction_of_a_run_tells_what_the_server_counts(
+    tmp_path: Path, wire: Wire, way: str
+) -> None:
+    """The server counts with the encoding that the program uses, which is not loaded before."""
+    with Chats(tmp_path, wire, window=16_000 if way == "automatic" else 64_000) as chats:
+        chats.count = counted
+        chats.acknowledgment = ACKNOWLEDGED
+        chats.configure(agent={"tools": ["read_file", "write_file", "edit_file", "run_command"]})
+        log = "".join(f"2026-11-{day:02} 14:{day}: tide, 3.{day} m\n" for day in range(10, 30))
+        (chats.project / "notes.txt").write_text(log * 3)
+        chats.replies["Look at the log"] = [call("read_file", path="notes.txt"), TOLD * 3]
+        look = [f"Look at the log, for the {number}th time." for number in range(3)]
+        chats.replies["Tell me"] = TOLD * 60
+        lines = [*look, *TALK, *TALK] if way == "automatic" else [*look, "compact"]
+        played = chats.play(*lines, "/context", NEXT, "exit")
+        sealed = next(text for text in chats.transcripts().values() if "chat:compaction" in text)
+    _, _, after = played.shown.partition("📦 Compacted ")
+    shown = re.match(r"\S+ → (\S+)\s+tokens", after)
+    recorded = re.search(r"chat:compaction .*after=(\d+)", sealed)
+    context = re.search(r"^Context: ~?([\d,]+) of", played.after("/context"), re.MULTILINE)
+    assert shown
+    assert recorded
+    assert context
+    first = next(
+        asked
+        for asked in played.asked
+        if asked.kind != "summary" and asked.messages[0].startswith("user: CONTEXT RESTORATION")
+    )
+    last = played.requests[-1].usage.input
+    close = FINE * last + 10  # tokens of the query
+    assert abs(number(context[1]) - last) <= close
+    told = last if way == "typed" else first.usage.input
+    assert abs(int(recorded[1]) - told) <= FINE * told + 20
+    assert number(shown[1]) - close <= told <= number(shown[1]) + 100 + close, "it is rounded"
+    if way == "typed":
+        assert first.kind == "acknowledgment"
+    else:
+        assert "\nresult: " in played.requests[2].text

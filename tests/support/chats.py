@@ -146,7 +146,7 @@ class Played:
 class Chats:
     """A home of the program, and a server with replies, in a `with` block.
 
-    The server counts a token for each `characters_per_token` of a request. If `served_window` is
+    The server counts a token for each `characters_per_token` of a request, or asks `count`. If `served_window` is
     set, it refuses more tokens. Each reply to the user comes from the last entry of `replies` whose
     key stands in the user's last message; a list has one entry for each step of a tool loop whose
     results are all in the request, an iterator one for each request. Otherwise the reply repeats
@@ -162,6 +162,7 @@ class Chats:
         self.summary: Answer = SUMMARY
         self.acknowledgment: Answer = ACKNOWLEDGED
         self.characters_per_token = 4
+        self.count: Callable[[Received], int] | None = None
         self.served_window = 0
         self.variables: dict[str, str] = {}  # replace those of the environment
         self.server = Loopback(self._answer)
@@ -287,6 +288,8 @@ class Chats:
 
     def _answer(self, request: Received) -> Reply:
         kind, tokens = _kind(request), size(request.body) // self.characters_per_token
+        if self.count is not None:
+            tokens = self.count(request)
         if self.served_window and tokens > self.served_window:
             return _too_long(request, tokens, self.served_window)
         if kind == "summary":
