@@ -28,6 +28,7 @@ from chat_loop.agent.spending import Spending
 from chat_loop.agent.tools import Tool
 from chat_loop.commands.references import NEWEST, find_last, find_session
 from chat_loop.config import Config, LimitsConfig, Paths, choose_servers
+from chat_loop.conversation.options import MAX_TOKENS, SYSTEM
 from chat_loop.display.plain import err
 from chat_loop.errors import ConfigError, SessionError, UsageError
 from chat_loop.events import Event
@@ -44,7 +45,7 @@ from chat_loop.providers.prices import costs
 from chat_loop.providers.recorded import Offer
 from chat_loop.sessions.files import working_folder
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.records import Answering
+from chat_loop.sessions.records import Answering, Session
 
 if TYPE_CHECKING:
     from chat_loop.store.synchronizer import Synchronizer
@@ -154,6 +155,29 @@ class App:
     def offer(self, answering: Answering) -> Offer:
         """Return what can be had now of a model that a session records."""
         return recorded.offer(answering, self.config, self.machine)
+
+    def offer_for_script(self, session: Session) -> Offer:
+        """Return what can be had of the model of a session. Raises SessionError if it cannot be had
+        as it is recorded, since there is nobody to ask.
+        """
+        if self.model_is_chosen:
+            return Offer()
+        offer = self.offer(session.answering)
+        if offer.problem:
+            hint = f"{offer.hint} -m MODEL says with which model to go on."
+            raise SessionError(f"{session.header.id}: {offer.problem}", hint.strip())
+        return offer
+
+    @property
+    def given_settings(self) -> dict[str, str]:
+        """The settings of this run that a session keeps."""
+        options = self.options
+        settings = {}
+        if options.system:
+            settings[SYSTEM] = options.system
+        if options.max_tokens:
+            settings[MAX_TOKENS] = str(options.max_tokens)
+        return settings
 
     def first_offer(self) -> Offer:
         """Return what can be had of the model of the session that the chat begins with, if any."""
@@ -315,7 +339,16 @@ class App:
         if (reference := options.agent_reference) and not is_left:
             command += ["--agent", agent.path if Path(reference).exists() else reference]
         names = ("config", "sessions-dir", "model", "base-url", "tools", "max-tokens")
-        return command + self._option_words(*names, model=model or options.model)
+        others = {"model": model or options.model}
+        if model and not self._is_of_base_url(model):
+            others["base_url"] = ""
+        return command + self._option_words(*names, **others)
+
+    def _is_of_base_url(self, model: str) -> bool:
+        """Return True if a model belongs to the provider that --base-url is about."""
+        names = entries(self.config.providers)
+        reference = choose.full_reference(self.options.model, names, "compatible")
+        return model.partition(":")[0] == reference.partition(":")[0]
 
     def command_with(self, *words: str) -> str:
         """Return the command line with the options of this one, and with other `words`."""

@@ -20,6 +20,7 @@ from chat_loop import errors, events
 from chat_loop.agent.secret_gate import SecretGate, judged
 from chat_loop.agent.tools import CALL_LIMIT_RESULT, STEP_LIMIT_RESULT, Tool
 from chat_loop.app import App, cancel_on, run_cancellable
+from chat_loop.commands.recorded import missing_tools
 from chat_loop.commands.references import (
     NEWEST,
     elsewhere_text,
@@ -42,7 +43,7 @@ from chat_loop.redact.outgoing import TextSource
 from chat_loop.sessions.live import TRIED_AGAIN
 from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.naming import validate_name
-from chat_loop.sessions.records import Answering, Session
+from chat_loop.sessions.records import Session
 from chat_loop.tokens import TokenCounter
 from chat_loop.values import plural
 
@@ -134,17 +135,6 @@ def _last(app: App) -> Path:
     return found.row.path
 
 
-def _offer_for(app: App, session: Session) -> Offer:
-    """Return what can be had of the model of a session. Raises SessionError if it cannot be had as
-    it is recorded, since there is nobody to ask.
-    """
-    offer = app.offer(session.answering)
-    if offer.problem:
-        hint = f"{offer.hint} -m MODEL says with which model to go on."
-        raise errors.SessionError(f"{session.header.id}: {offer.problem}", hint.strip())
-    return offer
-
-
 class Run:
     """One question and its reply."""
 
@@ -152,9 +142,7 @@ class Run:
         self._app = app
         reference = app.options.resume
         self._loaded = _load(app, reference) if reference else None
-        offer = Offer()
-        if self._loaded is not None and not app.model_is_chosen:
-            offer = _offer_for(app, self._loaded.session)
+        offer = app.offer_for_script(self._loaded.session) if self._loaded is not None else Offer()
         self._note = offer.note
         self._agent = app.agent(offer.provider)
         self._servers = app.servers()
@@ -193,6 +181,7 @@ class Run:
             servers=self._servers,
             settle=self._reply.settle,
             prepares=False,
+            given=app.given_settings,
         )
         asyncio.get_running_loop().set_exception_handler(self._report_from_loop)
         self._task = asyncio.ensure_future(self._exchange(conversation))
@@ -273,22 +262,25 @@ class Run:
                 f"Session {header.id} was made with {made}, not with {now}.",
                 f"Go on with {theirs}; in a chat --resume asks.",
             )
-        for sentence in self._sentences_on_model(loaded.session.answering):
+        for sentence in self._sentences_on(loaded.session):
             self._warn(sentence, "")
-        resumed = await continuing.resume(conversation.planning(), loaded, whole=True, quick=True)
+        planning = conversation.planning(loaded.session)
+        resumed = await continuing.resume(planning, loaded, whole=True, quick=True)
         plan = resumed.plan
         if plan.left_out:
             left_out = plural(plan.left_out, "exchange")
             self._show(events.Warned(f"{left_out} would not fit and stay summarized."))
         await conversation.accept(plan, acknowledge=False)
 
-    def _sentences_on_model(self, answering: Answering) -> Iterator[str]:
-        """Yield what is to be said of the model of a session that goes on."""
+    def _sentences_on(self, session: Session) -> Iterator[str]:
+        """Yield what is to be said of the model and the tools of a session that goes on."""
+        answering = session.answering
         now = self._agent.answering
         sentences = [self._note, recorded.change(answering, now)]
         if not self._app.model_is_chosen:
             sentences.append(recorded.unrecorded_endpoint(answering, now))
         yield from filter(None, sentences)
+        yield from missing_tools(session, self._agent)
 
     async def _approve(self, tool: Tool, _: str) -> bool:
         """Allow a call if --yes is given, else raise ToolDenied, since there is nobody to ask."""

@@ -169,6 +169,7 @@ class Interactive:
             load_encoding=self._counter.load,
             detach=self._summarize_behind,
             settle=self._display.settle,
+            given=app.given_settings,
         )
         self._chat = Chat(
             conversation=self._conversation,

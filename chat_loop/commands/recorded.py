@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from chat_loop.characters import exact_line
+from chat_loop.conversation.options import SYSTEM
 from chat_loop.errors import ProviderError, SessionError, Undecided
 from chat_loop.providers import recorded
 from chat_loop.providers.recorded import Offer
 from chat_loop.values import one_line
 
 if TYPE_CHECKING:
+    from chat_loop.agent.agent import Agent
     from chat_loop.commands.chat import Chat
     from chat_loop.providers import Provider
     from chat_loop.sessions.records import Answering, Session
+
+MAX_NAMES = 8  # the most tools that are named
 
 
 async def provider_for(chat: Chat, session: Session) -> Provider:
@@ -43,6 +49,30 @@ async def provider_for(chat: Chat, session: Session) -> Provider:
     asked = replace(agent, provider=offer.provider).answering
     _show(chat, recorded.unrecorded_endpoint(answering, asked))
     return offer.provider
+
+
+def missing_tools(session: Session, agent: Agent) -> Iterator[str]:
+    """Yield a sentence if an agent lacks tools that a session names. It gets those that the user
+    allows now, whatever the file says.
+    """
+    offered = {tool.spec.name for tool in agent.tools}
+    recorded_tools = filter(None, map(str.strip, session.header.tools.split(",")))
+    missing = [name for name in dict.fromkeys(recorded_tools) if name not in offered]
+    if missing:
+        names = ", ".join(one_line(exact_line(name), 40) for name in missing[:MAX_NAMES])
+        more = f" and {len(missing) - MAX_NAMES} more" if len(missing) > MAX_NAMES else ""
+        yield (
+            f"It had tools that are not allowed now: {names}{more}. --tools or agent.tools in the"
+            " config allows tools."
+        )
+
+
+def sentences_on(session: Session, agent: Agent) -> Iterator[str]:
+    """Yield what is to be said of the tools and the prompt of a session that goes on in a chat."""
+    yield from missing_tools(session, agent)
+    system = session.settings.get(SYSTEM, "")
+    if system and system != agent.system_prompt and not agent.own_tools:
+        yield f"It keeps its own system prompt: “{one_line(exact_line(system), 100)}”"
 
 
 def _warmed(chat: Chat, answering: Answering) -> Offer:

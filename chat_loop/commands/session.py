@@ -18,7 +18,7 @@ from chat_loop.characters import exact_line
 from chat_loop.commands.branches import counting, is_reference
 from chat_loop.commands.chat import Chat, Listed
 from chat_loop.commands.memory import ask_about_files
-from chat_loop.commands.recorded import provider_for
+from chat_loop.commands.recorded import provider_for, sentences_on
 from chat_loop.commands.references import (
     NEWEST,
     PAGE,
@@ -217,10 +217,12 @@ async def _go_on(
     conversation = chat.conversation
     display = chat.display
     provider = await provider_for(chat, loaded.session)
+    for sentence in sentences_on(loaded.session, conversation.agent):
+        display.prose(sentence, "dim")
     if chat.memory is not None:
         chat.memory.fit(provider.window.tokens)
     display.begin_waiting("Reading the session …")
-    planning = conversation.planning(provider)
+    planning = conversation.planning(loaded.session, provider)
     resumed = await continuing.resume(planning, loaded, last=last, whole=whole, quick=quick)
     display.stop_waiting()
     _show_resumption(chat, resumed, planning.answering.model)
@@ -457,8 +459,8 @@ def _merge_costs(planning: Planning, unsummarized: Sequence[LoadedSession]) -> t
     """Return a sentence about the summaries that a merge has to pay for, if any."""
     if not unsummarized:
         return ()
-    summarizer = planning.options.summarizer
     model = planning.answering.model
+    summarizer = planning.options.summarizer_for(model.partition(":")[0])
     if summarizer is not None:
         model = f"{summarizer.name}:{summarizer.model}"
     tokens = 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
+import re
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
@@ -23,7 +25,7 @@ from chat_loop.conversation import attachments, continuing, plans, summarizer
 from chat_loop.conversation import exit as ending
 from chat_loop.conversation.background import MAKING, Background
 from chat_loop.conversation.continuing import Missing, Planning
-from chat_loop.conversation.options import Options
+from chat_loop.conversation.options import MAX_TOKENS, SYSTEM, Options
 from chat_loop.conversation.plans import (
     Basis,
     ChildPlan,
@@ -75,7 +77,7 @@ class Conversation:
     """The live session of a chain, and the agent that answers in it. `count(text)` estimates
     tokens, until `load_encoding` was called, in any thread. `detach(id)` starts a process that
     makes a summary; it may raise OSError. Without `prepares`, nothing is done ahead for a next
-    message, since there is none.
+    message, since there is none. Each session keeps the settings that are `given` in this run.
     """
 
     def __init__(
@@ -92,6 +94,7 @@ class Conversation:
         detach: Callable[[str], None] | None = None,
         settle: Callable[[], Awaitable[None]] | None = None,
         prepares: bool = True,
+        given: Mapping[str, str] | None = None,
     ) -> None:
         self.sessions = sessions
         self.count = count
@@ -101,6 +104,9 @@ class Conversation:
         self.background = Background(self._narrate_quietly, self._receive, show, self._cost)
         self._configured = options
         self._own_tools = agent.tools
+        self._own_system = agent.system_prompt
+        self._own_max_tokens = agent.max_tokens
+        self._given = given or {}
         self._server_tools: tuple[Tool, ...] = ()
         self._archive_tools: tuple[Tool, ...] = ()
         self._servers = servers
@@ -125,6 +131,10 @@ class Conversation:
             endpoint=agent.answering.endpoint,
             tools=self._tool_names,
         )
+        settings = {**self.session.settings, **self._given}
+        if settings != self.session.settings:
+            self.live.change_header(settings=json.dumps(settings, ensure_ascii=False))
+        self.agent = self._agent_in(self.session)
         self.agent.provider.begin_session()
         carried = plan.carried if plan is not None else ()
         self._context = Context(self.live.session, carried)
@@ -133,6 +143,20 @@ class Conversation:
         self._not_below = 0.0  # tokens below which a compaction would gain nothing
         self._begun_shown = self._problem_shown = False
         self.configure(self._configured)
+
+    def _agent_in(self, session: records.Session) -> Agent:
+        """Return the agent with the system prompt and the longest reply that a session keeps."""
+        agent = self.agent
+        if agent.own_tools:
+            return agent
+        settings = {**session.settings, **self._given}
+        most = settings.get(MAX_TOKENS, "")
+        is_number = re.fullmatch("[1-9][0-9]{0,8}", most)
+        return replace(
+            agent,
+            system_prompt=settings.get(SYSTEM, self._own_system),
+            max_tokens=int(most) if is_number else self._own_max_tokens,
+        )
 
     @property
     def _tool_names(self) -> str:
@@ -635,7 +659,7 @@ class Conversation:
     async def _make_room(self, waiting: int) -> None:
         """Compact without a model if the next request, with `waiting` new tokens, is at a limit."""
         own = self.agent.provider
-        writer = self.options.summarizer or own
+        writer = self.options.summarizer_for(own.name) or own
         if writer.name == own.name in ("local", "python") and self.background.state == MAKING:
             await self.background.cancel()
         frame = self.frame
@@ -931,13 +955,20 @@ class Conversation:
 
     # Continuing
 
-    def planning(self, provider: Provider | None = None) -> Planning:
-        """Return what the planning of a child needs, in which another model may answer."""
-        frame = self.frame
-        agent = self.agent
+    def planning(
+        self, session: records.Session | None = None, provider: Provider | None = None
+    ) -> Planning:
+        """Return what the planning of a child needs: of a stored session if it is named, and with
+        another model if one is to answer.
+        """
+        agent = self._agent_in(session or self.session)
+        calibration = self._calibration
         if provider is not None and provider is not agent.provider:
             agent = replace(agent, provider=provider, own_tools=False)
-            frame = request.frame_of(agent, self.options.limits, self.count, Calibration())
+            calibration = Calibration()
+        frame = self.frame
+        if agent != self.agent:
+            frame = request.frame_of(agent, self.options.limits, self.count, calibration)
         return Planning(
             sessions=self.sessions,
             frame=frame,
@@ -1162,7 +1193,8 @@ class Conversation:
         """When to make the summary of a session that ends: `wait`, `background` or `later`."""
         if not self.options.use_ai_summary:
             return "later"
-        writer = self.options.summarizer or self.agent.provider
+        own = self.agent.provider
+        writer = self.options.summarizer_for(own.name) or own
         spending = self.agent.limits.spending
         usage = Usage(input=self.budget.used, output=self.options.summary.max_tokens)
         if spending is not None and spending.check(f"{writer.name}:{writer.model}", usage)[1]:

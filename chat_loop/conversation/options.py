@@ -26,6 +26,9 @@ AT_START = frozenset(
 """The settings of the compaction that are only read when a chat starts."""
 KEPT = frozenset(f"auto_compact.{name}" for name in AutoCompactConfig.__struct_fields__) - AT_START
 """The settings that a session can keep."""
+SYSTEM = "agent.system_prompt"
+MAX_TOKENS = "max_tokens"
+"""The settings that a session keeps of `--system` and `--max-tokens`."""
 FEEDBACK = "summary"  # the session's setting with the user's comment on its first summary
 
 
@@ -45,6 +48,16 @@ class Options(Struct, frozen=True, kw_only=True):
     semantic: SemanticIndex | None = None
     cost: Callable[[str, Usage], float | None] = lambda model, usage: None
     config: Config = Config()
+
+    def summarizer_for(self, provider: str) -> Provider | None:
+        """Return the model that writes summaries before the conversation's own, which is of a
+        `provider`. One that the config names without a provider is of that of new conversations.
+        """
+        summarizer = self.summarizer
+        named = self.config.auto_compact.summary_provider
+        if summarizer is None or named or summarizer.name == provider:
+            return summarizer
+        return None
 
     def with_settings(self, settings: Mapping[str, str]) -> Options:
         """Return the options with the settings that a session keeps, ignoring invalid ones."""

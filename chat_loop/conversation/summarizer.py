@@ -59,7 +59,7 @@ class Writer(Struct, frozen=True, kw_only=True):
 
 def writer_of(options: Options, own: Provider, limits: CallLimits, count: Count) -> Writer:
     """Return the writer of a conversation: the summarizer of its options, then its own model."""
-    first = options.summarizer
+    first = options.summarizer_for(own.name)
     routes = (own,) if first is None else (first, own)
     summary_options = replace(options.summary, limits=limits)
     if any(provider.first_event_seconds >= LOCAL_SECONDS for provider in routes):

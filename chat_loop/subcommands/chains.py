@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
+from msgspec.structs import replace
+
 from chat_loop.agent.agent import Agent
 from chat_loop.context.budget import Narration
 from chat_loop.context.messages import Context
@@ -22,10 +24,11 @@ from chat_loop.display.plain import Meter, err, out, tell
 from chat_loop.display.text import one_line
 from chat_loop.errors import SaveError, SessionError, os_reason
 from chat_loop.export import exporting, importing
+from chat_loop.providers.recorded import Offer
 from chat_loop.sessions.chain import exchange_of
 from chat_loop.sessions.files import lock_session
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.records import Exchange
+from chat_loop.sessions.records import Exchange, Session
 from chat_loop.subcommands.sessions import SessionActions
 from chat_loop.tokens import Count, TokenCounter
 from chat_loop.values import plural
@@ -84,7 +87,7 @@ def compact(actions: SessionActions, options: argparse.Namespace) -> int:
         out(f"{header.id}: summary made {how}{tokens}.\n")
         return 0
 
-    return _planned(actions, work)
+    return _planned(actions, work, loaded.session)
 
 
 def _feedback(actions: SessionActions, identity: str) -> str:
@@ -98,13 +101,27 @@ def _feedback(actions: SessionActions, identity: str) -> str:
     return ""
 
 
-def _planned(actions: SessionActions, work: Callable[[Planning], Awaitable[T]]) -> T:
-    """Do `work` with the models that the options name. Raises NoProvider."""
-    app, agent = actions.app, actions.app.agent()
+def _planned(
+    actions: SessionActions,
+    work: Callable[[Planning], Awaitable[T]],
+    session: Session | None = None,
+) -> T:
+    """Do `work` with the models that the options name, or else that of the `session`. Raises
+    NoProvider and SessionError.
+    """
+    app = actions.app
+    offer = Offer()
+    if session is not None and not app.model_is_chosen:
+        offer = app.offer(session.answering)
+    if session is not None and offer.problem and not app.config.auto_compact.summary_provider:
+        offer = app.offer_for_script(session)
+    agent = app.agent(None if offer.problem else offer.provider)
     has_model = app.options.model or app.options.local  # that model then also summarizes
     is_late = getattr(app.options, "late", False)  # then the options are those of the chat
     summarizer = app.summarizer(agent) if is_late or not has_model else None
     options = options_of(app.config, summarizer)
+    if offer.problem and summarizer is not None:
+        agent = replace(agent, provider=summarizer)  # the words go to no third one
 
     async def run() -> T:
         try:

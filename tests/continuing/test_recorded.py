@@ -199,3 +199,90 @@ def test_a_file_chooses_no_server(tmp_path: Path, endpoint: str) -> None:
     assert (refused.code, refused.asked) == (1, ())
     assert f"at {endpoint}; now it is asked at http://SERVER/v1." in refused.errors
     assert (decided.code, models(decided.asked)) == (0, {RECORDED})
+
+
+def test_a_session_keeps_its_system_prompt_and_its_longest_reply(tmp_path: Path) -> None:
+    with Chats(tmp_path) as chats:
+        given = ("--system", "Talk like a pirate.", "--max-tokens", "77")
+        chats.run("--model", chats.model, *given, "-p", "One.")
+        asked = chats.run("-c", "-p", "Two.")
+        chatted = chats.run("-c", stdin="Three.\n/new\nFour.\nexit\n")
+        changed = chats.run("--resume", "session-2", "--system", "Be brief.", "-p", "Five.")
+        kept = chats.run("-c", "-p", "Six.")
+        files = chats.transcripts()
+    assert (asked.code, asked.errors) == (0, "")
+    assert "It keeps its own system prompt: “Talk like a pirate.”\n" in chatted.shown
+    systems = [(each.system, each.body.get("max_completion_tokens")) for each in asked.requests]
+    systems += [
+        (each.system, each.body.get("max_completion_tokens"))
+        for played in (chatted, changed, kept)
+        for each in played.requests
+    ]
+    assert systems[:2] == [("Talk like a pirate.", 77)] * 2
+    assert systems[2] != systems[1]
+    assert "helpful assistant" in systems[2][0]
+    assert systems[3:] == [("Be brief.", 77)] * 2
+    assert json.loads(field(files["session-1"], "Settings")) == {
+        "agent.system_prompt": "Talk like a pirate.",
+        "max_tokens": "77",
+    }
+
+
+def test_a_file_grants_no_tools_and_names_them_once(tmp_path: Path) -> None:
+    with Chats(tmp_path) as chats:
+        chats.run("--model", chats.model, *TOOLS, "-p", "One.")
+        less = chats.run("-c", "-p", "Two.")
+        again = chats.run("-c", "-p", "Three.")
+        more = chats.run("--tools", "list_files", "--resume", "session-1", "-p", "Four.")
+        edit(chats.path("session-1"), "read_file, list_files", "run_command, write_file")
+        forged = chats.run("--tools", "list_files", "--resume", "session-1", "-p", "Five.")
+        chatted = chats.run(stdin="/resume session-1 --quick\nSix.\nexit\n")
+    assert less.errors.startswith("It had tools that are not allowed now: read_file, list_files.")
+    assert again.errors == ""
+    assert "not allowed now: read_file." in more.errors
+    for played in (forged, chatted):
+        said = played.errors or played.shown
+        assert "It had tools that are not allowed now: run_command, write_file" in said
+    tools = [played.requests[0].tools for played in (less, again, more, forged, chatted)]
+    assert tools == [(), (), ("list_files",), ("list_files",), ()]
+
+
+def test_summaries_go_to_the_model_of_the_session_unless_another_is_configured(
+    tmp_path: Path,
+) -> None:
+    with Chats(tmp_path) as chats:
+        chats.play("One.", "exit")
+        ended = chats.run("-c", stdin="Two.\nexit\n")
+        chats.configure(auto_compact={"summary_model": "small"})  # of the chat's provider
+        typed = chats.run(stdin="/resume session-1 --quick\nTwo.\nexit\n")
+        remade = chats.run("sessions", "compact", "session-1")
+        named = {"summary_provider": "anthropic", "summary_model": "small"}
+        chats.configure(auto_compact=named)
+        configured = chats.run("-c", stdin="Three.\nexit\n")
+        chats.configure()
+        chats.variables["OPENAI_API_KEY"] = ""
+        refused = chats.run("sessions", "compact", "session-1")
+        chosen = chats.run("-m", "anthropic:other", "sessions", "compact", "session-1")
+    assert (len(ended.summaries), models(ended.asked)) == (1, {RECORDED})
+    assert (len(typed.summaries), models(typed.asked)) == (1, {RECORDED})
+    assert (remade.code, models(remade.asked)) == (0, {("openai", "small")})
+    assert models(configured.summaries) == {("anthropic", "small")}
+    assert models(configured.requests) == {RECORDED}
+    assert (refused.code, refused.asked) == (1, ())
+    assert "Recorded with openai:test-model: No key for OpenAI." in refused.errors
+    assert (chosen.code, models(chosen.asked)) == (0, {("anthropic", "other")})
+
+
+def test_a_server_that_only_an_option_named_is_not_taken_from_the_file(tmp_path: Path) -> None:
+    with Chats(tmp_path) as chats:
+        server = ("-m", "compatible:test-model", "--base-url", f"{chats.server.url}/v1")
+        same = chats.run(*server, stdin="One.\nexit\n")
+        switched = chats.run(*server, stdin="One.\n/model openai:other\nexit\n")
+        refused = chats.run("--resume", "session-1", "-p", "Two.")
+        decided = chats.run(*server, "--resume", "session-1", "-p", "Two.")
+    assert "--base-url http://SERVER/v1 --resume session-1\n" in same.shown
+    assert "chat-loop --model openai:other --resume session-2\n" in switched.shown
+    assert (refused.code, refused.asked) == (1, ())
+    assert "The address of a compatible server is not set." in refused.errors
+    assert "It was asked at http://SERVER/v1." in refused.errors
+    assert (decided.code, decided.errors) == (0, "")
