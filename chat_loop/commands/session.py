@@ -223,11 +223,15 @@ async def _go_on(
         chat.memory.fit(provider.window.tokens)
     display.begin_waiting("Reading the session …")
     planning = conversation.planning(loaded.session, provider)
-    resumed = await continuing.resume(planning, loaded, last=last, whole=whole, quick=quick)
-    display.stop_waiting()
-    _show_resumption(chat, resumed, planning.answering.model)
-    plan = replace(resumed.plan, provider=provider)
-    await conversation.accept(plan, acknowledge=resumed.confirmed)
+    async with contextlib.AsyncExitStack() as unused:
+        if provider is not conversation.agent.provider:
+            unused.push_async_callback(provider.close)
+        resumed = await continuing.resume(planning, loaded, last=last, whole=whole, quick=quick)
+        display.stop_waiting()
+        _show_resumption(chat, resumed, planning.answering.model)
+        plan = replace(resumed.plan, provider=provider)
+        await conversation.accept(plan, acknowledge=resumed.confirmed)
+        unused.pop_all()
     return resumed
 
 

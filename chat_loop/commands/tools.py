@@ -58,8 +58,8 @@ async def model(chat: Chat, argument: str) -> None:
     added = await asyncio.to_thread(chat.plugins.all)
     known = [*chat.models.providers, *(name for plugin in added for name in plugin.providers)]
     reference = full_reference(argument, known, conversation.agent.provider.name)
-    chat.model_is_chosen = True
     if reference == now:
+        chat.model_is_chosen = True
         display.line(f"Already using {one_line(reference, 100)}.", "dim")
         return
     # this may ask a server for its models
@@ -69,6 +69,7 @@ async def model(chat: Chat, argument: str) -> None:
         await asyncio.to_thread(provider.warm)
         unused.pop_all()
     await conversation.switch(provider)
+    chat.model_is_chosen = True
     if chat.memory is not None and chat.memory.fit(provider.window.tokens):
         conversation.remember()
     budget = conversation.budget

@@ -71,7 +71,7 @@ def offer(recorded: Answering, config: Config, machine: Machine) -> Offer:
 
 def is_as_recorded(recorded: Answering, now: Answering) -> bool:
     """Return True if a model is the recorded one, at its endpoint as far as that is recorded."""
-    if full_reference(recorded.model, CATALOGUE) != now.model:
+    if now.model not in (recorded.model, full_reference(recorded.model, CATALOGUE)):
         return False
     return not recorded.endpoint or is_same(recorded.endpoint, now.endpoint)
 

@@ -75,8 +75,16 @@ def test_a_question_goes_on_with_the_model_that_answered_last(tmp_path: Path) ->
         named = chats.run("--resume", "session-1", "-p", "Three.")
         chats.play("Four.", "/model openai:second-model", "exit")
         switched = chats.run("-c", "-p", "Five.")
-    for played in (first, named, switched):
+        chats.run("sessions", "fork", "session-4", "--at", "1")
+        forked = chats.run("--resume", "session-6", "-p", "Six.")
+        custom = {"claude-proxy": {"base_url": f"{chats.server.url}/v1"}}
+        chats.configure(providers=custom)
+        chats.run("-m", "claude-proxy:tiny", "-p", "Seven.")
+        proxied = chats.run("-c", "-p", "Eight.")
+    for played in (first, named, switched, forked, proxied):
         assert (played.code, played.errors) == (0, "")
+    assert models(forked.asked) == {("openai", "second-model")}
+    assert models(proxied.asked) == {("openai", "tiny")}
     assert models((*first.asked, *named.asked)) == {RECORDED}
     assert models(switched.asked) == {("openai", "second-model")}
 
@@ -149,9 +157,26 @@ def test_a_person_is_asked_before_anything_is_sent_elsewhere(tmp_path: Path) -> 
             screen.wait_for("You said: Which lock?")
             screen.ctrl("d")
             assert screen.exit_code() == 0
-    wires = [request.wire for request in chats.server.requests[asked:]]
-    assert set(wires) == {"anthropic"}
-    assert "8443" in json.dumps(chats.server.requests[asked].body)
+        wires = [request.wire for request in chats.server.requests[asked:]]
+        assert set(wires) == {"anthropic"}
+        assert "8443" in json.dumps(chats.server.requests[asked].body)
+
+        chats.variables.clear()
+        edit(chats.path("session-1"), chats.server.url, "http://proxy.example:9")
+        asked = len(chats.server.requests)
+        with chats.terminal("-r", "session-1", model=False) as screen:
+            screen.wait_for("Continue with openai:test-model at http://127.0.0.1")
+            assert "at http://proxy.example:9/v1; now it is asked at" in " ".join(
+                screen.text().split()
+            )
+            assert len(chats.server.requests) == asked
+            screen.line("y")
+            screen.wait_for("Restoring context")
+            screen.line("Which lock?")
+            screen.wait_for("You said: Which lock?")
+            screen.ctrl("d")
+            assert screen.exit_code() == 0
+        assert {request.wire for request in chats.server.requests[asked:]} == {"openai"}
 
 
 def test_a_server_of_this_machine_that_does_not_listen_is_asked_about(tmp_path: Path) -> None:
