@@ -292,14 +292,20 @@ def shorten_results(
     return cuts
 
 
-def squeeze(exchange: Exchange, lengths: Lengths, limit: int, count: Count) -> dict[Place, int]:
+def squeeze(
+    exchange: Exchange,
+    lengths: Lengths,
+    limit: int,
+    count: Count,
+    origin: Origin | None = None,
+) -> dict[Place, int]:
     """Return the lengths with which an exchange has at most `limit` tokens, as a last resort. Its
     oldest steps are left out, then the results of the newest one are shortened, then its words.
     Nothing becomes shorter than its mark, so more than `limit` may be left.
     """
 
     def size(cuts: Lengths) -> int:
-        return exchange_tokens(exchange, count, {**lengths, **cuts})
+        return exchange_tokens(exchange, count, {**lengths, **cuts}, origin=origin)
 
     cuts: dict[Place, int] = {}
     if size(cuts) <= limit:

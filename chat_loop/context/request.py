@@ -289,11 +289,12 @@ def squeezed(frame: Frame, context: Context, used: int) -> dict[Place, int]:
     newest = context.exchanges[-1]
     lengths = context.session.shortened
     ratio = frame.calibration.ratio
-    size = exchange_tokens(newest, frame.count, lengths)
+    origin = frame.counted_origin
+    size = exchange_tokens(newest, frame.count, lengths, origin=origin)
     others = used - round(size * ratio)
     comfortable = int(frame.trigger * COMFORTABLE) - others
     limit = max(comfortable, (frame.room - others) * 3 // 4, 0)
-    return squeeze(newest, lengths, int(limit / ratio), frame.count)
+    return squeeze(newest, lengths, int(limit / ratio), frame.count, origin)
 
 
 def build(frame: Frame, context: Context, used: int) -> tuple[Message, ...]:

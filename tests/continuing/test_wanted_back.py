@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from benchmarks.support.loopback import Received, Reply, failing
 from chat_loop.values import ToolCall
@@ -24,16 +25,19 @@ LONG = Reply(thinking=("It may be in there. " * 2_000,), calls=(READ,), signatur
 FIELDS = ["reasoning_content", "extra_content"]
 
 
-def noting(folder: Path, wire: Wire, **more: Any) -> Chats:
-    """Return chats with a model that signs its calls."""
-    chats = Chats(folder, wire)
-    settings: dict[str, Any] = {
+def settings_of(window: int) -> dict[str, Any]:
+    return {
         "agent": {"tools": ["read_file"]},
         "restoration": {"acknowledge": False},
         "providers": {"openai": {"wants_back": FIELDS}},
-        "models": {name: {"window": 32_000} for name in ("test-model", "other-model")},
+        "models": {name: {"window": window} for name in ("test-model", "other-model")},
     }
-    chats.configure(**(settings | more))
+
+
+def noting(folder: Path, wire: Wire) -> Chats:
+    """Return chats with a model that signs its calls."""
+    chats = Chats(folder, wire)
+    chats.configure(**settings_of(32_000))
     (chats.project / "notes.txt").write_text("The port is 8443.\n")
     chats.replies["port"] = [SIGNED, "It is 8443."]
     return chats
@@ -131,6 +135,22 @@ def sizes(chats: Chats, *options: str) -> tuple[int, int]:
     shown = re.search(r"Context: ~([\d,]+) of ", played.after("/context"))
     assert shown, played.shown
     return int(shown[1].replace(",", "")), played.requests[-1].usage.input
+
+
+@pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
+def test_a_loop_of_long_thoughts_stays_in_the_window(tmp_path: Path, wire: Wire) -> None:
+    window = 16_000
+    with noting(tmp_path, wire) as chats:
+        chats.configure(**settings_of(window), tools={"max_steps": 12})
+        chats.served_window = window
+        step = replace(LONG, thinking=("It may be in there. " * 600,))
+        chats.replies[""] = iter([*[step] * 8, "It is 8443."])
+        played = chats.play("Which port?", "exit")
+    assert "It is 8443." in played.shown
+    assert "too long" not in played.shown
+    *_, last = played.requests
+    assert 1 <= len(returned((last,))[0]) < 8
+    assert "session_archive_read" in last.text
 
 
 @pytest.mark.parametrize("wire", WIRES)
