@@ -262,6 +262,56 @@ def embedded(folder: Path) -> str:
     return "\n".join([*lines, "", *pairs])
 
 
+SPEAKERS = {
+    "user": "said by the user",
+    "model": "said by the reply, without a tool",
+    "told": "in a result, and told by the reply",
+    "used": "in a result, its value used by the reply",
+    "result": "only in a result",
+}
+
+
+def tools(folder: Path) -> str:
+    """Return the table of FactChain with tools."""
+    lines = [
+        "| percent, three wordings as above | 16,384 | or in one search | 65,536 | or in one search |",
+        "|---|---|---|---|---|",
+    ]
+    found = [
+        json.loads((folder / f"factchain-tools-{window}.json").read_bytes())["parts"]
+        for window in ("16k", "64k")
+    ]
+    for name, label in SPEAKERS.items():
+        cells = []
+        for parts in found:
+            rows = {
+                part["profile"]: part
+                for part in parts
+                if part["name"] == name and part["compactions"] == SEGMENTS
+            }
+            for score in ("context", "reached"):
+                cells.append(" / ".join(_short(rows[profile][score]) for profile in PROFILES))
+        lines.append(f"| {label} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def traffic(folder: Path) -> str:
+    """Return the table of the tokens that a conversation with tools sends."""
+    found = json.loads((folder / "traffic.json").read_bytes())
+    *_, newest = found["traffic"].values()
+    lines = [
+        "| window | requests | tokens sent | largest request | cached |",
+        "|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {row['window']:,} | {row['requests']} | {row['sent'] / 1000:,.0f}K "
+        f"| {row['largest'] / 1000:.1f}K | {row['cached_percent']:.0f} % |"
+        for row in newest
+    ]
+    return "\n".join(lines)
+
+
 BLOCKS: dict[str, Callable[[Path], str]] = {
-    each.__name__: each for each in (factchain, facts, embedded, recall, locomo, large)
+    each.__name__: each
+    for each in (factchain, facts, tools, traffic, embedded, recall, locomo, large)
 }
