@@ -140,6 +140,7 @@ class Interactive:
                 report=self._display.error,
                 keys=config.input.keys,
                 refreshes=lambda: self._conversation.background.state == MAKING,
+                stops=registry.stops,
             )
         self._asks_about_files = False
         """True if the user must be asked about new project files before the first message."""

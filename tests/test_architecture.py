@@ -57,7 +57,7 @@ DOORS = {
     "prompt_toolkit": {
         *("input/composer.py", "input/layout.py", "input/keys.py", "input/frames.py"),
         *("commands/completing.py", "input/history.py", "input/bursts.py"),
-        *("browser/app.py", "browser/list.py"),
+        *("browser/app.py", "browser/list.py", "browser/messages.py"),
     },
     "markdown_it": {
         *("export/markup.py", "display/markdown/inline.py", "display/markdown/blocks.py"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -54,6 +55,16 @@ def counting(chat: Chat, reference: str) -> Found:
         text = f"{found.ref} is not part of this conversation: it was undone, or left behind."
         raise UsageError(text, f"/fork {found.ref} goes on from it.")
     return found
+
+
+def messages_of_chain(chat: Chat) -> list[Exchange]:
+    """Return the messages of the conversation that count, newest first."""
+    line = reach.line_of(chat.sessions, own(chat))
+    return [
+        exchange
+        for distance, view in enumerate(line.sessions)
+        for exchange in reversed(reach.numbered(view.session, line.depth - distance))
+    ]
 
 
 def is_last(chat: Chat, found: Found) -> bool:
@@ -123,19 +134,64 @@ async def fork(chat: Chat, argument: str) -> None:
     _show_branch(chat, plan, f"Forked after {found.ref}", original)
 
 
-@registry.command("rewind [MESSAGE]", "Branches")
+@registry.command("rewind [MESSAGE]", "Branches", flags=("summarize",), stops=True)
 async def rewind(chat: Chat, argument: str) -> None:
-    """Go back to before a message (default: the last) in a new session; the original is kept.
+    """Go back to before a message in a new session; the original is kept. Alone, choose one.
 
     /rewind 3               to before message 3 of this session
     /rewind 2.14            to before message 14 of the second session of this conversation
+    --summarize             summarize what is before it instead, and keep the words from it on
+    Esc twice on an empty line shows your messages as well; a pipe takes the last one.
     """
-    found = counting(chat, argument)
+    reference, options = registry.arguments("rewind", argument)
+    if "summarize" in options:
+        await _summarize(chat, counting(chat, reference))
+        return
+    if not reference and chat.display.is_terminal and chat.reader.has_editor:
+        await _choose(chat)
+        return
+    await _go_back(chat, counting(chat, reference))
+
+
+async def _choose(chat: Chat) -> None:
+    """Let the user choose one of the messages, newest first, and what to do with it."""
+    from chat_loop.browser.messages import choose  # loads the editor's library
+
+    exchanges = await asyncio.to_thread(messages_of_chain, chat)
+    if not exchanges:
+        raise UsageError(reach.NOTHING, "")
+    async with chat.reader.release_terminal():
+        choice = await choose(exchanges)
+    if choice is None:
+        return
+    found = counting(chat, choice.exchange.ref)
+    match choice.act:
+        case "rewind":
+            await _go_back(chat, found)
+            text = found.exchange.query.text
+            # a space before a query that looks like a command makes it text
+            chat.reader.give_back(text if registry.parse(text) is None else f" {text}")
+        case "fork":
+            await fork(chat, found.ref)
+        case "summarize":
+            await _summarize(chat, found)
+
+
+async def _go_back(chat: Chat, found: Found) -> None:
+    """Go back to before a message, and offer to restore files."""
     later = later_than(chat, found)
     original = chat.here_id
     plan = await go_before(chat, found)
     _show_branch(chat, plan, f"Back to before {found.ref}", original)
     await offer_files(chat, later.changes, later.exchanges)
+
+
+async def _summarize(chat: Chat, found: Found) -> None:
+    """Compact everything before a message of the context."""
+    conversation = chat.conversation
+    draft = await conversation.draft(keep_from=found.exchange)
+    if draft is not None:
+        await conversation.take(draft)
 
 
 def _show_branch(chat: Chat, plan: ChildPlan, title: str, original: str) -> None:
@@ -145,7 +201,7 @@ def _show_branch(chat: Chat, plan: ChildPlan, title: str, original: str) -> None
     chat.display.prose(text, "dim")
 
 
-@registry.command("undo [MESSAGE]", "Branches")
+@registry.command("undo [MESSAGE]", "Branches", stops=True)
 async def undo(chat: Chat, argument: str) -> None:
     """Remove the last message, or another one, and its reply from the context.
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
+from chat_loop.commands.branches import messages_of_chain
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import Command, registry
 from chat_loop.commands.settings import settings_of
@@ -21,7 +22,7 @@ from chat_loop.display.rows import name_text
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError
 from chat_loop.library.library import Library
-from chat_loop.sessions.records import SessionRow
+from chat_loop.sessions.records import Exchange, SessionRow
 from chat_loop.values import when_text
 
 MAX_CHOICES = 50  # the most choices of one kind
@@ -103,6 +104,8 @@ class CommandCompleter(Completer):
             case "resume" | "show" | "quote" | "tree" | "merge" | "delete" | "--session":
                 last = [("last", "the most recent one")] if kind == "resume" else []
                 return [*_with_prefix(typed, last), *self._sessions(typed)]
+            case "rewind" | "fork" | "retry" | "edit" | "undo":
+                return self._messages(typed)
             case "tag" | "untag" | "--tag":
                 tags = {tag for row in self._rows() for tag in row.tags}
                 tags.update(chat.conversation.session.tags)
@@ -123,6 +126,25 @@ class CommandCompleter(Completer):
             case "model":
                 return self._models(typed)
         return _with_prefix(typed, FIXED.get(kind, {}).items())
+
+    def _messages(self, typed: str) -> Iterator[tuple[str, str]]:
+        """Yield the references of the user's messages, newest first, with their first words."""
+        for exchange in self._chain():
+            if exchange.ref.startswith(typed):
+                yield exchange.ref, one_line(exchange.query.text, 60)
+
+    def _chain(self) -> Iterator[Exchange]:
+        """Yield the exchanges of the conversation, newest first. Files are read when they are
+        needed.
+        """
+        chat = self._chat
+        context = chat.conversation.context
+        yield from reversed(context.exchanges)
+        told = {(each.session, each.query.number) for each in context.exchanges}
+        older: Sequence[Exchange] = self._recent("chain", 10, lambda: messages_of_chain(chat))
+        for exchange in older:
+            if (exchange.session, exchange.query.number) not in told:
+                yield exchange
 
     def _sessions(self, typed: str) -> Iterable[tuple[str, str]]:
         """Return the numbers of the last listing, or the ids of sessions that `typed` matches."""

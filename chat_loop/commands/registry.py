@@ -34,6 +34,7 @@ class Command(Struct, frozen=True):
     """A command. A line without `/` is this command if `bare` matches all of it.
 
     `flags` are its options without a value, `valued` those with one. Both are named without `--`.
+    If it `stops` what runs, it does not wait for that to end.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Command(Struct, frozen=True):
     aliases: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     valued: tuple[str, ...] = ()
+    stops: bool = False
 
     @property
     def help(self) -> str:
@@ -115,6 +117,11 @@ class Registry(Struct):
                 for usage, run in plugin.commands.items():
                     if self.named(usage.partition(" ")[0]) is None:
                         self.command(usage, "Plugins")(run)
+
+    def stops(self, line: str) -> bool:
+        """Return True for a command that stops what runs instead of waiting for its end."""
+        call = self.parse(line)
+        return isinstance(call, Call) and call.command.stops
 
     def names(self) -> list[str]:
         """Return every name and alias, as typed after `/`."""

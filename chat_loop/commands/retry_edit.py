@@ -16,7 +16,7 @@ from chat_loop.sessions.naming import MAX_NAME
 from chat_loop.sessions.reach import REFERENCE, Found
 
 
-@registry.command("retry [MESSAGE]", "Conversation")
+@registry.command("retry [MESSAGE]", "Conversation", stops=True)
 async def retry(chat: Chat, argument: str) -> NextQuery | None:
     """Send the last message again; the first answer stays in the file.
 
@@ -30,7 +30,7 @@ async def retry(chat: Chat, argument: str) -> NextQuery | None:
     return await _replace(chat, found, found.exchange.query.text)
 
 
-@registry.command("edit [TEXT|MESSAGE]", "Conversation")
+@registry.command("edit [TEXT|MESSAGE]", "Conversation", stops=True)
 async def edit(chat: Chat, argument: str) -> NextQuery | None:
     """Edit the last message and resend it; /edit TEXT sends TEXT instead.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from chat_loop.commands.branches import own
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import Command, registry, usage_error
 from chat_loop.context.budget import messages_in
@@ -15,6 +16,7 @@ from chat_loop.display.rows import Cost, cost_of
 from chat_loop.display.status import Status
 from chat_loop.display.text import one_line
 from chat_loop.errors import UsageError
+from chat_loop.sessions import reach
 from chat_loop.sessions.naming import name_of
 from chat_loop.sessions.records import Exchange, Reply, Session
 from chat_loop.sessions.writer import accounting
@@ -42,6 +44,7 @@ KEYS = {
     "Ctrl-R": "Searches the history; Enter puts the match on the line.",
     "Ctrl-X Ctrl-E": "Edits the message in $VISUAL or $EDITOR (v in vi's command mode).",
     "Esc": "Stops a reply and keeps what arrived; stops anything else that runs.",
+    "Esc Esc": "On an empty line: shows your messages, to go back to one.",
     "Ctrl-C": "Stops what runs, like Esc, or clears the line; twice quits.",
     "Ctrl-D": "Quits, from an empty line.",
 }
@@ -147,27 +150,36 @@ async def history(chat: Chat, argument: str) -> None:
     if words:
         raise usage_error("history")
     conversation = chat.conversation
-    sessions, problem = chat.chain()
-    in_context = conversation.context.refs
-    summarized: list[tuple[int, int, Session]] = []
-    recent: list[tuple[int, Exchange]] = []
+    line = reach.line_of(chat.sessions, own(chat))
+    told = {(each.session, each.query.number) for each in conversation.context.exchanges}
+    summarized: list[panels.Summarized] = []
+    recent: list[Exchange] = []
+    covered: list[str] = []  # the references of messages that only a summary covers
     total = 0
-    for session in sessions:
-        covered: list[int] = []  # the numbers of the messages that only a summary covers
-        for exchange in session.exchanges:
-            first, total = total + 1, total + messages_in([exchange])
-            if exchange.ref in in_context or (
-                exchange.failed and (recent or session is sessions[-1])
-            ):
-                recent.append((first, exchange))
+    for depth in range(line.depth - len(line.sessions) + 1, line.depth + 1):
+        view = line.at(depth)
+        assert view is not None
+        session = view.session
+        is_open = depth == line.depth
+        for exchange in reach.numbered(session, depth):
+            total += messages_in([exchange])
+            is_told = (exchange.session, exchange.query.number) in told
+            if is_told or (exchange.failed and (recent or is_open)):
+                recent.append(exchange)
             elif not exchange.failed:
-                covered += range(first, total + 1)
-        if covered:
-            summarized.append((covered[0], covered[-1], session))
+                covered.append(exchange.ref)
+        summary = session.seal.summary if session.seal is not None else None
+        if is_open:
+            summary = conversation.context.parent_block
+        if covered and (summary is not None or is_open):
+            # a part of a session has no summary of its own
+            identity = session.header.parent if is_open else session.header.id
+            summarized.append(panels.Summarized(covered[0], covered[-1], identity, summary))
+            covered = []
     if not total:
         raise UsageError("There are no messages yet.")
-    if problem:
-        chat.display.warn(problem)
+    if line.problem:
+        chat.display.warn(line.problem)
     agent, full = conversation.agent.name, "full" in options
     panels.show_history(chat.display, summarized, recent, total, agent=agent, full=full)
 

@@ -842,15 +842,19 @@ class Conversation:
         focus: str = "",
         confirm: Confirm | None = None,
         announce: Callable[[str, Usage], None] | None = None,
+        keep_from: Exchange | None = None,
     ) -> Draft | None:
-        """Draft a requested compaction. Return None if it gains nothing and `confirm` says no.
-        `announce` gets the model and the maximum usage of the summary before it is asked.
+        """Draft a requested compaction, of everything before `keep_from` if that is given. Return
+        None if it gains nothing and `confirm` says no. `announce` gets the model and the maximum
+        usage of the summary before it is asked.
         """
         context = self.context
         if not context.unsummarized:
             raise errors.UsageError("There is nothing to compact yet.", "Send a message first.")
         used = self.budget.used
         plan = await asyncio.to_thread(plans.cut, self.frame, context)
+        if keep_from is not None:
+            plan = plans.cut_before(plan, context, keep_from)
         asks_model = self.options.use_ai_summary
         if confirm is not None or not asks_model:
             extracted = await self._draft(plan, Narration(), used, acknowledged=True)

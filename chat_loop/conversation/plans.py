@@ -268,6 +268,20 @@ def cut(frame: Frame, context: Context, used: int | None = None, ahead: int = 0)
     )
 
 
+def cut_before(plan: Plan, context: Context, exchange: Exchange) -> Plan:
+    """Return a plan that compacts all before an exchange of the context. Raises UsageError if that
+    is nothing.
+    """
+    exchanges = context.exchanges
+    keys = [(each.session, each.query.number) for each in exchanges]
+    key = exchange.session, exchange.query.number
+    at = keys.index(key) if key in keys else 0
+    if not context.unsummarized_of(exchanges[:at]):
+        hint = "/context shows what is in the context."
+        raise UsageError(f"There is nothing to summarize before {exchange.ref}.", hint)
+    return replace(plan, compact=exchanges[:at], keep=exchanges[at:])
+
+
 def widened(plan: Plan, context: Context, ready: Narration) -> Plan:
     """Return a plan that compacts all that a narration covers which is ready."""
     covered = len(ready.covered)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.text import one_line, printable
 from chat_loop.sessions.records import Exchange, Session, Summary
@@ -96,27 +98,37 @@ def sparkline(values: Sequence[int], width: int) -> str:
     return "".join("▁▂▃▄▅▆▇█"[value * 7 // top] for value in largest)
 
 
+class Summarized(Struct, frozen=True):
+    """Messages of which only a summary is in the context: the references of the first and the last
+    one, and the session that has the summary, if there is one.
+    """
+
+    first: str
+    last: str
+    session: str
+    summary: Summary | None
+
+
 def show_history(
     display: DisplayManager,
-    summarized: Sequence[tuple[int, int, Session]],
-    recent: Sequence[tuple[int, Exchange]],
+    summarized: Sequence[Summarized],
+    recent: Sequence[Exchange],
     total: int,
     *,
     agent: str,
     full: bool,
 ) -> None:
-    """Show a chain's summaries, each with its first and last message, then `recent` exchanges."""
+    """Show a chain's summaries, then `recent` exchanges, with their references."""
     display.line(f"Session history ({plural(total, 'message')} total):")
-    for number, (first, last, session) in enumerate(summarized, 1):
+    for number, part in enumerate(summarized, 1):
         display.line()
-        title = f"[Summary {number}] Messages {first}-{last} ({session.header.id}):"
-        display.line(title, "bold")
-        summary = session.seal.summary if session.seal else None
-        if summary is None:
+        span = _span(part.first, part.last)
+        display.line(f"[Summary {number}] {span} ({part.session}):", "bold")
+        if part.summary is None:
             display.line("  no summary was made")
             continue
         for name in ("topics", "decisions", "pending"):
-            items = getattr(summary, name)
+            items = getattr(part.summary, name)
             listed = items if full else items[:3]
             title = "" if name == "topics" else f"{name.capitalize()}: "
             for item in listed:
@@ -126,15 +138,26 @@ def show_history(
                 display.line(f"  … {len(items) - len(listed)} more", "dim")
     if recent:
         display.line()
-        display.line(f"[Recent] Messages {recent[0][0]}-{total}:", "bold")
-    for first, exchange in recent:
-        note = " (not sent again)" if exchange.failed else ""
-        reply = exchange.reply.text if exchange.reply is not None else ""
-        messages = [("You", exchange.query.text), (agent, reply)]
-        for number, (speaker, message) in enumerate(messages, first):
-            if number == first or message.strip():
-                text = printable(message) if full else one_line(message, FIRST_WORDS)
-                display.prose(f"  Message {number}: {speaker}: {text}{note}", indent=4)
+        display.line(f"[Recent] {_span(recent[0].ref, recent[-1].ref)}:", "bold")
+    for exchange in recent:
+        _show_messages(display, exchange, agent, full=full)
+
+
+def _span(first: str, last: str) -> str:
+    return first if first == last else f"{first} to {last}"
+
+
+def _show_messages(display: DisplayManager, exchange: Exchange, agent: str, *, full: bool) -> None:
+    """Show the query of an exchange behind its reference, and its reply below."""
+    note = " (not sent again)" if exchange.failed else ""
+    start = f"  {exchange.ref}  "
+    texts = [exchange.query.text]
+    if exchange.reply is not None and exchange.reply.text.strip():
+        texts.append(exchange.reply.text)
+    for speaker, message in zip(("You", agent), texts, strict=False):
+        text = printable(message) if full else one_line(message, FIRST_WORDS)
+        display.prose(f"{start}{speaker}: {text}{note}", indent=len(start) + 2)
+        start = " " * len(start)
 
 
 def show_compactions(display: DisplayManager, sessions: Sequence[Session]) -> None:

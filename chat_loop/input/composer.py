@@ -62,6 +62,8 @@ ESCAPE_SECONDS = 0.1
 TWICE_SECONDS = 1.5
 """Ctrl-C pressed again within this time quits."""
 STATUS_SECONDS = 1.0
+BACK = "/rewind"
+"""What Escape twice on an empty line enters."""
 
 
 Context = dict[str, Any]
@@ -82,7 +84,8 @@ class Composer(Reader):
     is true. `instant` is the prompt that was drawn before this module was loaded. `close` restores
     the silenced `terminal`. `ready()` is called after each drawing, when keys are read.
     `completer()` runs in a thread. `report` shows why the line could not be edited. `keys` is "vi"
-    or "emacs".
+    or "emacs". An entry for which `stops(text)` is true stops what runs, and comes before all that
+    is queued. Escape twice on an empty line enters `BACK`.
     """
 
     has_editor = True
@@ -100,10 +103,12 @@ class Composer(Reader):
         report: Callable[[ChatLoopError], None],
         keys: str,
         refreshes: Callable[[], bool],
+        stops: Callable[[str], bool] = lambda text: False,
     ) -> None:
         self._screen, self._instant, self._report = screen, instant, report
         self._status, self._refreshes, self._ready = status, refreshes, ready
         self._terminal = terminal
+        self._stops = stops
         self._output = cast(
             FrameOutput, FrameOutput.from_pty(sys.stdout, term=os.environ.get("TERM"))
         )
@@ -125,6 +130,8 @@ class Composer(Reader):
         self._menu_timer: asyncio.TimerHandle | None = None
         self._interrupted_at = -TWICE_SECONDS
         """The monotonic time of the last Ctrl-C; typing resets it."""
+        self._escaped_at = -TWICE_SECONDS
+        """The same of Escape on an empty line."""
         self._pastes = Pastes()
         self._mode = Mode()
         self._line = Buffer(
@@ -252,6 +259,7 @@ class Composer(Reader):
     def _note_typing(self) -> None:
         self._key_at = time.monotonic()
         self._interrupted_at = -TWICE_SECONDS  # the next Ctrl-C counts as the first
+        self._escaped_at = -TWICE_SECONDS
 
     def put_back(self) -> None:
         leaves = [entry for entry in self._entries if isinstance(entry, EOFError)]
@@ -329,6 +337,8 @@ class Composer(Reader):
 
         bind("c-c", is_busy | ~at_line & ~is_searching, self._press_ctrl_c)
         bind("escape", (is_busy | is_asked) & is_escape, self._interrupt, eager=True)
+        is_idle = at_line & is_empty & ~is_busy & ~is_asked & ~is_multiline & ~is_searching
+        bind("escape", is_idle & is_escape, self._press_escape, eager=True)
         close_menu = self._line.cancel_completion
         bind("escape", at_line & filters.has_completions & is_escape, close_menu, eager=True)
         bind("c-\\", Always(), lambda: signal.raise_signal(signal.SIGQUIT))
@@ -349,7 +359,19 @@ class Composer(Reader):
         if not line.complete_state and MENU_OPENERS.fullmatch(line.document.text_before_cursor):
             line.start_completion()
 
+    def _press_escape(self) -> None:
+        """Show the user's messages when Escape is pressed twice."""
+        now = time.monotonic()
+        twice = now - self._escaped_at < TWICE_SECONDS
+        self._escaped_at = -TWICE_SECONDS if twice else now
+        if twice:
+            self.enter(BACK)
+            self._arrived.set()
+
     def _accept(self, buffer: Buffer) -> bool:
+        if self._busy and self._stops(buffer.text):
+            self._stop_for(buffer.text)
+            return True  # the line has what was queued
         if buffer.text or not self._busy:  # nobody means to queue an empty message
             self._entries.append(Entry(buffer.text, self._pastes.shown))
         self._pastes.shown = []
@@ -357,6 +379,18 @@ class Composer(Reader):
         self._app.vi_state.reset()
         self._arrived.set()
         return False
+
+    def _stop_for(self, text: str) -> None:
+        """Stop what runs, and make `text` the next entry. What was queued was meant for the
+        conversation as it was, and goes back into the line.
+        """
+        leaves = [entry for entry in self._entries if isinstance(entry, EOFError)]
+        self._line.reset()
+        self._take_back()
+        self._entries.append(Entry(text, []))
+        self._entries.extend(leaves)
+        self._arrived.set()
+        self._interrupt()
 
     def _accept_answer(self, buffer: Buffer) -> bool:
         answer, text = self._answer, buffer.text

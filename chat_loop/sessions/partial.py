@@ -24,6 +24,7 @@ from chat_loop.sessions.records import (
     Session,
     SessionRow,
     Totals,
+    Undo,
 )
 from chat_loop.values import Usage
 
@@ -163,12 +164,27 @@ def row_of(session: Session, path: Path, tail: bytes = b"", *, whole: bool = Tru
         tags=header.tags if sealed else session.tags,
         depth=session.depth if restoration else 2 if header.parent else 1,
         compacted=reason == "compact",
-        until=restoration.until if restoration else "",
+        until=_until(session),
         words=first_words(session),
         mode=header.mode,
         answered=session.answered or not whole,
         spent=tuple(session.usage_of_models.items()) if whole else None,
     )
+
+
+def _until(session: Session) -> str:
+    """Return the last reference of its parent from which a session goes on, or an empty text for
+    all. One in which the user has only undone what it carries leaves its parent before that.
+    """
+    undone = [
+        int(entry.ref.partition(".")[2])
+        for entry in session.changed.values()
+        if isinstance(entry, Undo) and entry.ref.startswith(f"{session.depth - 1}.")
+    ]
+    first = min(undone, default=0)
+    if first > 1 and not session.totals.queries:
+        return f"{session.depth - 1}.{first - 1}"
+    return session.restoration.until if session.restoration is not None else ""
 
 
 def last_use(tail: bytes) -> datetime | None:

@@ -1,5 +1,5 @@
 """Finds a message of a conversation by its reference: `2.14` is query 14 of the chain's second
-session, and a number alone is a query of the open session.
+session, and a number alone is a query of the open one.
 """
 
 from __future__ import annotations
@@ -50,6 +50,11 @@ class Line(Struct, frozen=True):
         return self.sessions[distance] if 0 <= distance < len(self.sessions) else None
 
 
+def numbered(session: Session, depth: int) -> list[Exchange]:
+    """Return the exchanges of a session with their places in the chain."""
+    return [replace(exchange, depth=depth) for exchange in session.exchanges]
+
+
 def line_of(sessions: SessionManager, live: LoadedSession) -> Line:
     """Read the sessions of a conversation that the folder has."""
     chain = read_chain(sessions, live.session)
@@ -58,14 +63,20 @@ def line_of(sessions: SessionManager, live: LoadedSession) -> Line:
 
 
 def find(sessions: SessionManager, live: LoadedSession, reference: str) -> Found:
-    """Return the message with a reference. Raises UsageError if there is none."""
+    """Return the message with a reference. A number alone is one of the open session or, as long as
+    nothing was said in that, of the one before. Raises UsageError if there is none.
+    """
     match = REFERENCE.fullmatch(reference)
     if match is None:
         text = f"“{reference[:40]}” names no message."
         raise UsageError(text, "A number of this session, or a reference such as 2.14.")
     number = int(match[2])
     own_depth = live.session.depth
-    depth = int(match[1]) if match[1] else own_depth
+    depth = own_depth
+    if match[1]:
+        depth = int(match[1])
+    elif live.session.header.parent and not live.session.totals.queries:
+        depth -= 1
     if depth == own_depth:
         return _found(live, live, number, depth)
     line = line_of(sessions, live)

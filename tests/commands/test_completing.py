@@ -46,7 +46,7 @@ def offered(screen: Screen, before: str) -> list[str]:
 
 
 def test_commands_and_aliases(screen: Screen) -> None:
-    assert offered(screen, "/uN") == ["/uncompact", "/undo", "/unpin ", "/untag "]
+    assert offered(screen, "/uN") == ["/uncompact", "/undo ", "/unpin ", "/untag "]
     assert offered(screen, "/q") == ["/quit", "/quote "]
     assert offered(screen, "#ex") == ["#exit", "#export "]
     assert offered(screen, "/zz") == []
@@ -137,13 +137,10 @@ def test_settings(screen: Screen) -> None:
 FREE = {
     "decide",
     "run",
-    "fork",
-    "rewind",
     "mcp",
     "forget",
     "unpin",
     "rename",
-    "edit",
     "compact",
     "summarize",
     "remember",
@@ -152,6 +149,11 @@ FREE = {
 }
 """Commands that take free text, for which only files and options are offered."""
 EXPECTED = {
+    "rewind": ("", "1.2"),
+    "fork": ("1", "1.2"),
+    "undo": ("1.1", "1.1"),
+    "retry": ("", "1.2"),
+    "edit": ("9", ""),
     "tree": (OLD.header.id[:-1], OLD.header.id),
     "merge": (OLD.header.id[:-1], OLD.header.id),
     "delete": (OLD.header.id[:-1], OLD.header.id),

@@ -171,19 +171,19 @@ def test_the_history_of_a_chain(tmp_path: Path) -> None:
         """\
 Session history (18 messages total):
 
-[Summary 1] Messages 1-12 (sally_20261121_223015):
+[Summary 1] 1.1 to 1.6 (sally_20261121_223015):
   Greetings [1]
 """
     )
     assert shown(screen, "/history").endswith(
         """\
-[Recent] Messages 13-18:
-  Message 13: You: Question 7, about boats.
-  Message 14: Sally: because
-  Message 15: You: Question 8, about boats.
-  Message 16: Sally: because
-  Message 17: You: And then?
-  Message 18: Sally: because"""
+[Recent] 1.7 to 2.1:
+  1.7  You: Question 7, about boats.
+       Sally: because
+  1.8  You: Question 8, about boats.
+       Sally: because
+  2.1  You: And then?
+       Sally: because"""
     )
     assert "Decisions: Stay polite [1]" in shown(screen, "/history --full")
     assert "✗ Usage: /history [--full]" in shown(screen, "/history now")
@@ -194,11 +194,11 @@ def test_the_history_after_a_fork_tells_each_message_once(tmp_path: Path) -> Non
         tmp_path, [*QUERIES[:4], "/fork 3", "And then?", "/history"], *[ANSWER] * 5, options=QUIET
     )
     assert shown(screen, "/history") == (
-        "Session history (8 messages total):\n\n[Recent] Messages 1-8:\n"
-        "  Message 1: You: Question 1, about boats.\n  Message 2: Sally: because\n"
-        "  Message 3: You: Question 2, about boats.\n  Message 4: Sally: because\n"
-        "  Message 5: You: Question 3, about boats.\n  Message 6: Sally: because\n"
-        "  Message 7: You: And then?\n  Message 8: Sally: because"
+        "Session history (8 messages total):\n\n[Recent] 1.1 to 2.1:\n"
+        "  1.1  You: Question 1, about boats.\n       Sally: because\n"
+        "  1.2  You: Question 2, about boats.\n       Sally: because\n"
+        "  1.3  You: Question 3, about boats.\n       Sally: because\n"
+        "  2.1  You: And then?\n       Sally: because"
     )
 
 

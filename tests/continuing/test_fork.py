@@ -159,7 +159,6 @@ def test_a_fork_goes_on_from_any_message_of_the_chain(tmp_path: Path) -> None:
     assert played.requests[-1].messages == (*echoed("One."), "user: Four.")
 
 
-@xfails("Coming back", "a fork is told as a summary that was not made")
 def test_the_history_of_a_fork_shows_its_words(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         chats.play("One.", "Two.", "/fork 1", "Three.", "exit")

@@ -74,7 +74,7 @@ def test_two_branches_become_one(tmp_path: Path) -> None:
     assert "- Ida ordered 12 handles for 96 euros. [3.1]\n" in request.block
     assert "● Kitchen #home #branch2 #branch3  ← you are here\n" in played.after("/tree")
     assert "merged with number " in played.after("/tree")
-    history = re.findall(r"\[Summary \d\] Messages .* \((.*)\):", played.after("/history"))
+    history = re.findall(r"\[Summary \d\] .* \((.*)\):", played.after("/history"))
     assert history == ["session-1", "session-2", "session-3"]
     assert "✗ This session was not compacted.\n" in played.after("/uncompact")
 

@@ -45,12 +45,13 @@ def test_what_was_undone_comes_back_until_something_new_is_said(tmp_path: Path) 
 def test_words_that_came_back_with_a_resume_are_undone_and_redone(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         chats.play("One.", "Two.", "Three.", "exit")
-        chats.play("/resume session-1 --full", "/undo", "/undo 1.1", "exit")
-        again = chats.play("/resume last --full", "/redo", "Four.", "exit")
+        chats.play("/resume session-1 --full", "/undo", "/undo 1.2", "exit")
+        again = chats.play("/resume 1 --full", "/redo", "Four.", "exit")
         seen = chats.play("/resume last --full", "Five.", "/history", "/redo", "exit")
         script = chats.run("-m", chats.model, "-c", "-p", "Six.")
         parent = chats.transcripts()["session-1"]
     assert sent(again, "Four.") == (*echoed("One.", "Two."), "user: Four.")
+    assert "Back again: “Two.”" in again.shown
     assert sent(seen, "Five.") == (*echoed("One.", "Two.", "Four."), "user: Five.")
     assert "Three." not in seen.after("/history")
     assert seen.after("/redo").startswith("✗ Something new was said since 1.3 was undone.")

@@ -588,7 +588,7 @@ def test_an_undone_query_takes_its_files_along(tmp_path: Path, here: Path) -> No
 
     async def run() -> None:
         await say(talk, "Look at @photo.png")
-        await talk.conversation.undo()
+        await talk.conversation.undo(talk.conversation.session.exchanges[-1])
         await talk.conversation.ask("Something else")
 
     asyncio.run(run())

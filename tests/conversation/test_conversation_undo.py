@@ -52,7 +52,7 @@ def test_a_summary_that_was_prepared_with_it_is_not_used(tmp_path: Path, *, aske
         await talk.conversation.ask(SECRET)
         await talk.conversation.background.wait()
         assert not talk.model.steps, "the summary was made"
-        await talk.conversation.undo()
+        await talk.conversation.undo(talk.conversation.session.exchanges[-1])
         if asked:
             talk.model.steps.append(SUMMARY)
             assert await talk.conversation.compact()
@@ -91,7 +91,7 @@ def test_a_summary_in_the_making_does_not_come_late_into_the_file(tmp_path: Path
         await talk.conversation.ask("Which wood is hard?")
         await talk.conversation.ask(SECRET)
         await talk.model.silent.wait()
-        await talk.conversation.undo()
+        await talk.conversation.undo(talk.conversation.session.exchanges[-1])
         assert talk.model.cancelled == 1
         await talk.conversation.ask("And bright? " * 200)
         assert talk.conversation.session.depth == 2

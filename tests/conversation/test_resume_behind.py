@@ -154,7 +154,7 @@ def test_an_undo_leaves_the_summary_alone(tmp_path: Path) -> None:
     async def run() -> None:
         await talk.begin()
         await talk.conversation.ask("And now?")
-        await talk.conversation.undo()
+        await talk.conversation.undo(talk.conversation.session.exchanges[-1])
         await talk.summarize()
         talk.conversation.close()
 

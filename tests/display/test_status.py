@@ -160,7 +160,7 @@ def test_the_summary_in_the_background_is_told(tmp_path: Path) -> None:
         states.append(talk.conversation.background.state)
         await talk.conversation.background.wait()
         states.append(talk.conversation.background.state)
-        await talk.conversation.undo()
+        await talk.conversation.undo(talk.conversation.session.exchanges[-1])
         states.append(talk.conversation.background.state)
         talk.model.steps += [Says(("So.",), usage=usage), "No.", "No."]
         await talk.conversation.ask("And bright?")

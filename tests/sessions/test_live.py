@@ -286,7 +286,7 @@ def test_an_undo(way: Way, tmp_path: Path) -> None:
     talk, said = disturbed(tmp_path, way, "three", SUMMARY)
 
     async def on() -> None:
-        await talk.conversation.undo()
+        await talk.conversation.undo(talk.conversation.session.exchanges[-1])
         await talk.conversation.ask("third words")
         await talk.conversation.end()
 

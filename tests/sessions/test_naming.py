@@ -115,7 +115,7 @@ async def told(talk: Talk) -> None:
     talk.conversation.describe(tags=("home", "wood"))
     talk.conversation.describe(tags=("wood",))
     await talk.conversation.ask("And soft?")
-    await talk.conversation.undo()
+    await talk.conversation.undo(talk.conversation.session.exchanges[-1])
 
 
 def test_a_session_that_is_named_tagged_and_undone_is_this_file(tmp_path: Path) -> None:

@@ -1,0 +1,98 @@
+"""On a terminal: the list of the user's messages, and commands that stop what runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.support.loopback import Reply
+from tests.support.chats import Chats, echoed, messages
+from tests.support.pty_chat import PtyChat
+
+
+def say(terminal: PtyChat, text: str) -> None:
+    terminal.line(text)
+    terminal.wait_for(f"You said: {text}")
+    terminal.wait_for("\nYou: ")
+
+
+def last_words(chats: Chats) -> tuple[str, ...]:
+    """Return the messages of the last request."""
+    return tuple(messages(chats.server.requests[-1]))
+
+
+@pytest.mark.slow
+def test_from_the_list_of_messages_one_goes_back_branches_or_summarizes(tmp_path: Path) -> None:
+    with Chats(tmp_path) as chats, chats.terminal() as terminal:
+        terminal.wait_for("You: ")
+        for text in ("One.", "Two.", "Three."):
+            say(terminal, text)
+        terminal.send("/undo \t")
+        terminal.wait_for("1.2")
+        terminal.wait_for("1.1")
+        terminal.ctrl("u")
+
+        terminal.send("\x1b")
+        terminal.read_for(0.3)
+        terminal.send("\x1b")
+        terminal.wait_for("Your messages: 3")
+        terminal.wait_for("Enter go back")
+        rows = [row for row in terminal.screen() if "1." in row]
+        assert [row.split()[-1] for row in rows[:3]] == ["Three.", "Two.", "One."]
+        terminal.send("j\r")
+        terminal.wait_for("Back to before 1.2: 1 exchange in the context.")
+        terminal.wait_for("You: Two.")
+        terminal.send(" Again.\r")
+        terminal.wait_for("You said: Two. Again.")
+        assert last_words(chats) == (*echoed("One."), "user: Two. Again.")
+
+        terminal.line("/rewind")
+        terminal.wait_for("Your messages: 2")
+        terminal.send("s")
+        terminal.wait_for("Compacted ")
+        terminal.wait_for("I am ready to continue.")
+        say(terminal, "Four.")
+        first, *rest = last_words(chats)
+        assert "SESSION_SUMMARY_START" in first
+        assert "assistant: You said: Two. Again." in rest
+        assert "assistant: You said: One." not in rest
+
+        terminal.line("/rewind")
+        terminal.wait_for("Your messages: 3")
+        terminal.send("G")
+        terminal.send("f")
+        terminal.wait_for("Forked after 1.1: 1 exchange in the context.")
+        say(terminal, "Five.")
+        assert last_words(chats) == (*echoed("One."), "user: Five.")
+
+        terminal.line("/rewind")
+        terminal.wait_for("Your messages: 2")
+        terminal.send("\x1b")
+        terminal.wait_for("\nYou: ")
+        terminal.line("exit")
+        assert terminal.exit_code() == 0
+
+
+@pytest.mark.slow
+def test_going_back_stops_a_reply_and_sends_nothing_that_was_queued(tmp_path: Path) -> None:
+    with Chats(tmp_path) as chats, chats.terminal() as terminal:
+        chats.replies["Long"] = Reply(chunks=("Half a", " sentence"), stall_after=2)
+        terminal.wait_for("You: ")
+        say(terminal, "One.")
+        terminal.line("Long, please.")
+        terminal.wait_for("Half a sentence")
+        terminal.line("Later.")
+        terminal.wait_for("queued: 1")
+        terminal.line("/rewind 1.2")
+        terminal.wait_for("Interrupted")
+        terminal.wait_for("Back to before 1.2: 1 exchange in the context.")
+        terminal.wait_for("You: Later.")
+        terminal.send("\r")
+        terminal.wait_for("You said: Later.")
+        assert last_words(chats) == (*echoed("One."), "user: Later.")
+        terminal.line("exit")
+        assert terminal.exit_code() == 0
+        parent, child = chats.transcripts().values()
+    assert "Half a sentence" in parent
+    assert "Long, please." not in child
