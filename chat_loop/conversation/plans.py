@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from chat_loop.context import budget, request
 from chat_loop.context.budget import Limits, Narration, Plan
-from chat_loop.context.exchanges import Lengths, exchange_tokens, shorten_results
+from chat_loop.context.exchanges import Lengths, exchange_tokens, shorten_results, squeeze
 from chat_loop.context.messages import Context, place, shorten_block
 from chat_loop.context.request import Frame
 from chat_loop.conversation.summarizer import build_block
@@ -618,7 +618,7 @@ def _fitting(
     summary: Summary,
 ) -> _Fitting:
     """Return the newest exchanges that, together with a block, stay below the trigger. Results are
-    shortened before an exchange is left out.
+    shortened before an exchange is left out, and the newest one is shortened until it fits.
     """
     count = frame.count
     newest = tuple(exchanges[-1:])  # with the sentence that introduces the words
@@ -641,6 +641,10 @@ def _fitting(
     while start and sizes[start - 1] <= free:
         start -= 1
         free -= sizes[start]
+    if newest and start == len(exchanges):
+        cuts = squeeze(newest[0], lengths, free * 3 // 4, count)  # the rest is for the next query
+        if size_of(newest[0], lengths={**lengths, **cuts}) <= free:
+            return _Fitting(newest, lengths_of(newest, {**lengths, **cuts}))
     kept = tuple(exchanges[start:])
     return _Fitting(kept, lengths_of(kept, lengths))
 

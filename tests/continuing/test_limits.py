@@ -136,3 +136,20 @@ def test_forty_calls_in_one_step_and_bad_results(tmp_path: Path, wire: Wire) -> 
     again = played.requests[-1]
     assert "Do it" in again.text
     assert (read.code, read.errors) == (0, "")
+
+
+@pytest.mark.parametrize("way", ["/resume session-1 --full", "/resume session-1 --last 1"])
+def test_a_carried_exchange_larger_than_the_window_is_shortened(tmp_path: Path, way: str) -> None:
+    with Chats(tmp_path, window=128_000) as chats:
+        with_tools(chats, "read_file")
+        chats.replies["word0"] = "I read it."
+        chats.play(NUMBERED[:90_000], "exit")
+        chats.window = chats.served_window = 8_000
+        with_tools(chats, "read_file")
+        played = chats.play(way, "And now?", "/fork", "And then?", "exit")
+    for request in played.requests:
+        assert "word0 word1 " in request.text
+        assert re.search(MARK.format(1), request.text)
+        assert "assistant: I read it." in request.messages
+        assert "session_archive_read" in request.tools
+        assert request.usage.input <= 6_400
