@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from benchmarks.support.loopback import Received, Reply, failing
 from chat_loop.values import ToolCall
-from tests.support.chats import ONE_WIRE_QUICK, WIRES, Asked, Chats, Wire
+from tests.support.chats import ONE_WIRE_QUICK, WIRES, Answer, Asked, Chats, Wire
 
 THOUGHT = ("Perhaps a ", "lantern.")
 SIGNATURE = "c2lnbmVkIGJ5IHRoZSBzZXJ2aWNl" * 4
@@ -144,7 +144,8 @@ def test_a_loop_of_long_thoughts_stays_in_the_window(tmp_path: Path, wire: Wire)
         chats.configure(**settings_of(window), tools={"max_steps": 12})
         chats.served_window = window
         step = replace(LONG, thinking=("It may be in there. " * 600,))
-        chats.replies[""] = iter([*[step] * 8, "It is 8443."])
+        answers: list[Answer] = [*[step] * 8, "It is 8443."]
+        chats.replies[""] = iter(answers)
         played = chats.play("Which port?", "exit")
     assert "It is 8443." in played.shown
     assert "too long" not in played.shown
