@@ -231,7 +231,7 @@ def test_agents_are_listed_and_shown(tmp_path: Path) -> None:
         0,
         f"""\
 broken
-        {broken} ({broken}: unknown key nmae.)
+        {broken} ({broken}, line 1: unknown key nmae.)
 dice
         {path} (not approved)
 poet    Rhymes [2J
