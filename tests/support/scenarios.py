@@ -201,8 +201,10 @@ async def tag(run: Run) -> None:
 
 
 async def undo(run: Run) -> None:
-    if run.talk.conversation.session.exchanges:
-        await run.act(run.talk.conversation.undo)
+    conversation = run.talk.conversation
+    if conversation.session.exchanges:
+        last = conversation.session.exchanges[-1]
+        await run.act(lambda: conversation.undo(last))
 
 
 async def compact(run: Run) -> None:
