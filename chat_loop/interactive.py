@@ -23,7 +23,7 @@ from chat_loop.agent.registry import AgentRegistry
 from chat_loop.app import App, cancel_on, run_cancellable, start_process
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.completing import CommandCompleter
-from chat_loop.commands.registry import registry
+from chat_loop.commands.registry import Call, registry
 from chat_loop.commands.secrets import secret_gate
 from chat_loop.commands.templates import Templates
 from chat_loop.commands.tools import ToolApproval
@@ -139,6 +139,7 @@ class Interactive:
                 completer=lambda: self._completer,
                 report=self._display.error,
                 keys=config.input.keys,
+                is_command=lambda line: isinstance(registry.parse(line), Call),
                 refreshes=lambda: self._conversation.background.state == MAKING,
                 stops=registry.stops,
             )

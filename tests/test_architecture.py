@@ -57,6 +57,7 @@ DOORS = {
     "prompt_toolkit": {
         *("input/composer.py", "input/layout.py", "input/keys.py", "input/frames.py"),
         *("commands/completing.py", "input/history.py", "input/bursts.py"),
+        "input/sequences.py",
         *("browser/app.py", "browser/list.py", "browser/messages.py"),
     },
     "markdown_it": {

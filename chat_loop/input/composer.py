@@ -42,10 +42,11 @@ from chat_loop.input import editor
 from chat_loop.input.bursts import BurstInput
 from chat_loop.input.frames import FrameOutput
 from chat_loop.input.history import PrivateHistory
-from chat_loop.input.keys import Mode, Pastes, bindings
+from chat_loop.input.keys import AltKeys, Mode, Pastes, bindings
 from chat_loop.input.layout import composer_layout
 from chat_loop.input.lines import EDIT_HINT, Reader, clean
 from chat_loop.input.start import PROMPT, PROMPT_STYLE, InstantPrompt, Terminal, styled
+from chat_loop.input.terminals import PASTE_QUESTION, can_be_asked, key_protocol, marks_pastes
 from chat_loop.tasks import report_bug
 
 NARROW = 40
@@ -85,7 +86,8 @@ class Composer(Reader):
     the silenced `terminal`. `ready()` is called after each drawing, when keys are read.
     `completer()` runs in a thread. `report` shows why the line could not be edited. `keys` is "vi"
     or "emacs". An entry for which `stops(text)` is true stops what runs, and comes before all that
-    is queued. Escape twice on an empty line enters `BACK`.
+    is queued. Escape twice on an empty line enters `BACK`. A line for which `is_command` returns
+    True does not become part of a paste.
     """
 
     has_editor = True
@@ -104,6 +106,7 @@ class Composer(Reader):
         keys: str,
         refreshes: Callable[[], bool],
         stops: Callable[[str], bool] = lambda text: False,
+        is_command: Callable[[str], bool] = lambda line: False,
     ) -> None:
         self._screen, self._instant, self._report = screen, instant, report
         self._status, self._refreshes, self._ready = status, refreshes, ready
@@ -112,6 +115,8 @@ class Composer(Reader):
         self._output = cast(
             FrameOutput, FrameOutput.from_pty(sys.stdout, term=os.environ.get("TERM"))
         )
+        self._output.key_protocol = key_protocol(os.environ)
+        self._asks_for_pastes = can_be_asked(os.environ)
         self._output.enable_cpr = False  # the cursor's position is not needed; some never answer
         self._entries: deque[Entry | EOFError | KeyboardInterrupt] = deque()
         self._arrived = asyncio.Event()
@@ -123,6 +128,10 @@ class Composer(Reader):
         self._status_text, self._status_columns = "", 0
         self._toolbar = ""
         self._is_paint_due = False
+        self._is_lent = False
+        """True while another program, or the shell, has the terminal."""
+        self._modes: list[Any] = []
+        """The terminal's settings while keys are read."""
         self._question: Question | None = None
         self._answer: asyncio.Future[str] | None = None
         """Receives the answer to the question; None while there is no question."""
@@ -145,6 +154,12 @@ class Composer(Reader):
         self._line.on_text_insert += lambda _: self._open_menu_soon()
         self._answer_line = Buffer(multiline=False, accept_handler=self._accept_answer)
         vi = keys == "vi"
+        own_keys = merge_key_bindings(
+            [bindings(self._mode, self._pastes, edit=self._edit_line), self._bindings()]
+        )
+        works = Condition(lambda: self._busy or self._question is not None)
+        # in vi, Escape often comes together with the command behind it
+        prefixes = filters.vi_mode & (filters.vi_insert_mode | ~works)
         self._app: Application[None] = Application(
             layout=composer_layout(
                 self._line,
@@ -158,10 +173,15 @@ class Composer(Reader):
             include_default_pygments_style=False,
             editing_mode=EditingMode.VI if vi else EditingMode.EMACS,
             cursor=ModalCursorShapeConfig() if vi else SimpleCursorShapeConfig(),
-            key_bindings=merge_key_bindings(
-                [bindings(self._mode, self._pastes, edit=self._edit_line), self._bindings()]
+            key_bindings=own_keys,
+            input=BurstInput(
+                sys.stdin,
+                takes_text=~filters.vi_navigation_mode,
+                takes_alt=AltKeys(own_keys, prefixes),
+                line=lambda: self._line.text,
+                is_command=is_command,
+                marks_pastes=marks_pastes(os.environ),
             ),
-            input=BurstInput(sys.stdin, takes_text=~filters.vi_navigation_mode),
             output=self._output,
             erase_when_done=True,
             reverse_vi_search_direction=True,
@@ -184,6 +204,7 @@ class Composer(Reader):
             self._app.run_async(handle_sigint=False, set_exception_handler=False)
         )
         self._running.add_done_callback(self._ended)
+        self._handle_stops(True)
         self._screen.attach(lambda: self._paint_soon(loop))
 
     async def close(self) -> None:
@@ -192,6 +213,7 @@ class Composer(Reader):
                 self._app.exit()
             await asyncio.wait({self._running})
             report_bug(self._running)
+            self._handle_stops(False)
             for timer in filter(None, (self._timer, self._menu_timer)):
                 timer.cancel()
             with contextlib.suppress(OSError):  # the terminal is gone
@@ -453,10 +475,14 @@ class Composer(Reader):
     async def release_terminal(self) -> AsyncIterator[None]:
         with set_app(self._app):
             self._erase()
-            async with in_terminal():
-                sys.stdout.write(self._screen.take())
-                drain(sys.stdout)
-                yield
+            self._is_lent = True
+            try:
+                async with in_terminal():
+                    sys.stdout.write(self._screen.take())
+                    drain(sys.stdout)
+                    yield
+            finally:
+                self._is_lent = False
         self._app.key_processor.feed_multiple(get_typeahead(self._app.input))
         self._app.key_processor.process_keys()
 
@@ -470,8 +496,39 @@ class Composer(Reader):
         buffer.document = Document(self._pastes.fold(text, EDITED_CHARACTERS, EDITED_LINES))
 
     def _suspend(self) -> None:
-        self._erase()
-        self._app.suspend_to_background()
+        """Give the terminal back and stop, as on Ctrl-Z, until the user continues the program."""
+        if not self._is_lent:
+            self._is_lent = True
+            self._erase()
+            self._app.create_background_task(self._stop())
+
+    async def _stop(self) -> None:
+        """Stop with all processes of the job, as the terminal would have stopped them."""
+        try:
+            async with in_terminal():
+                self._handle_stops(False)
+                os.kill(0, signal.SIGTSTP)
+                self._handle_stops(True)
+        finally:
+            self._is_lent = False
+
+    def _handle_stops(self, handles: bool) -> None:
+        """Handle the signals that stop and continue the program, or leave them to the system."""
+        loop = asyncio.get_running_loop()
+        for number, act in ((signal.SIGTSTP, self._suspend), (signal.SIGCONT, self._continue)):
+            if handles:
+                loop.add_signal_handler(number, act)
+            else:
+                loop.remove_signal_handler(number)
+
+    def _continue(self) -> None:
+        """Set the terminal's modes again and draw, after a stop that gave nothing back."""
+        if self._is_lent or not self._app.is_running:
+            return
+        self._terminal.set_modes(self._modes)
+        self._output.forget()
+        self._app.renderer.reset()
+        self._app.invalidate()
 
     # Drawing
 
@@ -537,12 +594,18 @@ class Composer(Reader):
         if self._instant is not None:
             self._instant.erase()
             self._instant = None
+        if self._asks_for_pastes:
+            self._asks_for_pastes = False
+            # the line is erased where a terminal shows the question instead
+            output.write_raw(f"{PASTE_QUESTION}\r\x1b[K")
         self._app.renderer.erase()
         output.print_above(text, live)
 
     def _after_render(self) -> None:
         drawn, window = self._app.renderer.last_rendered_screen, self._app.layout.current_window
         self._output.end_frame(drawn.get_cursor_position(window).y if drawn is not None else 0)
+        if not self._modes and not self._app.is_done:
+            self._modes = self._terminal.modes()
         self._ready()
         self._draw_later()
 

@@ -20,6 +20,23 @@ class FrameOutput(Vt100_Output):
     _frame = ""  # the last frame; empty if the application has drawn something else since
     _start = _cursor_row = 0
     _is_held = False
+    _has_set_keys = False
+    key_protocol = ("", "")
+    """What turns the plain encoding of keys on, and what puts back the one from before."""
+
+    def enable_bracketed_paste(self) -> None:
+        """Have pastes marked and keys encoded plainly, when the application begins to draw."""
+        super().enable_bracketed_paste()
+        if not self._has_set_keys:
+            self.write_raw(self.key_protocol[0])
+        self._has_set_keys = True
+
+    def disable_bracketed_paste(self) -> None:
+        """Put both back, whenever another program gets the terminal."""
+        super().disable_bracketed_paste()
+        if self._has_set_keys:
+            self.write_raw(self.key_protocol[1])
+        self._has_set_keys = False
 
     def flush(self) -> None:
         if not self._is_held:
@@ -56,7 +73,8 @@ class FrameOutput(Vt100_Output):
 
     def end_frame(self, cursor_row: int) -> None:
         """Send what was drawn. It is a whole frame, which can be repeated, only if it was held."""
-        self._frame = "".join(self._buffer[self._start :]) if self._is_held else ""
+        frame = "".join(self._buffer[self._start :]) if self._is_held else ""
+        self._frame = frame.replace(self.key_protocol[0], "")  # it counts how often it is set
         self._cursor_row = cursor_row
         self.release()
 
@@ -67,6 +85,11 @@ class FrameOutput(Vt100_Output):
         self.print_above(text, rows)
         self.write_raw(self._frame)
         self.flush()
+
+    def forget(self) -> None:
+        """Forget what was drawn, because another program has used the terminal since."""
+        self._rows = ()
+        self._frame = ""
 
     def erase_rows(self) -> None:
         """Erase the rows above the frame, and forget the frame. The cursor must be at its start."""

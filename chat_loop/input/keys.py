@@ -11,8 +11,9 @@ from prompt_toolkit import filters
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import DEFAULT_BUFFER
-from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
-from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent, merge_key_bindings
+from prompt_toolkit.key_binding.defaults import load_key_bindings
+from prompt_toolkit.key_binding.key_bindings import KeyBindingsBase
 from prompt_toolkit.keys import Keys
 from wcwidth import iter_graphemes
 
@@ -23,10 +24,6 @@ FOLD_LINES = 20
 MULTILINE_HINT = "several lines: an empty one ends them, Ctrl-C gives up"
 MAX_GRAPHEME = 64
 """The most code points of one visible character."""
-NEWLINES = ("\x1b\r", "\x1b\n", "\x1b[13;2u", "\x1b[13;3u", "\x1b[27;2;13~", "\x1b[27;3;13~")
-"""Alt-Enter, and Shift-Enter and Alt-Enter as some terminals encode them. All become Ctrl-J."""
-
-ANSI_SEQUENCES.update(dict.fromkeys(NEWLINES, Keys.ControlJ))
 
 
 class Pastes:
@@ -78,6 +75,28 @@ class Mode(Struct):
     def reset(self) -> None:
         """Begin a new entry."""
         self.multiline, self.offered, self.hint = False, False, ""
+
+
+class AltKeys:
+    """Tells whether Alt with a key does something: in the line's `own` keys, or the editor's.
+
+    While `prefixes()` is true, Escape is a key of its own before any other, as in vi.
+    """
+
+    def __init__(self, own: KeyBindingsBase, prefixes: Callable[[], bool]) -> None:
+        self._own = own
+        self._prefixes = prefixes
+        self._all: KeyBindingsBase | None = None
+
+    def __call__(self, keys: tuple[Keys | str, ...]) -> bool:
+        """Return True if the keys, of which the first is Escape, do something."""
+        if self._prefixes():
+            return True
+        if self._all is None:  # loaded with the first Alt key, because it takes a while
+            self._all = merge_key_bindings([self._own, load_key_bindings()])
+        found = self._all.get_bindings_for_keys(keys)
+        longer = self._all.get_bindings_starting_with_keys(keys)
+        return any(binding.filter() for binding in (*found, *longer))
 
 
 def bindings(

@@ -104,6 +104,18 @@ class Terminal:
         if settings is not None:
             self._set(settings)
 
+    def modes(self) -> list[Any]:
+        """Return the present settings, for `set_modes`; empty if the terminal is gone."""
+        with contextlib.suppress(termios.error):
+            return termios.tcgetattr(self._descriptor)
+        return []
+
+    def set_modes(self, modes: list[Any]) -> None:
+        """Set what `modes` returned, unless another program has the terminal now."""
+        with contextlib.suppress(OSError):
+            if modes and os.tcgetpgrp(self._descriptor) == os.getpgrp():
+                self._set(modes)
+
     def discard_keys(self) -> None:
         """Discard the keys that were typed and not read yet."""
         with contextlib.suppress(termios.error):  # the terminal is gone
