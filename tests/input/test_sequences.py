@@ -106,7 +106,7 @@ def test_an_answer_that_stops_in_the_middle_is_given_up_after_some_pauses() -> N
 NO_KEYS = st.sampled_from(
     ["\x1b[I", "\x1b[?62;22c", "\x1b]11;rgb:0/0/0\x07", "\x1bP1$r0m\x1b\\", "\x1b[97;5:3u", "\x1bx"]
 )
-TYPED = st.text(st.characters(exclude_categories=("C",)), min_size=1, max_size=5)
+TYPED = st.text(st.characters(exclude_categories=["C"]), min_size=1, max_size=5)
 
 
 @given(st.lists(NO_KEYS | TYPED), st.lists(st.integers(0, 60)))
