@@ -127,20 +127,22 @@ class _Browser:
 
     # The screen
 
-    def _shows_preview(self) -> bool:
+    def _shows_preview(self, height: int) -> bool:
+        """Return True if a screen of `height` lines shows the preview."""
         if self._preview_chosen is None:
-            return self._output.get_size().rows > MIN_LINES_BOTH
+            return height > MIN_LINES_BOTH
         return self._preview_chosen
 
     def _screen(self) -> AnyContainer:
         """Return the parts of the screen that its size allows."""
         size = self._output.get_size()
+        shows_preview = self._shows_preview(size.rows)
         titled = [self._title] if size.rows > MIN_LINES_TITLE else []
         part: AnyContainer = HSplit([*titled, self._list])
         preview = [self._about, self._messages]
-        if self._shows_preview() and size.rows <= MIN_LINES_BOTH:
+        if shows_preview and size.rows <= MIN_LINES_BOTH:
             part = HSplit(preview)
-        elif self._shows_preview():
+        elif shows_preview:
             line = Window(height=1, char="─", style="dim")
             part = HSplit([part, line, HSplit(preview, height=size.rows // 2 - 1)])
         bottom = VSplit([self._filter, self._bottom]) if self._mode == "filter" else self._bottom
@@ -252,7 +254,7 @@ class _Browser:
         self._enter("list")
 
     def _switch_preview(self) -> None:
-        self._preview_chosen = not self._shows_preview()
+        self._preview_chosen = not self._shows_preview(self._output.get_size().rows)
 
     def _trash(self, confirmed: bool) -> None:
         self._enter("list")

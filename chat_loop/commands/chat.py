@@ -151,7 +151,8 @@ class Chat(Struct, kw_only=True):
             return path
         except AmbiguousSession as error:
             self.number_rows(error.rows)
-            show_sessions(self.display, error.rows, error.more, self.sessions.now())
+            rows = self.sessions.pointers.named(error.rows)
+            show_sessions(self.display, rows, error.more, self.sessions.now())
             raise
 
     async def load(self, reference: str, *, stored: bool = False) -> LoadedSession:

@@ -92,8 +92,10 @@ class BrowsedSessions(Struct):
     def rows(self) -> Sequence[SessionRow]:
         """Return the conversations."""
         if self.chat.library.database is None:
-            return self.chat.library.rows(here=self.chat.here_id)[0]
-        return [row for row in self.shared if row.id not in self.trashed]
+            rows, _ = self.chat.library.rows(here=self.chat.here_id)
+        else:
+            rows = [row for row in self.shared if row.id not in self.trashed]
+        return self.chat.sessions.pointers.named(rows)
 
     def preview(self, row: SessionRow) -> Preview:
         """Return the facts and the last exchanges of a session."""
@@ -156,7 +158,8 @@ async def _list(chat: Chat, limit: int | None = PAGE, **which: Any) -> None:
         chat.display.line(nothing_text(filtered=bool(which.get("wanted"))))
     now = chat.sessions.now()
     cost = chat.conversation.options.cost
-    listings.show_sessions(chat.display, rows, more, now, cost)
+    named = chat.sessions.pointers.named(rows)
+    listings.show_sessions(chat.display, named, more, now, cost)
 
 
 @registry.command(

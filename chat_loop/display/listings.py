@@ -50,10 +50,7 @@ def show_tree(
             continue
         mark = "  ← you are here" if row.id == here else ""
         tags = drawn.tags_text(row.tags)
-        name = one_line(row.name, 200) or row.id
-        parent = rows.get(row.parent)
-        if row.words and parent is not None and parent.name == row.name:
-            name = f"“{one_line(row.words, 200)}”"
+        name = drawn.tree_name(row, rows.get(row.parent))
         room = display.console.width - len(start) - len(mark) - len(tags)
         style = "bold" if row.id == here else ""
         display.row(
@@ -66,7 +63,8 @@ def show_tree(
         counts = drawn.ODD.get(row.state, "")
         if row.queries is not None:
             counts = counts_text(row.queries, row.tokens or 0)
-        facts = (origin, row.compaction, when_text(row.updated, now), counts)
+        missing = drawn.missing_text(row, rows)
+        facts = (origin, missing, row.compaction, when_text(row.updated, now), counts)
         display.row((f"     {below}  ", ""), (" · ".join(filter(None, facts)), "dim"))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import count
 
@@ -27,7 +27,7 @@ MAX_NAME = 80  # the most columns of a name
 MIN_SHORT = 60
 MIN_FULL = 100
 MIN_BRANCH = 120
-"""The least widths for a row to show project and tokens; agent, queries and cost; the branch."""
+"""The least widths for a row to show project, messages and tokens; agent and cost; git's branch."""
 _SKIN_TONES = re.compile("[\U0001f3fb-\U0001f3ff]")
 
 
@@ -77,7 +77,7 @@ def age_text(moment: datetime | None, now: datetime) -> str:
 
 
 class RowTable:
-    """Rows with aligned columns: number, name, age, project, tokens, and others if there is room.
+    """Rows with aligned columns: number, name, age, messages, size, and others if there is room.
     `numbers` replaces the numbers that a chat uses. `exact` shows ids, and dates instead of ages.
     """
 
@@ -98,11 +98,11 @@ class RowTable:
         columns = (
             (0, True, [date_text(row) if exact else age_text(row.updated, now) for row in rows]),
             (0, False, [steady_text(row.owner, 20) for row in rows]),
-            (MIN_SHORT, False, _differing([row.project for row in rows], _folder_name)),
+            (MIN_SHORT, False, _folder_names([row.project for row in rows])),
             (MIN_BRANCH, False, _differing([row.git_branch for row in rows])),
             (MIN_FULL, False, _differing([row.agent for row in rows])),
-            (MIN_FULL, True, [_queries_text(row) for row in rows]),
-            (MIN_SHORT, True, [_tokens_text(row) for row in rows]),
+            (MIN_SHORT, True, [_messages_text(row) for row in rows]),
+            (MIN_SHORT, True, [_size_text(row) for row in rows]),
             (MIN_FULL, True, [dollars_text(price) if price else "" for price in prices]),
             (0, False, [ODD.get(row.state, "") for row in rows]),
             (MIN_SHORT, False, [row.id for row in rows] if exact else ()),
@@ -142,6 +142,11 @@ def _differing(values: Sequence[str], text: Callable[[str], str] = str) -> Seque
     return [texts[value] for value in values] if len(texts) > 1 else ()
 
 
+def _folder_names(folders: Sequence[str]) -> Sequence[str]:
+    names = {folder: steady_text(_folder_name(folder), 20) for folder in {*folders}}
+    return [names[folder] for folder in folders]
+
+
 def _folder_name(path: str) -> str:
     return re.split(r"[/\\]", path.rstrip("/\\"))[-1]
 
@@ -152,13 +157,25 @@ def date_text(row: SessionRow) -> str:
     return "unknown" if row.updated is None else row.updated.isoformat(" ", "minutes")[:16]
 
 
-def _queries_text(row: SessionRow) -> str:
-    return "" if row.queries is None else plural(row.queries, "query")
+def _messages_text(row: SessionRow) -> str:
+    return "" if row.queries is None else plural(row.queries, "message")
 
 
-def _tokens_text(row: SessionRow) -> str:
-    is_known = row.queries is not None and row.tokens is not None
-    return f"{compact_number(row.tokens or 0)} tokens" if is_known else ""
+def _size_text(row: SessionRow) -> str:
+    return "" if row.said is None else f"{compact_number(row.said)} tokens"
+
+
+def tree_name(row: SessionRow, parent: SessionRow | None) -> str:
+    """Return the name of a session in a tree: its first words where its parent has the name."""
+    if row.words and parent is not None and parent.name == row.name:
+        return f"“{steady_text(row.words, 200)}”"
+    return steady_text(row.name, 200) or row.id
+
+
+def missing_text(row: SessionRow, ids: Container[str]) -> str:
+    """Return a text that names the parents of a session that are not among `ids`."""
+    missing = [one for one in (row.parent, row.merged) if one and one not in ids]
+    return f"continues {' and '.join(missing)}, not in the folder" if missing else ""
 
 
 def _aligned(texts: Sequence[str], *, right: bool) -> list[str]:

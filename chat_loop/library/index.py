@@ -34,7 +34,7 @@ from chat_loop.sessions.partial import Stamp
 from chat_loop.sessions.records import SessionRow
 
 FILE = ".index.sqlite"
-VERSION = 14
+VERSION = 15
 """The version of `schema.sql`. An index of another version is rebuilt: there are no migrations."""
 BUSY_SECONDS, PATIENT_SECONDS = 0.5, 5.0  # the wait for another process that is writing
 

@@ -464,7 +464,9 @@ def _conversation(
     if not older and uses[identity] == 1:  # the usual case
         return replace(row, compactions=1) if row.compacted else row
     parts = [_part(sessions[session], number) for session, number in last_queries.items()]
-    queries, tokens = [part.queries for part in parts], [part.tokens for part in parts]
+    queries = [part.queries for part in parts]
+    tokens = [part.tokens for part in parts]
+    said = [part.said for part in parts]
     spent: dict[str, Usage] = {}
     for part in parts:
         for model, usage in part.spent or ():
@@ -482,6 +484,7 @@ def _conversation(
         created=next((part.created for part in reversed(parts) if part.created), None),
         queries=None if None in queries else sum(filter(None, queries)),
         tokens=None if None in tokens else sum(filter(None, tokens)),
+        said=None if None in said else sum(filter(None, said)),
         spent=None if any(part.spent is None for part in parts) else (*spent.items(),),
         folded=len(older),
         compactions=sum(part.compacted for part in parts),
@@ -493,11 +496,17 @@ def _part(row: SessionRow, number: int) -> SessionRow:
     """Return the row of a session up to query `number`, from which other sessions continue."""
     if row.queries is None or number >= row.queries:
         return row if number == ALL else replace(row, compacted=False)
-    part = replace(row, queries=number, tokens=None, spent=None, compacted=False)
+    part = replace(row, queries=number, tokens=None, said=None, spent=None, compacted=False)
     with suppress(OSError):
         data, status = read_part(row.path, LONG)
         session = parse(data).session
         if session is not None and status.st_size <= len(data):
             whole = partial.row_of(session.up_to(number), row.path)
-            return replace(part, queries=whole.queries, tokens=whole.tokens, spent=whole.spent)
+            return replace(
+                part,
+                queries=whole.queries,
+                tokens=whole.tokens,
+                said=whole.said,
+                spent=whole.spent,
+            )
     return part

@@ -26,6 +26,7 @@ from chat_loop.sessions.records import (
     Totals,
     Undo,
 )
+from chat_loop.tokens import estimate
 from chat_loop.values import Usage
 
 SHORT = 1 << 19  # a file up to this many bytes is read whole rather than at its ends
@@ -160,6 +161,7 @@ def row_of(session: Session, path: Path, tail: bytes = b"", *, whole: bool = Tru
         merged=restoration.merged if restoration else "",
         queries=seal.number("queries") if seal else totals.queries if whole else None,
         tokens=seal.number("tokens") if seal else totals.combined if whole else None,
+        said=_said(session) if whole else None,
         name=name_of(session),
         tags=header.tags if sealed else session.tags,
         depth=session.depth if restoration else 2 if header.parent else 1,
@@ -185,6 +187,16 @@ def _until(session: Session) -> str:
     if first > 1 and not session.totals.queries:
         return f"{session.depth - 1}.{first - 1}"
     return session.restoration.until if session.restoration is not None else ""
+
+
+def _said(session: Session) -> int:
+    """Return the estimated tokens of the messages and replies of a session."""
+    tokens = 0
+    for exchange in session.exchanges:
+        tokens += estimate(exchange.query.text)
+        if exchange.reply is not None:
+            tokens += estimate(exchange.reply.text)
+    return tokens
 
 
 def last_use(tail: bytes) -> datetime | None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from chat_loop.errors import Locked
 from chat_loop.sessions import partial
@@ -122,6 +123,17 @@ class ProjectPointers:
             return ""
         return identity if os.path.lexists(row.path) else ""
 
+    def named(self, rows: Iterable[SessionRow]) -> list[SessionRow]:
+        """Return rows with the main folder of their projects, which is empty for this project."""
+        projects = {"": "", self._folder: ""}
+        named = []
+        for row in rows:
+            if row.project not in projects:
+                project = _project_of(row.project)
+                projects[row.project] = "" if project == self.here else project
+            named.append(replace(row, project=projects[row.project]) if row.project else row)
+        return named
+
     def note(self, identity: str, continued: str = "") -> None:
         """Record that a session has begun in this project. The session that it has `continued`, if
         any, is not the newest one of another project any more.
@@ -158,7 +170,8 @@ class ProjectPointers:
             if pointer.project == self.here:
                 ids |= dict.fromkeys(self._kept(pointer.ids))
                 continue
-            left = tuple(one for one in pointer.ids if one != continued)
+            # the id of an erased session can be used again
+            left = tuple(one for one in pointer.ids if one not in (continued, identity))
             if left:
                 others.append(Pointer(pointer.project, left))
             else:

@@ -818,7 +818,8 @@ class SessionRow(Struct, frozen=True, kw_only=True):
     parent: str = ""
     merged: str = ""
     queries: int | None = None
-    tokens: int | None = None
+    tokens: int | None = None  # of all its requests and replies, as the services counted them
+    said: int | None = None  # the tokens of its messages and replies, each once
     name: str = ""  # the user's name for it, or the title, or the first line of the first query
     tags: tuple[str, ...] = ()
     depth: int = 1

@@ -178,7 +178,8 @@ class SessionActions:
         # prices are slow to load
         cost = costs(self.config) if not 0 < width < drawn.MIN_FULL else None
         now = self.sessions.now()
-        table = drawn.RowTable(rows, now, cost, numbers=labels, exact=not width)
+        named = self.sessions.pointers.named(rows)
+        table = drawn.RowTable(named, now, cost, numbers=labels, exact=not width)
         lines = [table.line(at, width or PIPE_COLUMNS) for at in range(len(rows))]
         out("".join("".join(text for text, _ in line) + "\n" for line in lines))
 
@@ -267,7 +268,9 @@ class SessionActions:
         for node in nodes:
             row = rows[node.id]
             counts = "" if row.queries is None else counts_text(row.queries, row.tokens or 0)
-            parts = [f"{drawn.date_text(row):<16}", counts, row.compaction, one_line(row.name, 60)]
+            name = one_line(drawn.tree_name(row, rows.get(row.parent)), 60)
+            missing = drawn.missing_text(row, rows)
+            parts = [f"{drawn.date_text(row):<16}", counts, row.compaction, missing, name]
             about = "as above" if node.again else " · ".join(filter(None, parts))
             out(f"{node.stem}● {row.id}  {about}\n")
         return 0

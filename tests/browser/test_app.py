@@ -189,13 +189,13 @@ def test_a_screen_of_80_columns() -> None:
         terminal.wait_for("Question 11 of sally_000001")
         assert terminal.screen()[:8] == [
             "  Sessions: 8",
-            "  1  Session 0 of all #python #wo␛[rk                          now   500 tokens",
-            "> 2  漢字の並べ替えについて教えてください、できるだけ詳しく…    7h  1.7K tokens",
-            "  3  ␛]0;owned␇␛[2J␛[31mred <U+202E>right to left second lin…  14h  2.9K tokens",
-            "  4  very long very long very long very long very long very…   21h  4.2K tokens",
-            "  5  👩👩👧👦 family ❤ and 👍 thumbs é̀̂ #python #wo␛[rk          1d  5.4K tokens",
-            "  6  Deploy the blue cluster to eu-west-1                       1d  6.6K tokens",
-            "  7  How do I sort a list of dicts by two keys?                 1d  7.9K tokens",
+            "  1  Session 0 of all #python #wo␛[rk             now    1 message   500 tokens",
+            "> 2  漢字の並べ替えについて教えてください、でき…   7h   4 messages  1.7K tokens",
+            "  3  ␛]0;owned␇␛[2J␛[31mred <U+202E>right to le…  14h   7 messages  2.9K tokens",
+            "  4  very long very long very long very long ve…  21h  10 messages  4.2K tokens",
+            "  5  👩👩👧👦 family ❤ and 👍 t… #python #wo␛[rk   1d  13 messages  5.4K tokens",
+            "  6  Deploy the blue cluster to eu-west-1          1d  16 messages  6.6K tokens",
+            "  7  How do I sort a list of dicts by two keys?    1d  19 messages  7.9K tokens",
         ]
         terminal.send("q")
         left(terminal)

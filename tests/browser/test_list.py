@@ -32,6 +32,7 @@ rows = st.builds(
     parent=st.one_of(st.just(""), strategies.ids),
     queries=st.one_of(st.none(), strategies.counts),
     tokens=st.one_of(st.none(), strategies.counts),
+    said=st.one_of(st.none(), strategies.counts),
     name=texts,
     depth=st.integers(1, 10**6),
     tags=st.lists(texts, max_size=3).map(tuple),

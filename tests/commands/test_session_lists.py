@@ -41,10 +41,10 @@ def test_the_list_is_numbered_as_resume_takes_it(tmp_path: Path) -> None:
     assert "\n".join(line.rstrip() for line in screen.text.splitlines()).startswith(
         """\
 You: sessions
-1  How do I sort?                                               14h  110 tokens
-2  [red]Wie sortiert[/] man ␛]0;x␇ das?                         15h  110 tokens
-3  漢字                                                         16h  110 tokens
-4  word word word word word word word word word word word wor…  17h  110 tokens
+1  How do I sort?                                     14h  1 message   5 tokens
+2  [red]Wie sortiert[/] man ␛]0;x␇ das?               15h  1 message  12 tokens
+3  漢字                                               16h  1 message   3 tokens
+4  word word word word word word word word word wor…  17h  1 message  61 tokens
 You: resume 2
 📋 Loading session...
 ✓ Found: Sally - Nov 21, 16:30 (1 query, 110 tokens; --full: 16 tokens)

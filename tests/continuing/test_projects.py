@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from tests.support.chats import Chats, echoed
@@ -177,3 +178,29 @@ def test_sessions_without_a_pointer_are_found_once(tmp_path: Path) -> None:
     assert made["complete"]
     assert [project for project, _ in made["newest"]] == [str(here), str(other)]
     assert third.requests[0].messages == (*echoed("One.", "Two.", "Three."), "user: Four.")
+
+
+def test_a_list_says_what_a_row_is_for_and_a_tree_tells_its_sessions_apart(tmp_path: Path) -> None:
+    chats, other = at_work(tmp_path)
+    with chats:
+        chats.play("Which heron is it?", "exit")
+        chats.play("It was gray.", "/fork 1", "Or was it a stork?", "exit", options=("-c",))
+        here, chats.project = chats.project, other
+        chats.play("The rent is due.", "exit")
+        chats.project = here
+        [there, branch, heron] = chats.run("sessions", "list").shown.splitlines()
+        tree = chats.run("sessions", "tree", "3").shown
+        saying(chats, "Which heron is it?").unlink()
+        orphans = chats.run("sessions", "tree", "session-2").shown
+        shown = chats.play("/tree session-2", "exit").after("/tree session-2")
+    # the words of the talk, not the tokens of all its requests
+    assert re.search(r"The rent is due\. .* other +1 message +\d\d tokens ", there)
+    assert re.search(
+        r"Which heron is it\? ⑂.*“Or was it a stork\?” .* 3 messages +\d\d tokens ", branch
+    )
+    assert re.search(r"Which heron is it\? .* 2 messages +\d\d tokens ", heron)
+    assert chats.project.name not in heron + branch
+    assert tree.splitlines()[0].endswith(" · Which heron is it?")
+    assert tree.splitlines()[1].endswith(" · “It was gray.”")
+    for text in (orphans, shown):
+        assert "continues session-1, not in the folder" in text

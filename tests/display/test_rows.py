@@ -67,18 +67,18 @@ def test_the_conversation_that_is_open_is_in_the_list_before_and_after_a_compact
     text = told(
         tmp_path, "How do I sort?", "sessions", "And by two keys?", "compact", "sessions  ", "So?"
     )
-    assert rows(text) == ["*  How do I sort?  now  110 tokens"]
+    assert rows(text) == ["*  How do I sort?  now  1 message  6 tokens"]
     [row] = rows(text, "sessions  ")
-    assert row == "*  How do I sort? · compacted  now  220 tokens"
+    assert row == "*  How do I sort? · compacted  now  2 messages  12 tokens"
     assert "no other conversations" not in text
     [row] = rows(told(tmp_path, "sessions", hours=2))
-    assert row == "1  How do I sort? · compacted  1h  330 tokens"
+    assert row == "1  How do I sort? · compacted  1h  3 messages  15 tokens"
 
 
 def test_a_compaction_that_was_taken_back_leaves_one_row(tmp_path: Path) -> None:
     told(tmp_path, "How do I sort?", "And by two keys?", "compact", "/uncompact", "And by three?")
     [row] = rows(told(tmp_path, "sessions", hours=2))
-    assert "330 tokens" in row
+    assert "3 messages  17 tokens" in row
 
 
 def test_the_open_conversation_has_no_number_and_the_others_keep_theirs(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_branches_of_one_conversation_are_told_apart_everywhere(tmp_path: Path) 
     )
     told(folder, "/resume 1", "Now on port 5544.", hours=1)
     first = min(path.stem for path in folder.glob("*.md"))
-    told(folder, f"/resume {first}", "/fork 1", "Now on port 6000.", hours=2)
+    told(folder, f"/resume {first}", "/fork 1.1", "Now on port 6000.", hours=2)
     text = told(folder, "sessions", hours=3)
     assert [re.sub(" +[0-9]+h .*", "", row[3:]) for row in rows(text)] == [
         "Kitchen ⑂1.1 “Now on port 6000.”",

@@ -94,9 +94,9 @@ ROW = {
 def test_the_list_as_text(home: Path) -> None:
     assert printed(home, "list") == (
         """\
-1  Which port does the database listen on?  2026-11-10 10:00  blue               Bob      1 query  110 tokens  bob_20261110_100000
-2  Rate limiter · compacted #work #urgent   2026-11-02 10:00  shop  rate/limits  Sally  3 queries  330 tokens  sally_20261102_100000
-3  What is a monad?                         2020-03-01 10:00                     Sally    1 query  110 tokens  sally_20200301_100000
+1  Which port does the database listen on?  2026-11-10 10:00  blue               Bob     1 message  13 tokens  bob_20261110_100000
+2  Rate limiter · compacted #work #urgent   2026-11-02 10:00  shop  rate/limits  Sally  3 messages  25 tokens  sally_20261102_100000
+3  What is a monad?                         2020-03-01 10:00                     Sally   1 message   7 tokens  sally_20200301_100000
 """
     )
 
@@ -371,7 +371,7 @@ def test_the_tree(home: Path) -> None:
         f"""\
 ● {FIRST.header.id}  2026-11-01 10:00 · 2 queries, 220 tokens · compacted 61K → 9.4K · Rate limiter
 ├─● {fork.header.id}  2026-11-03 10:00 · 1 query, 110 tokens · About sally_20261103_100000
-└─● {SECOND.header.id}  2026-11-02 10:00 · 1 query, 110 tokens · Rate limiter
+└─● {SECOND.header.id}  2026-11-02 10:00 · 1 query, 110 tokens · “And bursts?”
 """
     )
 

@@ -43,6 +43,7 @@ def row(number: int) -> SessionRow:
         agent=("Sally", "Research Assistant", "漢字\x1b[1m")[number % 3],
         queries=3 * number + 1,
         tokens=1234 * number + 500,
+        said=1234 * number + 500,
         name=f"{NAMES[number % len(NAMES)]}" if number % 7 else f"Session {number} of all",
         depth=4 if number % 5 == 0 else 1,
         parent=f"older_{number:06d}_3" if number % 5 == 0 else "",
