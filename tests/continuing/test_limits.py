@@ -153,3 +153,19 @@ def test_a_carried_exchange_larger_than_the_window_is_shortened(tmp_path: Path, 
         assert "assistant: I read it." in request.messages
         assert "session_archive_read" in request.tools
         assert request.usage.input <= 6_400
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_first_message_that_a_server_refuses_as_too_long_is_sent_without_its_middle(
+    tmp_path: Path, wire: Wire
+) -> None:
+    """The server's window is smaller than the program thinks."""
+    with Chats(tmp_path, wire, window=128_000) as chats:
+        chats.served_window = 8_000
+        with_tools(chats, "read_file")
+        played = chats.play(NUMBERED[:90_000], "And now?", "exit")
+    refused, *sent = played.requests
+    assert refused.messages == (f"user: {NUMBERED[:90_000]}",)
+    assert [request.messages[0][:11] for request in sent] == ["user: word0", "user: word0"]
+    assert all(re.search(MARK.format(1), request.text) for request in sent)
+    assert max(request.usage.input for request in sent) <= 8_000
