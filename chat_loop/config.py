@@ -80,7 +80,7 @@ class SummaryConfig(Section, frozen=True):
 
 
 class ResumeConfig(Section, frozen=True):
-    mode: Literal["summary", "full"] = "summary"
+    mode: Literal["auto", "summary", "full"] = "auto"
 
 
 class RestorationConfig(Section, frozen=True):

@@ -102,8 +102,9 @@ class SessionBegun(Event, frozen=True, kw_only=True):
 
 
 class SessionFound(Event, frozen=True, kw_only=True):
-    """The session that will be resumed. `full_tokens` and `full_cost` are those of all its words,
-    if they take no more than a quarter of the window.
+    """The session that will be resumed. Its context will take `tokens`, which cost `cost` US
+    dollars with `model`, and holds what `brought` says; `left_out` requested exchanges do not fit.
+    `is_old` is true if it was created in another year.
     """
 
     id: str
@@ -112,8 +113,12 @@ class SessionFound(Event, frozen=True, kw_only=True):
     queries: int
     tokens: int
     damage: tuple[str, ...] = ()
-    full_tokens: int = 0
-    full_cost: float | None = None
+    name: str = ""
+    model: str = ""
+    brought: str = ""
+    left_out: int = 0
+    cost: float | None = None
+    is_old: bool = False
 
 
 class Restoring(Event, frozen=True):

@@ -45,7 +45,7 @@ Time: 2.0s | Tokens: 110 (in: 100, out: 10)
 You: compact
 📝 Generating session summary... ✓
 💾 Saved session: sally_20261121_223015 (1 query, 110 tokens)
-📦 Compacted 110 → 212 tokens · 1 decision, 1 fact kept.
+📦 Compacted 110 → 212 tokens · 1 decision, 1 fact kept. The context became larger; /uncompact goes back.
 🔄 Starting new session with summary...
 Sally: Ready to continue!
 Time: 2.0s | Tokens: 110 (in: 100, out: 10)
@@ -76,9 +76,10 @@ def test_resume_by_number(tmp_path: Path) -> None:
         """\
 You: resume 1
 📋 Loading session...
-✓ Found: Sally - Nov 21, 22:30 (1 query, 110 tokens; --full: 15 tokens)
-  212 tokens: the summary
+✓ Found: Sally - Nov 21, 22:30 (1 query, 102 tokens) · Greetings · scripted:test · 1 message
 🔄 Restoring context...
+  You: Hi, I am Bob
+  Sally: Hello.
 Sally: Ready.
 Time: 2.0s | Tokens: 110 (in: 100, out: 10)
 
@@ -138,12 +139,7 @@ def test_help_all_on_a_terminal_is_a_line_for_a_command_where_that_says_it(tmp_p
     assert "  /untag TAG …                Remove tags from this conversation.\n" in listed
     assert max(map(len, listed.split("\n"))) <= 80
     assert "--preview asks first." in told
-    assert (
-        "\n  /compact --force           don't ask when the context would not become\n"
-        + " " * 29
-        + "smaller"
-        in told
-    )
+    assert "\n  /compact --preview         see and edit the summary first\n" in told
 
 
 def test_the_session_one_is_in_cannot_be_resumed(tmp_path: Path) -> None:
@@ -241,7 +237,7 @@ def test_a_session_of_another_name_is_not_asked_about(tmp_path: Path) -> None:
     """Its file names no agent, as with imported conversations."""
     Screen(tmp_path, ["Hi"], "Hello.", SUMMARY, agent="Harry")
     screen = Screen(tmp_path, ["resume 1"], "Ready.", hours=1)
-    found = "✓ Found: Harry - Nov 21, 22:30 (1 query, 110 tokens; --full: 12 tokens)\n"
+    found = "✓ Found: Harry - Nov 21, 22:30 (1 query, 99 tokens) · Greetings · "
     assert screen.text.startswith(f"You: resume 1\n📋 Loading session...\n{found}")
     assert len(screen.talk.sent) == 1
 
@@ -278,7 +274,7 @@ def test_a_summary_that_fails_at_exit_is_shown(tmp_path: Path) -> None:
         "📝 Generating session summary...\n"
         "The model didn't follow the summary format. Trying again (2/2); Ctrl-C stops.\n"
         "⚠️  Summary failed: The model didn't follow the summary format. "
-        "It will be made when you resume the session.\n"
+        "A resume brings back all words.\n"
         "Goodbye!\n"
         "✓ Conversation saved successfully!\n"
     )
@@ -429,7 +425,7 @@ def test_ctrl_c_skips_the_summary_at_exit(tmp_path: Path) -> None:
     assert screen.text.partition("You: exit\n")[2] == (
         """\
 📝 Generating session summary...
-⚠️  Summary skipped. It will be made when you resume the session.
+⚠️  Summary skipped. A resume brings back all words.
 Goodbye!
 ✓ Conversation saved successfully!
   Session ID: sally_20261121_223015
@@ -466,7 +462,7 @@ def test_a_run_that_begins_with_a_resume(tmp_path: Path) -> None:
     Screen(tmp_path, ["Hi"], "Hello.", SUMMARY)
     screen = Screen(tmp_path, [], "Ready.", first=f"/resume {ID}", hours=1)
     assert screen.text.startswith(
-        "📋 Loading session...\n✓ Found: Sally - Nov 21, 22:30 (1 query, 110 tokens; --full: 12 tokens)\n"
+        "📋 Loading session...\n✓ Found: Sally - Nov 21, 22:30 (1 query, 99 tokens) · Greetings · "
     )
 
 

@@ -255,7 +255,7 @@ class Ours:
 
     async def _resume(self, identity: str) -> None:
         loaded = self.sessions.load(self.folder / f"{identity}.md")
-        resumed = await continuing.resume(self.conversation.planning(), loaded)
+        resumed = await continuing.resume(self.conversation.planning(), loaded, summary=True)
         await self.conversation.accept(resumed.plan)
 
     def close(self) -> None:

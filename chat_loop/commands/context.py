@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import pick, registry, usage_error
 from chat_loop.context.budget import messages_in, parts
@@ -23,7 +21,6 @@ async def compact(chat: Chat, argument: str) -> None:
 
     /compact ports and paths   what the summary must keep
     /compact --preview         see and edit the summary first
-    /compact --force           don't ask when the context would not become smaller
     Long conversations are compacted automatically when the window fills up. The words stay in the
     session's file; /uncompact goes back to them.
     """
@@ -31,17 +28,7 @@ async def compact(chat: Chat, argument: str) -> None:
     if "preview" in options:
         await _preview(chat, focus)
         return
-    confirm = None if "force" in options else partial(_confirm_growth, chat)
-    await chat.conversation.compact(focus, confirm)
-
-
-async def _confirm_growth(chat: Chat, before: int, after: int) -> bool:
-    """Ask about a compaction that would not make the context smaller."""
-    sizes = f"{before:,} tokens now, about {after:,} after."
-    if not chat.can_ask:
-        chat.display.warn(f"Not compacted: {sizes}", "/compact --force compacts anyway.")
-        return False
-    return await chat.confirm(f"{sizes} Compact anyway?", "Not compacted.")
+    await chat.conversation.compact(focus)
 
 
 async def _preview(chat: Chat, focus: str) -> None:
@@ -56,8 +43,6 @@ async def _preview(chat: Chat, focus: str) -> None:
 
     accept = Question("Compact?", ("yes", "no", "edit"))
     draft = await conversation.draft(focus, announce=announce)
-    if draft is None:
-        return
     text = summary_block.render(draft.summary)
     panels.show_draft(chat.display, draft.compaction, draft.plan.keep, text)
     while (answer := await chat.ask(accept)) == "edit":
@@ -88,9 +73,9 @@ async def uncompact(chat: Chat, argument: str) -> None:
         chat.display.prose(f"{text} word for word, the {others} before them stay summarized.")
         if not await chat.confirm("Continue?", "Not changed."):
             return
-    tokens = conversation.child_tokens(plan)
-    chat.display.line(f"The context will hold {tokens:,} tokens.", "dim")
     await conversation.accept(plan, acknowledge=False)
+    tokens = conversation.budget.used
+    chat.display.prose(f"Compaction undone: {tokens:,} tokens in the context.", "dim")
 
 
 @registry.command("summary [good|bad [NOTE]]", "Context")
@@ -124,8 +109,8 @@ async def summarize(chat: Chat, argument: str) -> None:
     conversation = chat.conversation
     before = messages_in(conversation.context.exchanges)
     chat.display.line("Summarizing conversation history...")
-    draft = await conversation.draft(argument, partial(_confirm_growth, chat))
-    if draft is not None and await conversation.take(draft, acknowledge=False):
+    draft = await conversation.draft(argument)
+    if await conversation.take(draft, acknowledge=False):
         after = 1 + messages_in(conversation.context.exchanges)
         panels.show_summary(chat.display, draft.compaction, draft.summary, before, after)
 

@@ -29,11 +29,11 @@ from chat_loop.commands.references import (
 from chat_loop.commands.registry import Quit, registry, usage_error
 from chat_loop.conversation import continuing
 from chat_loop.conversation.continuing import Planning, Resumption
-from chat_loop.display import listings
+from chat_loop.display import earlier, listings
 from chat_loop.display.consent import Question
+from chat_loop.display.manager import DisplayManager
 from chat_loop.display.preview import Preview, preview_of
 from chat_loop.display.rows import cost_of, nothing_text
-from chat_loop.display.text import one_line
 from chat_loop.errors import SessionError, SessionNotFound, UsageError
 from chat_loop.input.editor import open_file
 from chat_loop.library.library import BROWSED, Library, filter_of
@@ -41,15 +41,14 @@ from chat_loop.library.lineage import Node, tree
 from chat_loop.sessions import naming, summary_block
 from chat_loop.sessions.chain import exchange_of
 from chat_loop.sessions.files import lock_session
-from chat_loop.sessions.manager import LoadedSession
-from chat_loop.sessions.records import Session, SessionRow, Summary
+from chat_loop.sessions.manager import LoadedSession, SessionManager
+from chat_loop.sessions.records import Session, SessionRow
 from chat_loop.tokens import estimate
-from chat_loop.values import Usage, dollars_text, plural
+from chat_loop.values import dollars_text, plural
 
 FILTERS = ("tag", "agent", "project", "since", "before")
 MAX_HITS = 10
 WAIT_SECONDS = 0.25  # between two looks at the lock of a session
-MAX_ITEMS = 8  # the most items shown of each list of a summary when it is resumed
 
 
 @registry.command("exit", "Sessions", bare="exit|quit", aliases=("quit",))
@@ -166,16 +165,18 @@ async def _list(chat: Chat, limit: int | None = PAGE, **which: Any) -> None:
     "resume [N|ID|WORDS]",
     "Sessions",
     bare=r"resume(?:[ \t]+(\S+))?",
-    flags=("full", "quick"),
+    flags=("full", "summary", "quick"),
     valued=("last",),
 )
 async def resume(chat: Chat, argument: str) -> None:
-    """Continue a saved session from its summary; alone, choose one in the browser.
+    """Continue a saved session; alone, choose one in the browser.
 
+    All words of a short one come back, else its summary and its last message.
     /resume last            the last conversation of this project
-    /resume 3 --last 5      and its last 5 exchanges word for word
+    /resume 3 --summary     from its summary, however short it is
+    /resume 3 --last 5      from its summary and its last 5 messages
     /resume 3 --full        every word, as far as they fit
-    /resume 3 --quick       at once: the summary is shown, and the model does not confirm it
+    /resume 3 --quick       at once: the model does not confirm it
     """
     if not argument and chat.display.is_terminal and chat.reader.has_editor:
         await _browse(chat)
@@ -187,9 +188,13 @@ async def resume(chat: Chat, argument: str) -> None:
         return
     words, options = registry.arguments("resume", argument)
     quick = "quick" in options
-    whole = "full" in options or (chat.config.resume.mode == "full" and "last" not in options)
+    by_summary = "summary" in options or "last" in options
+    mode = chat.config.resume.mode
+    whole = "full" in options or (mode == "full" and not by_summary)
+    by_summary = by_summary or mode == "summary"
     last = int(options["last"]) if re.fullmatch("[0-9]{1,9}", options.get("last", "")) else 0
-    if not words or ("last" in options and ("full" in options or not last)):
+    is_contrary = "full" in options and ("last" in options or "summary" in options)
+    if not words or is_contrary or ("last" in options and not last):
         raise usage_error("resume")
     conversation = chat.conversation
     display = chat.display
@@ -205,8 +210,7 @@ async def resume(chat: Chat, argument: str) -> None:
             return
     if not await _confirm_agent(chat, loaded.session):
         return
-    resumed = await _go_on(chat, loaded, last=last, whole=whole, quick=quick)
-    _show_restored(chat, resumed)
+    resumed = await _go_on(chat, loaded, last=last, whole=whole, summary=by_summary, quick=quick)
     missing = resumed.missing
     if missing and chat.reader.has_editor and conversation.summarize_missing(missing):
         text = "The model writes the summary in the background."
@@ -214,9 +218,11 @@ async def resume(chat: Chat, argument: str) -> None:
 
 
 async def _go_on(
-    chat: Chat, loaded: LoadedSession, *, last: int, whole: bool, quick: bool
+    chat: Chat, loaded: LoadedSession, *, last: int, whole: bool, summary: bool, quick: bool
 ) -> Resumption:
-    """Begin a child of a session, in which its own model answers if that can be had."""
+    """Begin a child of a session, in which its own model answers if that can be had. Show where the
+    conversation was left, and have it acknowledged.
+    """
     conversation = chat.conversation
     display = chat.display
     provider = await provider_for(chat, loaded.session)
@@ -229,12 +235,16 @@ async def _go_on(
     async with contextlib.AsyncExitStack() as unused:
         if provider is not conversation.agent.provider:
             unused.push_async_callback(provider.close)
-        resumed = await continuing.resume(planning, loaded, last=last, whole=whole, quick=quick)
+        resumed = await continuing.resume(
+            planning, loaded, last=last, whole=whole, summary=summary, quick=quick
+        )
         display.stop_waiting()
-        _show_resumption(chat, resumed, planning.answering.model)
         plan = replace(resumed.plan, provider=provider)
-        await conversation.accept(plan, acknowledge=resumed.confirmed)
+        await conversation.accept(plan, acknowledge=False)
         unused.pop_all()
+    _show_restored(display, resumed)
+    if resumed.confirmed:
+        await conversation.acknowledge()
     return resumed
 
 
@@ -277,44 +287,14 @@ async def _last(chat: Chat, reference: str) -> Path:
     return found.row.path
 
 
-def _show_resumption(chat: Chat, resumed: Resumption, model: str) -> None:
-    """Show the size, the price and the parts of a context before it is taken by a model."""
-    plan = resumed.plan
-    conversation = chat.conversation
-    parts = []
-    if plan.block:
-        parts.append("an extract" if resumed.missing else "the summary")
-    if plan.carried:
-        parts.append(plural(len(plan.carried), "exchange"))
-    price = conversation.options.cost(model, Usage(input=resumed.tokens))
-    costs = f", {dollars_text(price)}" if price else ""
-    text = f"  {resumed.tokens:,} tokens{costs}: {' and '.join(parts)}"
-    chat.display.prose(text, "dim", indent=2)
-    if plan.left_out:
-        text = f"  {plural(plan.left_out, 'exchange')} would not fit and stay summarized."
-        chat.display.prose(text, "dim", indent=2)
-
-
-def _show_restored(chat: Chat, resumed: Resumption) -> None:
-    """Show what a context begins with, unless its model has just told it."""
-    plan = resumed.plan
-    if plan.block and not (resumed.confirmed and chat.conversation.acknowledges):
-        _show_beginnings(chat, summary_block.parse(plan.block))
-    elif not plan.block and plan.carried:
-        newest = one_line(plan.carried[-1].query.text, 200)
-        chat.display.prose(f"  Last message: {newest}", "dim", indent=2)
-
-
-def _show_beginnings(chat: Chat, summary: Summary) -> None:
-    """Show the beginning of each list of a summary, and the number of the other items."""
-    lists: dict[str, tuple[str, ...]] = {}
-    for name in ("topics", "decisions", "pending", "pinned", "key_facts"):
-        items = getattr(summary, name)
-        lists[name] = tuple(one_line(item, 300) for item in items[:MAX_ITEMS])
-        if more := len(items[MAX_ITEMS:]):
-            lists[name] += (f"… and {more} more",)
-    background = one_line(summary.background, 600)
-    chat.display.reply(summary_block.render(Summary(background=background, **lists)))
+def _show_restored(display: DisplayManager, resumed: Resumption) -> None:
+    """Show where the conversation was left, and the beginning of its summary."""
+    left_at = resumed.left_at
+    if left_at is not None:
+        reply = left_at.reply.text if left_at.reply is not None else ""
+        earlier.show_exchange(display, left_at.query.text, reply)
+    if resumed.plan.block:
+        earlier.show_summary(display, summary_block.parse(resumed.plan.block))
 
 
 def _load(chat: Chat, path: Path, last: int | None) -> LoadedSession:
@@ -323,14 +303,24 @@ def _load(chat: Chat, path: Path, last: int | None) -> LoadedSession:
     if path == live.path and not live.is_empty:
         raise SessionError("That session is already open.")
     try:
-        # the middle of a long session is not needed
-        ends = None if last is None else chat.sessions.load_ends(path, last)
-        return ends or chat.sessions.load(path)
+        loaded = _read(chat.sessions, path, last)
     except SessionNotFound:
         raise
     except SessionError as error:
         text = f"Session can't be resumed: {error.message}"
         raise SessionError(text, chat.conversation.fallback_text) from error
+    parent = chat.sessions.session_file(loaded.session.header.parent)
+    with contextlib.suppress(SessionError):
+        if loaded.session.is_bare and parent != live.path:  # nothing came after its parent
+            return _read(chat.sessions, parent, last)
+    return loaded
+
+
+def _read(sessions: SessionManager, path: Path, last: int | None) -> LoadedSession:
+    """Read a session or, unless `last` is None, only the ends of a long one."""
+    # the middle of a long session is not needed
+    ends = None if last is None else sessions.load_ends(path, last)
+    return ends or sessions.load(path)
 
 
 async def _confirm_agent(chat: Chat, session: Session) -> bool:

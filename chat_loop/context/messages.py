@@ -17,7 +17,7 @@ from chat_loop.context.budget import room
 from chat_loop.context.exchanges import CARRIED, NO_REPLY, USED, exchange_pieces
 from chat_loop.sessions import marker, records, summary_block
 from chat_loop.sessions.opaque import Origin
-from chat_loop.sessions.records import Exchange, Restoration, Session, Summary
+from chat_loop.sessions.records import Exchange, Restoration, Session, Summary, place_of_ref
 from chat_loop.tokens import Count
 from chat_loop.values import Message, counts_text
 
@@ -26,12 +26,6 @@ from chat_loop.values import Message, counts_text
 def prompt(name: str) -> str:
     """Return one of the program's own prompts."""
     return (Path(__file__).parent / "prompts" / name).read_text("utf-8").removesuffix("\n")
-
-
-def place(ref: str) -> tuple[int, int]:
-    """Return a reference like `2.14` as (session, query), for sorting. An empty one sorts first."""
-    depth, _, number = ref.partition(".")
-    return (int(depth), int(number)) if number else (0, 0)
 
 
 class Context(Struct, frozen=True, dict=True):
@@ -67,11 +61,24 @@ class Context(Struct, frozen=True, dict=True):
 
     @cached_property
     def unsummarized(self) -> tuple[Exchange, ...]:
-        """The exchanges of the context that no summary block covers yet. One that was brought back
-        was undone when the block was made.
+        """The exchanges of the context that no summary block covers yet."""
+        covered = self.session.covered
+        if covered is None:
+            return self.after_block
+        last = place_of_ref(covered.last_ref)
+        return tuple(
+            exchange
+            for exchange in self.exchanges
+            if (exchange.depth, exchange.query.number) > last
+        )
+
+    @cached_property
+    def after_block(self) -> tuple[Exchange, ...]:
+        """The exchanges of the context that the block which is sent does not cover. One that was
+        brought back was undone when the block was made.
         """
         restoration = self.session.restoration
-        first = place(restoration.unsummarized_from) if restoration is not None else (0, 0)
+        first = place_of_ref(restoration.unsummarized_from) if restoration is not None else (0, 0)
         own = self.session.depth
         changed = self.session.changed
         return tuple(
@@ -89,7 +96,15 @@ class Context(Struct, frozen=True, dict=True):
 
     @cached_property
     def parent_block(self) -> Summary | None:
-        """The parent's summary block."""
+        """The block of all that is summarized: the covered one, if there is one, or that which is
+        sent.
+        """
+        covered = self.session.covered
+        return self.sent_block if covered is None else summary_block.parse(covered.block)
+
+    @cached_property
+    def sent_block(self) -> Summary | None:
+        """The block with which the context begins."""
         restoration = self.session.restoration
         if self.delayed_block is not None or restoration is None or not restoration.block:
             return self.delayed_block
@@ -103,13 +118,15 @@ class Context(Struct, frozen=True, dict=True):
 
 
 def messages_of(
-    context: Context, *, tools: bool = True, origin: Origin | None = None
+    context: Context, *, tools: bool = True, origin: Origin | None = None, asks: bool = False
 ) -> tuple[Message, ...]:
     """Return a context's messages. Without `tools`, calls and results become user text. Opaque
-    parts are those that came from `origin`.
+    parts are those that came from `origin`. With `asks`, the model is asked to acknowledge what it
+    got.
     """
     messages: list[Message] = []
-    for part, piece in pieces(context, tools=tools, origin=origin):
+    task = [(budget.BLOCK, Message("user", prompt("acknowledge.txt")))] if asks else []
+    for part, piece in (*pieces(context, tools=tools, origin=origin), *task):
         if not messages or messages[-1].role != piece.role:
             messages.append(piece)
         elif messages[-1].results and part != USED:
@@ -138,18 +155,16 @@ def pieces(
     restoration = session.restoration
     acknowledgment = session.acknowledgment
     if restoration is not None and restoration.block:
-        text = restoration_text(session.header, restoration)
-        if acknowledgment is not None and acknowledgment.text.strip() and not acknowledgment.failed:
-            yield budget.BLOCK, Message("user", with_task(text))
-            yield budget.BLOCK, Message("assistant", acknowledgment.text)
-        else:
-            yield budget.BLOCK, Message("user", text)
+        yield budget.BLOCK, Message("user", restoration_text(session.header, restoration))
     lengths = session.shortened
     for exchange in context.carried:
         if not exchange.failed:
             carried = exchange_pieces(exchange, lengths, tools=tools, carried=True, origin=origin)
             for _, message in carried:
                 yield CARRIED, message
+    if acknowledgment is not None and acknowledgment.text.strip() and not acknowledgment.failed:
+        yield budget.BLOCK, Message("user", prompt("acknowledge.txt"))
+        yield budget.BLOCK, Message("assistant", acknowledgment.text)
     for exchange in session.exchanges:
         if not exchange.failed:
             yield from exchange_pieces(exchange, lengths, tools=tools, origin=origin)
@@ -180,11 +195,6 @@ Previous session summary (Session ID: {header.parent}, {counts}):
 {marker.SUMMARY_END}
 
 {prompt("guide.txt")}{since}"""
-
-
-def with_task(text: str) -> str:
-    """Return a restoration's text followed by the request to acknowledge it."""
-    return f"{text}\n\n{prompt('acknowledge.txt')}"
 
 
 def clip(text: str, limit: int, count: Count) -> str:

@@ -226,10 +226,14 @@ def calibrated(frame: Frame, context: Context) -> Calibration:
     return replace(calibration, ratio=bounded, doubt=doubt)
 
 
-def with_acknowledgment(frame: Frame, used: int) -> int:
-    """Return the tokens of a child's context after its model has confirmed the block."""
-    task = frame.count(messages.with_task("")) + budget.size("-", frame.count) + ACKNOWLEDGMENT
-    return used + round(task * frame.calibration.ratio)
+def with_acknowledgment(frame: Frame, context: Context, used: int) -> int:
+    """Return the tokens of a child's context after its model has confirmed what it got."""
+    count = frame.count
+    task = messages.prompt("acknowledge.txt")
+    # behind a block alone, the task is a part of its message
+    size = budget.size(task, count) if context.carried else count(f"\n\n{task}")
+    size += budget.size("-", count) + ACKNOWLEDGMENT
+    return used + round(size * frame.calibration.ratio)
 
 
 def child_tokens(
@@ -242,23 +246,26 @@ def child_tokens(
     acknowledged: bool = False,
 ) -> int:
     """Return the tokens of the first request of a child that begins with a restoration and carries
-    exchanges, without a query. `acknowledged` is true if its model is asked to confirm the block.
+    exchanges, without a query. `acknowledged` is true if its model is asked to confirm them.
     """
     child = frame.for_child if restoration.block else frame
     count = frame.count
     size = count(child.system_prompt) + count(child.memory) + child.tools_tokens
-    if restoration.block:
-        short = replace(restoration, block=short_block(restoration.block, frame))
-        text = messages.restoration_text(header, short)
-        if acknowledged:
-            text = messages.with_task(text)
-            size += budget.size("-", count) + ACKNOWLEDGMENT
-        size += budget.size(text, count)
     origin = frame.counted_origin
-    size += sum(
+    words = sum(
         exchange_tokens(exchange, count, lengths, carried=True, origin=origin)
         for exchange in exchanges
     )
+    texts = []
+    if restoration.block:
+        short = replace(restoration, block=short_block(restoration.block, frame))
+        texts.append(messages.restoration_text(header, short))
+    if acknowledged:
+        texts.append(messages.prompt("acknowledge.txt"))
+        size += budget.size("-", count) + ACKNOWLEDGMENT
+    if not words:  # both are one message
+        texts = ["\n\n".join(texts)] if texts else []
+    size += words + sum(budget.size(text, count) for text in texts)
     return _scaled(size, frame)
 
 

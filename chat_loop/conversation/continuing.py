@@ -23,6 +23,7 @@ from chat_loop.events import Event, SessionFound, SummaryEnded, Warned
 from chat_loop.sessions.chain import ancestors_of, read_chain
 from chat_loop.sessions.live import LiveSession, save_error
 from chat_loop.sessions.manager import LoadedSession, SessionManager
+from chat_loop.sessions.naming import name_of
 from chat_loop.sessions.reach import Found
 from chat_loop.sessions.records import (
     Answering,
@@ -34,7 +35,7 @@ from chat_loop.sessions.records import (
     Summary,
 )
 from chat_loop.tasks import in_daemon_thread, uncancel
-from chat_loop.values import Usage
+from chat_loop.values import Usage, plural
 
 FIRST = "That is the first message of this session."
 GOES_ON = "Continuing in a new session with what is saved so far."
@@ -77,10 +78,14 @@ class Planning(Struct, frozen=True, kw_only=True):
 
     def context_of(self, loaded: LoadedSession) -> Context:
         """Return a stored session as its model saw it; warn about words that are missing."""
+        return self.words_of(loaded)[0]
+
+    def words_of(self, loaded: LoadedSession) -> tuple[Context, bool]:
+        """Return the same, and whether it has all words."""
         context, missing = plans.context_of(loaded.session, self.load)
         if missing:
             self.report(Warned(missing, "The summary covers what it can of them."))
-        return context
+        return context, not missing
 
 
 class Missing(Struct, frozen=True):
@@ -91,13 +96,14 @@ class Missing(Struct, frozen=True):
 
 
 class Resumption(Struct, frozen=True, kw_only=True):
-    """A planned resume. `confirmed` is true if the model is asked to confirm the block, which
-    `tokens` includes. `missing` is the session whose summary can still be made.
+    """A planned resume. `confirmed` is true if the model is asked to confirm what it got. `left_at`
+    is the exchange at which the conversation was left, if it has one. `missing` is the session
+    whose summary can still be made.
     """
 
     plan: ChildPlan
-    tokens: int
     confirmed: bool
+    left_at: Exchange | None = None
     missing: Missing | None = None
 
 
@@ -115,30 +121,30 @@ async def resume(
     *,
     last: int = 0,
     whole: bool = False,
+    summary: bool = False,
     quick: bool = False,
 ) -> Resumption:
-    """Plan to continue a session from its summary and `last` exchanges, or with all if `whole`. If
-    `quick`, no model is asked. A session that somebody else has open is branched. Raises
-    SessionError.
+    """Plan to continue a session: with all words that fit if `whole`; if a `summary` or the `last`
+    exchanges are asked for, from its summary; else with all words if they are few. If `quick`, no
+    model is asked. A session that somebody else has open is branched. Raises SessionError.
     """
     loaded = _as_left(planning, loaded)
     session = loaded.session
     frame = planning.frame
     plans.check_resumable(session, planning.fallback)
-    context = planning.context_of(loaded)
-    full_tokens = 0
-    if not (whole or loaded.is_partial):
-        tokens = await in_daemon_thread(partial(plans.whole_tokens, frame, loaded, context))
-        full_tokens = tokens if tokens <= frame.window.tokens // 4 else 0
-    planning.report(_found(planning, loaded, full_tokens))
+    context, has_all = planning.words_of(loaded)
     is_missing = plans.stored_summary(session) is None
     if is_missing and not (quick or loaded.is_open):
         _warn_if_locked(planning, session)
+    by_summary = summary or last or plans.goes_by_summary(session)
+    if not (whole or by_summary or loaded.is_partial) and (has_all or is_missing):
+        whole = await in_daemon_thread(partial(plans.words_fit, frame, context))
     asks = not (quick or is_missing)  # nobody waits for a summary
     options = planning.options.with_settings(session.settings)
     wish = Wish(last=last, whole=whole, covers_all=options.compact_on_resume and asks)
-    wish = plans.wish_to_resume(loaded, context, frame.limits, wish, fits=full_tokens > 0)
+    wish = plans.wish_to_resume(loaded, context, frame.limits, wish)
     plan, made = await _child(planning, loaded, context, wish, asks=asks)
+    plan = plans.with_pins(plan)
     if loaded.is_open and session.exchanges:
         plan = replace(plan, until=session.exchanges[-1].ref)
     missing = made.missing if made is not None else None
@@ -148,22 +154,25 @@ async def resume(
         plans.child_tokens, frame, plan, acknowledged=confirmed and planning.acknowledges
     )
     tokens = await in_daemon_thread(counted)
-    return Resumption(plan=plan, tokens=tokens, confirmed=confirmed, missing=missing)
+    planning.report(_found(planning, loaded, plan, tokens, is_extract=missing is not None))
+    left_at = context.exchanges[-1] if context.exchanges else None
+    return Resumption(plan=plan, confirmed=confirmed, left_at=left_at, missing=missing)
 
 
-def _found(planning: Planning, loaded: LoadedSession, full_tokens: int) -> SessionFound:
-    """Return what is shown of a session that is resumed."""
+def _found(
+    planning: Planning, loaded: LoadedSession, plan: ChildPlan, tokens: int, *, is_extract: bool
+) -> SessionFound:
+    """Return what is shown of a session that is resumed in `tokens`."""
     header = loaded.session.header
-    totals = loaded.session.totals
     parent = loaded.session.restoration
-    queries = totals.queries
-    tokens = totals.combined
+    queries = loaded.session.totals.queries
     if not queries and parent is not None:  # it only has its parent's words
         queries = parent.queries
-        tokens = parent.tokens
-    cost = None
-    if full_tokens:
-        cost = planning.options.cost(planning.answering.model, Usage(input=full_tokens))
+    parts = []
+    if plan.block:
+        parts.append("key points" if is_extract else "summary")
+    if plan.carried:
+        parts.append(plural(len(plan.carried), "message"))
     return SessionFound(
         id=header.id,
         agent=header.agent,
@@ -171,8 +180,12 @@ def _found(planning: Planning, loaded: LoadedSession, full_tokens: int) -> Sessi
         queries=queries,
         tokens=tokens,
         damage=loaded.damage,
-        full_tokens=full_tokens,
-        full_cost=cost,
+        name=name_of(loaded.session),
+        model=planning.answering.model,
+        brought=" and ".join(parts),
+        left_out=plan.left_out,
+        cost=planning.options.cost(planning.answering.model, Usage(input=tokens)),
+        is_old=header.created.year != planning.sessions.now().year,
     )
 
 
@@ -260,11 +273,13 @@ def seal_stored(
     reason: SealReason,
     summary: Summary,
     narration: Narration,
+    *,
+    remade: bool = False,
 ) -> Seal:
     """Write a summary into the file of a session that has ended; return its seal."""
     before = loaded.session.seal
     seal = narration.seal(sessions.now(), reason, summary)
-    seal = replace(seal, compaction=before.compaction if before else None)
+    seal = replace(seal, remade=remade, compaction=before.compaction if before else None)
     sessions.seal_stored(loaded, seal)
     return seal
 
@@ -356,7 +371,7 @@ async def uncompact(planning: Planning, live: LiveSession, context: Context) -> 
     session = context.session
     found = plans.uncompacted(context, ancestors_of(sessions, session), planning.load)
     plan = await _whole(planning, found.loaded, found.after)
-    plan = replace(plan, basis=plans.basis_of(session))
+    plan = replace(plans.paid_by(plan, context), basis=plans.basis_of(session))
     if not found.after:
         settings = session.present_header.settings
         header = replace(plan.parent.header, settings=settings)
@@ -409,8 +424,12 @@ async def _whole_summary(planning: Planning, loaded: LoadedSession) -> Summary:
     return made.summary
 
 
-async def summarize(planning: Planning, loaded: LoadedSession, focus: str = "") -> Seal:
-    """Rewrite the summary of a stored session; return its seal. Raises SessionError."""
+async def summarize(
+    planning: Planning, loaded: LoadedSession, focus: str = "", *, remade: bool = True
+) -> Seal:
+    """Rewrite the summary of a stored session, which a person wants if it is `remade`; return its
+    seal. Raises SessionError.
+    """
     identity = loaded.session.header.id
     context = planning.context_of(loaded)
     loaded.check_sealable()
@@ -424,7 +443,7 @@ async def summarize(planning: Planning, loaded: LoadedSession, focus: str = "") 
             raise SessionError(f"No summary could be made of session {identity}.")
     reason = loaded.session.seal.reason if loaded.session.seal is not None else "exit"
     summary = summarizer.final_block(planning.frame, context, narration)
-    return seal_stored(planning.sessions, loaded, reason, summary, narration)
+    return seal_stored(planning.sessions, loaded, reason, summary, narration, remade=remade)
 
 
 def write_child(

@@ -19,7 +19,7 @@ from chat_loop.agent.agent import Agent, Prompt, Prompts
 from chat_loop.agent.tools import Tool
 from chat_loop.context import budget, request
 from chat_loop.context.budget import Narration, Plan
-from chat_loop.context.messages import Context, messages_of, place, with_task
+from chat_loop.context.messages import Context, messages_of
 from chat_loop.context.request import Calibration, Frame
 from chat_loop.conversation import attachments, continuing, plans, summarizer
 from chat_loop.conversation import exit as ending
@@ -45,7 +45,14 @@ from chat_loop.redact.outgoing import TextSource
 from chat_loop.sessions import marker, records, summary_block
 from chat_loop.sessions.live import TRIED_AGAIN, LiveSession, save_error
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.records import Exchange, Place, Reply, Seal, SealReason
+from chat_loop.sessions.records import (
+    Exchange,
+    Place,
+    Reply,
+    Seal,
+    SealReason,
+    place_of_ref,
+)
 from chat_loop.tasks import in_daemon_thread, run_to_completion, uncancel
 from chat_loop.tokens import Count
 from chat_loop.values import Message, Usage, plural, window_text
@@ -65,8 +72,6 @@ SQUEEZED = {
 """The names of the parts of an exchange that does not fit the window by itself."""
 NOT_READ = (errors.SessionError, errors.IndexUnavailable, OSError, MemoryError)
 """Errors of reading ahead. What could not be read is read again when it is needed."""
-
-Confirm = Callable[[int, int], Awaitable[bool]]  # asks the user, given the tokens before and after
 
 
 def _is_same(first: Exchange, second: Exchange) -> bool:
@@ -467,16 +472,21 @@ class Conversation:
 
     async def acknowledge(self) -> None:
         """Have the agent confirm the restored context. If that fails, continue without it."""
+        context = self.context
         restoration = self.session.restoration
-        if not self.acknowledges or restoration is None or not restoration.block:
+        if not self.acknowledges or restoration is None:
+            return
+        if not (restoration.block or context.exchanges):
             return
         limits = self.agent.limits
         attempts = min(2, limits.attempts)
         limits = replace(limits, attempts=attempts, max_retry_after=5.0, confirm=None)
         agent = replace(self.agent, limits=limits)
-        block = messages_of(request.sent(self.frame, Context(self.session)))[0].text
+        frame = self.frame
+        sent = request.sent(frame, context)
+        messages = messages_of(sent, tools=frame.calls_tools, origin=frame.origin, asks=True)
         limit = min(2048, self.window // 8)  # a small model may not stop
-        prompt = Prompt((Message("user", with_task(block)),), self.budget.used)
+        prompt = Prompt(self._with_images(messages), self.budget.used)
 
         async def prompts(step: int, refusal: errors.ContextTooLong | None) -> Prompt:
             if refusal is not None:
@@ -613,7 +623,7 @@ class Conversation:
         if exchange.session == self.session.header.id:
             self.add(records.Redo(number=exchange.query.number, at=at))
             return
-        carried = sorted((*self.context.carried, exchange), key=lambda each: place(each.ref))
+        carried = sorted((*self.context.carried, exchange), key=lambda each: place_of_ref(each.ref))
         self._context = replace(self.context, carried=tuple(carried))
         redo = records.Redo(number=0, at=at, ref=exchange.ref, session=exchange.session)
         self.add(redo)
@@ -756,7 +766,9 @@ class Conversation:
         live = self.live
         last = self.session.exchanges[-1]
         used = self.budget.used
-        if all(exchange.ref == last.ref for exchange in self.context.unsummarized):
+        if self.session.covered is None and all(
+            exchange.ref == last.ref for exchange in self.context.unsummarized
+        ):
             return False
         number = last.query.number
         new_number = live.next_number
@@ -840,31 +852,24 @@ class Conversation:
     async def draft(
         self,
         focus: str = "",
-        confirm: Confirm | None = None,
         announce: Callable[[str, Usage], None] | None = None,
         keep_from: Exchange | None = None,
-    ) -> Draft | None:
-        """Draft a requested compaction, of everything before `keep_from` if that is given. Return
-        None if it gains nothing and `confirm` says no. `announce` gets the model and the maximum
-        usage of the summary before it is asked.
+    ) -> Draft:
+        """Draft a requested compaction, of everything before `keep_from` if that is given.
+        `announce` gets the model and the maximum usage of the summary before it is asked. Raises
+        UsageError if there is nothing to compact.
         """
         context = self.context
-        if not context.unsummarized:
+        if not context.unsummarized and self.session.covered is None:
             raise errors.UsageError("There is nothing to compact yet.", "Send a message first.")
         used = self.budget.used
         plan = await asyncio.to_thread(plans.cut, self.frame, context)
         if keep_from is not None:
             plan = plans.cut_before(plan, context, keep_from)
-        asks_model = self.options.use_ai_summary
-        if confirm is not None or not asks_model:
-            extracted = await self._draft(plan, Narration(), used, acknowledged=True)
-            after = extracted.compaction.after
-            if confirm is not None and after >= used and not await confirm(used, after):
-                return None
-            if not asks_model:
-                return extracted
         span = context.unsummarized_of(plan.compact)
-        narration = await self.narrate(context, span, focus, announce=announce)
+        narration = Narration()
+        if span and self.options.use_ai_summary:
+            narration = await self.narrate(context, span, focus, announce=announce)
         return await self._draft(plan, narration, used, acknowledged=True)
 
     async def _draft(
@@ -900,14 +905,13 @@ class Conversation:
     def edited(self, draft: Draft, summary: records.Summary) -> Draft:
         """Return a requested draft with the block that the user edited."""
         return plans.edited(
-            *(self.frame, self.session, self.live.path, draft, summary),
+            *(self.frame, self.context, self.live.path, draft, summary),
             acknowledged=self.acknowledges,
         )
 
-    async def compact(self, focus: str = "", confirm: Confirm | None = None) -> bool:
+    async def compact(self, focus: str = "") -> bool:
         """Seal this session with a summary and continue in a child."""
-        draft = await self.draft(focus, confirm)
-        return draft is not None and await self.take(draft)
+        return await self.take(await self.draft(focus))
 
     async def take(self, draft: Draft, *, acknowledge: bool = True) -> bool:
         """Carry out a draft. Return False, and change nothing, if it cannot be saved."""
@@ -936,7 +940,7 @@ class Conversation:
             compacted=draft,
             acknowledged=acknowledged,
         )
-        child = plans.compacted_child(draft, context.session, self.live.path, seal)
+        child = plans.compacted_child(draft, context, self.live.path, seal)
         try:
             await self.continue_in(child, leaving)
         except errors.SaveError as error:
@@ -1065,11 +1069,11 @@ class Conversation:
         """Show what a compaction did, with the size of the context that it led to."""
         after = self.budget.used
         if acknowledged:
-            after = request.with_acknowledgment(self.frame, after)
+            after = request.with_acknowledgment(self.frame, self.context, after)
         compaction = replace(draft.compaction, after=after)
         block = summary_block.render(draft.summary)
         reason = draft.plan.reason
-        source = draft.narration.source
+        source = draft.source
         self.show(
             events.Compacted(compaction=compaction, reason=reason, source=source, block=block)
         )
@@ -1152,7 +1156,7 @@ class Conversation:
             if must_save:
                 raise
             summary = "none"
-            later = "" if live.problem is not None else f" {ending.SUMMARY_ON_RESUME}"
+            later = "" if live.problem is not None else f" {self._when_resumed}"
             self.show(events.Warned(error.message, error.hint.replace(TRIED_AGAIN, ".") + later))
         self._report_saving()
         saved = live.is_saved
@@ -1166,7 +1170,7 @@ class Conversation:
                 id=live.header.id,
                 path=str(live.path),
                 reason=reason,
-                queries=totals.queries,
+                queries=sum(1 for _ in self.session.queries),
                 session_tokens=totals.session,
                 restoration_tokens=totals.restoration,
                 saved=saved,
@@ -1205,6 +1209,12 @@ class Conversation:
             return "later"  # the user is not asked at the end
         return self.options.on_exit or ("later" if writer.name == "local" else "background")
 
+    @property
+    def _when_resumed(self) -> str:
+        """The sentence that says what a resume brings without a summary."""
+        mode = self.options.config.resume.mode
+        return ending.when_resumed(self.frame, self.context, mode)
+
     async def _exit_seal(self) -> Seal | None:
         """Return the seal for the exit, or None if another process must make the summary."""
         frame = self.frame
@@ -1227,7 +1237,7 @@ class Conversation:
                         return seal
                 if has_deadline and not await asyncio.to_thread(ending.is_quick, frame, context):
                     return None
-                fallback = ending.SUMMARY_ON_RESUME
+                fallback = self._when_resumed
                 narration = await self.narrate(context, said, fallback=fallback, optional=True)
         except TimeoutError:
             return None
@@ -1249,7 +1259,7 @@ class Conversation:
                 self.show(events.SummaryEnded(source="background"))
         except asyncio.CancelledError:
             uncancel()
-            problem = f"Summary skipped. {ending.SUMMARY_ON_RESUME}"
+            problem = f"Summary skipped. {self._when_resumed}"
             self.show(events.SummaryEnded(source="none", problem=problem))
         await self.background.cancel()
         await run_to_completion(self._seal(seal, "exit", must_save=False))
@@ -1259,7 +1269,7 @@ class Conversation:
                     detach(self.live.header.id)
             except OSError as error:
                 text = f"Can't start a process for the summary: {errors.os_reason(error)}."
-                self.show(events.Warned(text, ending.SUMMARY_ON_RESUME))
+                self.show(events.Warned(text, self._when_resumed))
 
     def close(self) -> None:
         """Release the live session's file and lock, sealed or not."""

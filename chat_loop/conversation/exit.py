@@ -10,13 +10,21 @@ from chat_loop.context.budget import Narration
 from chat_loop.context.messages import Context
 from chat_loop.context.request import Frame
 from chat_loop.conversation import summarizer
-from chat_loop.conversation.plans import tokens_of
+from chat_loop.conversation.plans import goes_by_summary, tokens_of, words_fit
 from chat_loop.sessions.records import Seal, SealReason
 
 SUMMARY_ON_RESUME = "It will be made when you resume the session."
+WORDS_ON_RESUME = "A resume brings back all words."
 EXIT_SECONDS = 3.0  # the longest that an exit waits for a summary that another process can make
 QUICK_TOKENS = 2_000  # the largest conversation whose summary is tried in that time
 REST_TOKENS = 8_000  # the most tokens that a prepared summary may leave uncovered
+
+
+def when_resumed(frame: Frame, context: Context, mode: str) -> str:
+    """Return the sentence that says what a resume in this mode brings without a summary."""
+    if mode != "auto" or goes_by_summary(context.session) or not words_fit(frame, context):
+        return SUMMARY_ON_RESUME
+    return WORDS_ON_RESUME
 
 
 def is_quick(frame: Frame, context: Context) -> bool:

@@ -14,9 +14,16 @@ from msgspec.structs import replace
 
 from chat_loop.context import budget, request
 from chat_loop.context.budget import Limits, Narration, Plan
-from chat_loop.context.exchanges import Lengths, exchange_tokens, shorten_results, squeeze
-from chat_loop.context.messages import Context, place, shorten_block
+from chat_loop.context.exchanges import (
+    Lengths,
+    exchange_tokens,
+    shorten_exchange,
+    shorten_results,
+    squeeze,
+)
+from chat_loop.context.messages import Context, shorten_block
 from chat_loop.context.request import Frame
+from chat_loop.conversation.options import FEEDBACK
 from chat_loop.conversation.summarizer import build_block
 from chat_loop.errors import SessionError, UsageError
 from chat_loop.providers import Provider
@@ -25,7 +32,16 @@ from chat_loop.sessions.chain import ALL, exchange_of, link_of
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.naming import title
-from chat_loop.sessions.records import EPOCH, Answering, Exchange, Header, Seal, Session, Summary
+from chat_loop.sessions.records import (
+    EPOCH,
+    Answering,
+    Exchange,
+    Header,
+    Seal,
+    Session,
+    Summary,
+    place_of_ref,
+)
 from chat_loop.values import Compaction, Usage
 
 Load = Callable[[str], LoadedSession]
@@ -33,6 +49,8 @@ Load = Callable[[str], LoadedSession]
 Cost = Callable[[str, Usage], float | None]
 
 SEEN = "/show looks into a session."
+MOST_WORDS = 16_000  # tokens of words that come back by themselves
+FILLED = 0.9  # of the trigger, the most that a child begins with
 
 
 class DelayedBlock(Struct, frozen=True, kw_only=True):
@@ -57,8 +75,16 @@ def basis_of(session: Session) -> Basis:
     return Basis(session.header.id, len(session.entries))
 
 
+class Paid(Struct, frozen=True):
+    """A block that is not sent, because its words are: up to the exchange `last`."""
+
+    block: str
+    last: Exchange
+
+
 class ChildPlan(Struct, frozen=True, kw_only=True):
     """A child session to begin: its parent, and the block and exchanges of the conversation so far.
+    `paid` is a newer block, if the exchanges are the words that it was made of.
     A fork omits everything after the reference `until`. In a merge, `merged` is the second parent's
     id, and `depth` is the child's place in the chain. `standing` is what is undone or brought back
     of the sessions before it (None: the same as in the parent). `left_out` requested exchanges did
@@ -71,6 +97,7 @@ class ChildPlan(Struct, frozen=True, kw_only=True):
     path: Path
     block: str
     carried: tuple[Exchange, ...] = ()
+    paid: Paid | None = None
     unsummarized_from: str = ""
     pins: tuple[str, ...] | None = None
     until: str = ""
@@ -125,6 +152,12 @@ class ChildPlan(Struct, frozen=True, kw_only=True):
             before = summary_block.parse(self.block).pinned if self.block else ()
             entries += [records.Unpin(at=at, text=pin) for pin in before if pin not in self.pins]
             entries += [records.Pin(at=at, text=pin) for pin in self.pins if pin not in before]
+        if self.paid is not None:
+            last = self.paid.last
+            covered = records.Covered(
+                at=at, block=self.paid.block, last_ref=last.ref, session=last.session
+            )
+            entries.append(covered)
         entries += shortened_entries(self.carried, self.lengths, at)
         live = sessions.begin(
             agent=agent,
@@ -157,6 +190,12 @@ class Draft(Struct, frozen=True, kw_only=True):
     summary: Summary
     compaction: Compaction
     basis: Basis
+    is_paid: bool = False  # true if the summary was made earlier, of words that came back
+
+    @property
+    def source(self) -> records.SummarySource:
+        """The author of the summary."""
+        return "model" if self.is_paid else self.narration.source
 
 
 class Leaving(Struct, frozen=True, kw_only=True):
@@ -249,7 +288,9 @@ def cut(frame: Frame, context: Context, used: int | None = None, ahead: int = 0)
     limits = frame.limits
     count = frame.count
     exchanges = context.exchanges
-    carried = len(context.carried)
+    unsummarized = context.unsummarized_of(context.carried)
+    # a seal can only say which of its own exchanges its block covers
+    carried = len(context.carried) if unsummarized else 0
     if used is None:
         return budget.plan_requested(exchanges, window, limits, count, carried)
     restoration = context.session.restoration
@@ -308,7 +349,7 @@ def draft(
     """
 
     def tokens_with(block: str) -> int:
-        child = _compacted(context.session, path, plan, block)
+        child = _compacted(context, path, plan, block)
         return waiting + child_tokens(frame, child, acknowledged=acknowledged)
 
     span = context.unsummarized_of(plan.compact)
@@ -342,24 +383,27 @@ def draft(
         summary=summary,
         compaction=audit,
         basis=basis_of(context.session),
+        is_paid=not span,
     )
 
 
-def _compacted(session: Session, path: Path, plan: Plan, block: str) -> ChildPlan:
+def _compacted(context: Context, path: Path, plan: Plan, block: str) -> ChildPlan:
     """Return the child of a compacted session with a block."""
+    session = context.session
+    unsummarized = context.unsummarized_of(plan.keep)
     return ChildPlan(
         parent=session,
         path=path,
         block=block,
         carried=plan.keep,
-        unsummarized_from=plan.keep[0].ref if plan.keep else "",
+        unsummarized_from=unsummarized[0].ref if unsummarized else "",
         lengths=lengths_of(plan.keep, session.shortened),
     )
 
 
 def edited(
     frame: Frame,
-    session: Session,
+    context: Context,
     path: Path,
     draft: Draft,
     summary: Summary,
@@ -367,7 +411,7 @@ def edited(
     acknowledged: bool,
 ) -> Draft:
     """Return a draft with the block that the user edited."""
-    child = _compacted(session, path, draft.plan, summary_block.render(summary))
+    child = _compacted(context, path, draft.plan, summary_block.render(summary))
     compaction = replace(
         draft.compaction,
         after=child_tokens(frame, child, acknowledged=acknowledged),
@@ -391,7 +435,7 @@ def view_of(draft: Draft, context: Context, path: Path) -> Context:
     """Return the context of a drafted child before the draft is carried out."""
     session = context.session
     plan = with_turn(draft.plan, context)
-    child = _compacted(session, path, plan, summary_block.render(draft.summary))
+    child = _compacted(context, path, plan, summary_block.render(draft.summary))
     header = replace(session.header, parent=session.header.id, parent_path=str(path))
     at = session.header.created
     entries = (child.restoration(at), *shortened_entries(child.carried, child.lengths, at))
@@ -409,17 +453,19 @@ def seal_of(draft: Draft, session: Session, at: datetime) -> Seal:
     own = [each.query.number for each in draft.plan.compact if each.depth == session.depth]
     return replace(
         draft.narration.seal(at, "compact", draft.summary),
+        source=draft.source,
         covers=max(own, default=0) if draft.plan.keep else None,
         compaction=draft.compaction,
     )
 
 
-def compacted_child(draft: Draft, session: Session, path: Path, seal: Seal) -> ChildPlan:
+def compacted_child(draft: Draft, context: Context, path: Path, seal: Seal) -> ChildPlan:
     """Return the child of a compaction, whose parent has the title of its seal."""
+    session = context.session
     header = replace(session.header, title=title(session, seal))
     block = summary_block.render(draft.summary)
-    child = _compacted(replace(session, header=header), path, draft.plan, block)
-    return replace(child, basis=draft.basis)
+    child = _compacted(context, path, draft.plan, block)
+    return replace(child, parent=replace(session, header=header), basis=draft.basis)
 
 
 # Stored sessions
@@ -442,9 +488,11 @@ def context_of(session: Session, load: Load) -> tuple[Context, str]:
     restoration = session.restoration
     if restoration is None:
         return Context(session), ""
-    since = place(restoration.verbatim_from) if restoration.verbatim_from else (session.depth, 0)
+    since = (
+        place_of_ref(restoration.verbatim_from) if restoration.verbatim_from else (session.depth, 0)
+    )
     redone = {
-        place(entry.ref): entry.session
+        place_of_ref(entry.ref): entry.session
         for entry in session.changed.values()
         if isinstance(entry, records.Redo)
     }
@@ -522,12 +570,44 @@ def covering_summary(session: Session, *, covers_all: bool) -> Summary | None:
     return None if covers is not None and covers_all else stored_summary(session)
 
 
-def wish_to_resume(
-    loaded: LoadedSession, context: Context, limits: Limits, wish: Wish, *, fits: bool
-) -> Wish:
+def words_fit(frame: Frame, context: Context) -> bool:
+    """Return True if all words that the model of a session saw come back by themselves. No more of
+    them are counted than that takes.
+    """
+    limit = min(frame.window.tokens // 4, MOST_WORDS)
+    block = context.sent_block
+    if block is not None:
+        limit -= frame.count(summary_block.render(block))
+    lengths = context.session.shortened
+    for exchange in reversed(context.exchanges):
+        if limit < 0:
+            return False
+        limit -= exchange_tokens(
+            exchange, frame.count, lengths, carried=True, origin=frame.counted_origin
+        )
+    return limit >= 0
+
+
+def goes_by_summary(session: Session) -> bool:
+    """Return True if a person edited the summary of a session, had it made again, or judged the one
+    before: then it is used, however short the words are.
+    """
+    seal = session.seal
+    if seal is not None and (seal.edited or seal.remade):
+        return True
+    return stored_summary(session) is not None and is_judged(session)
+
+
+def is_judged(session: Session) -> bool:
+    """Return True if the user said in a session that the summary before it is bad."""
+    judged = f"{FEEDBACK}: bad"
+    settings = (entry for entry in session.entries if isinstance(entry, records.Setting))
+    return any(setting.text.startswith(judged) for setting in settings)
+
+
+def wish_to_resume(loaded: LoadedSession, context: Context, limits: Limits, wish: Wish) -> Wish:
     """Return what a resume brings: all words of a fork in which nothing was said yet, and the
-    newest ones of a session without a summary, which else would not tell the model of them. `fits`
-    is true if all words are short.
+    newest ones of a session without a summary, which else would not tell the model of them.
     """
     session = loaded.session
     is_fork = session.seal is None and bool(context.carried) and not session.exchanges
@@ -535,10 +615,7 @@ def wish_to_resume(
         wish = replace(wish, whole=True)
     if stored_summary(session) is not None:
         return wish
-    last = max(wish.last, limits.preserve_recent // 2)
-    # an extract would only repeat a short session
-    is_short = fits and 0 < len(context.exchanges) <= last
-    return replace(wish, last=last, whole=wish.whole or is_short)
+    return replace(wish, last=max(wish.last, limits.preserve_recent // 2))
 
 
 def continued(
@@ -553,9 +630,9 @@ def continued(
     """
     exchanges = (*context.exchanges, *wish.after)
     if wish.whole:
-        if not exchanges and context.parent_block is None:
+        if not exchanges and context.sent_block is None and not context.pins:
             check_resumable(Session(header=loaded.session.header))
-        fitting = _fitting(frame, loaded, exchanges, context, context.parent_block or Summary())
+        fitting = _fitting(frame, loaded, exchanges, context, context.sent_block or Summary())
         if len(fitting.exchanges) == len(exchanges):
             plan = _verbatim(loaded, context, wish.after)
             return replace(plan, lengths=fitting.lengths)
@@ -565,8 +642,13 @@ def continued(
         return None
     uncovered = () if made is not None else _uncovered(loaded.session)
     unsummarized = (*uncovered, *wish.after)
-    number = max(min(wish.last, len(exchanges)), len(unsummarized))
-    fitting = _fitting(frame, loaded, exchanges[len(exchanges) - number :], context, summary)
+    number = max(min(max(1, wish.last), len(exchanges)), len(unsummarized))
+    newest = exchanges[len(exchanges) - number :]
+    cuts: Lengths = {}
+    if number == 1 and not (wish.last or unsummarized):  # nobody asked for all of it
+        limit = frame.window.tokens // 10
+        cuts = shorten_exchange(newest[0], context.session.shortened, limit, frame.count)
+    fitting = _fitting(frame, loaded, newest, context, summary, cuts)
     carried = fitting.exchanges
     if len(carried) < len(unsummarized) and made is None:  # a smaller window than before
         return None
@@ -591,16 +673,53 @@ def _uncovered(session: Session) -> tuple[Exchange, ...]:
 
 def _verbatim(loaded: LoadedSession, context: Context, after: Sequence[Exchange] = ()) -> ChildPlan:
     """Plan a child with all exchanges of a context and those `after` it, word for word."""
-    parent_block = context.parent_block
-    unsummarized = (*context.unsummarized, *after)
+    block = context.sent_block
+    unsummarized = (*context.after_block, *after)
     return ChildPlan(
         parent=loaded.session,
         path=loaded.path,
-        block=summary_block.render(parent_block) if parent_block else "",
+        block=summary_block.render(block) if block else "",
         carried=(*context.exchanges, *after),
+        paid=_paid(loaded.session, context),
         unsummarized_from=unsummarized[0].ref if unsummarized else "",
         pins=context.pins,
     )
+
+
+def with_pins(plan: ChildPlan) -> ChildPlan:
+    """Return a plan whose block has all pins, since words do not tell the model of them."""
+    block = summary_block.parse(plan.block) if plan.block else Summary()
+    if plan.pins is None or plan.pins == block.pinned:
+        return plan
+    pinned = replace(block, pinned=plan.pins)
+    return replace(plan, block=summary_block.render(pinned))
+
+
+def _paid(session: Session, context: Context) -> Paid | None:
+    """Return the newest block that was made of the words of a stored session, if there is one."""
+    summary = stored_summary(session)
+    uncovered = _uncovered(session)
+    if summary is None:
+        summary = context.parent_block if session.covered is not None else None
+        uncovered = context.unsummarized
+    covered = context.exchanges[: len(context.exchanges) - len(uncovered)]
+    if summary is None or not covered:
+        return None
+    return Paid(summary_block.render(summary), covered[-1])
+
+
+def paid_by(plan: ChildPlan, context: Context) -> ChildPlan:
+    """Return a plan that brings back the words before a context, with the block of that context as
+    the one that is paid for.
+    """
+    if is_judged(context.session):  # it is to be made again
+        return replace(plan, paid=None)
+    block = context.parent_block
+    new = {(each.session, each.query.number) for each in context.unsummarized}
+    covered = [each for each in plan.carried if (each.session, each.query.number) not in new]
+    if block is None or not covered or plan.left_out:
+        return plan
+    return replace(plan, paid=Paid(summary_block.render(block), covered[-1]))
 
 
 class _Fitting(Struct, frozen=True):
@@ -616,9 +735,11 @@ def _fitting(
     exchanges: Sequence[Exchange],
     context: Context,
     summary: Summary,
+    cuts: Lengths | None = None,
 ) -> _Fitting:
-    """Return the newest exchanges that, together with a block, stay below the trigger. Results are
-    shortened before an exchange is left out, and the newest one is shortened until it fits.
+    """Return the newest exchanges that, together with a block, stay so far below the trigger that
+    the next message fits. Results are shortened before an exchange is left out, and the newest one
+    is shortened until it fits; `cuts` are the lengths of parts that are shortened anyway.
     """
     count = frame.count
     newest = tuple(exchanges[-1:])  # with the sentence that introduces the words
@@ -628,10 +749,10 @@ def _fitting(
         block=summary_block.render(summary),
         carried=newest,
     )
-    lengths = dict(lengths_of(exchanges, context.session.shortened))
+    lengths = {**lengths_of(exchanges, context.session.shortened), **(cuts or {})}
     size_of = partial(exchange_tokens, count=count, carried=True, origin=frame.counted_origin)
     sizes = [size_of(each, lengths=lengths) for each in exchanges]
-    free = frame.trigger - child_tokens(frame, plan)
+    free = int(frame.trigger * FILLED) - child_tokens(frame, plan)
     free += sum(map(size_of, newest))
     excess = sum(sizes) - free
     if excess > 0:
@@ -647,11 +768,6 @@ def _fitting(
             return _Fitting(newest, lengths_of(newest, {**lengths, **cuts}))
     kept = tuple(exchanges[start:])
     return _Fitting(kept, lengths_of(kept, lengths))
-
-
-def whole_tokens(frame: Frame, loaded: LoadedSession, context: Context) -> int:
-    """Return the tokens of a child with all words of a context."""
-    return child_tokens(frame, _verbatim(loaded, context))
 
 
 # Branches
@@ -799,7 +915,7 @@ def _last_shared_query(chain: Sequence[Session], common: str) -> float:
     """Return the last query of the `common` session in a branch, or infinity if it has all."""
     children = [session for session in chain if common and session.header.parent == common]
     untils = (child.restoration.until for child in children if child.restoration is not None)
-    return max((place(until)[1] or float("inf") for until in untils), default=float("inf"))
+    return max((place_of_ref(until)[1] or float("inf") for until in untils), default=float("inf"))
 
 
 def merged(frame: Frame, branches: Branches, summaries: tuple[Summary, Summary]) -> ChildPlan:

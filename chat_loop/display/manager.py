@@ -180,6 +180,20 @@ class DisplayManager:
         reply.finish()
         self._close_line()
 
+    def draw(self, lines: Iterable[str]) -> None:
+        """Print lines that have their styles already."""
+        self._close_line()
+        for line in lines:
+            self.out.write(f"{line}\n")
+
+    def rendered(self, text: str, *, leads: int = 0, indent: int = 0) -> str:
+        """Return a text as a reply is drawn in the theme, for lines that begin after `indent`
+        columns. The first one begins `leads` columns later.
+        """
+        out = cast(TextIO, self.out)
+        stream = markdown_on(out, self.theme, wraps=self._wraps, leads=leads, indent=indent)
+        return stream.feed(printable(text)) + stream.finish()
+
     def panel(self, renderable: RenderableType) -> None:
         """Print a rich renderable, which rich fits to the width of the terminal."""
         self._close_line()
@@ -336,12 +350,18 @@ class DisplayManager:
     def _session_found(self, event: events.SessionFound) -> None:
         """Show the session that is about to be resumed, and the damage to its file."""
         counts = counts_text(event.queries, event.tokens)
-        when = f"{event.created:%b %d, %H:%M}"
+        year = f" {event.created:%Y}" if event.is_old else ""
+        when = f"{event.created:%b %d}{year}, {event.created:%H:%M}"
         agent = one_line(event.agent, 60)
-        if event.full_tokens:
-            counts += f"; --full: {event.full_tokens:,} tokens"
-            counts += f", {dollars_text(event.full_cost)}" if event.full_cost else ""
-        self.prose(f"Found: {agent} - {when} ({counts})", symbol="✓")
+        parts = [f"Found: {agent} - {when} ({counts})"]
+        parts += [one_line(event.name, 60)] if event.name else []
+        parts += [one_line(event.model, 60)] if event.model else []
+        parts += [event.brought] if event.brought else []
+        parts += [dollars_text(event.cost)] if event.cost else []
+        self.prose(" · ".join(parts), symbol="✓")
+        if event.left_out:
+            text = f"{plural(event.left_out, 'message')} would not fit and stay summarized."
+            self.prose(f"  {text}", "dim", indent=2)
         for sentence in event.damage[:3]:
             self.line(f"  {one_line(sentence)}", "yellow")
         if more := len(event.damage[3:]):
@@ -351,7 +371,10 @@ class DisplayManager:
         """Show one line, and with `show_blocks` the summary block between markers."""
         without = "" if event.source == "model" else " · without a model"
         why = "" if event.compaction.why == "asked" else f" {event.reason}."
-        text = f"Compacted {compaction_text(event.compaction)}{without}.{why}"
+        audit = event.compaction
+        if audit.why == "asked" and audit.after > audit.before:
+            why = " The context became larger; /uncompact goes back."
+        text = f"Compacted {compaction_text(audit)}{without}.{why}"
         self.prose(text, "dim", symbol="📦")
         if self.show_blocks:
             self.line(f"[SUMMARY: {event.compaction.first} to {event.compaction.last}]", "dim")

@@ -179,8 +179,12 @@ class ReplyText:
         return printable(now[:cut])
 
 
-def markdown_on(out: TextIO, theme: str, *, wraps: bool, leads: int = 0) -> MarkdownStream:
-    """Return a renderer of replies for a terminal. The text begins after `leads` columns."""
+def markdown_on(
+    out: TextIO, theme: str, *, wraps: bool, leads: int = 0, indent: int = 0
+) -> MarkdownStream:
+    """Return a renderer of replies for a terminal. The text begins after `leads` columns, and each
+    line has `indent` columns less.
+    """
     from chat_loop.display.markdown.stream import MarkdownStream  # loaded after the first prompt
 
-    return MarkdownStream(theme_of(theme), lambda: columns(out), leads=leads, wraps=wraps)
+    return MarkdownStream(theme_of(theme), lambda: columns(out) - indent, leads=leads, wraps=wraps)

@@ -25,8 +25,8 @@ class Node(Struct, frozen=True):
 
 def conversations(links: Links, here: str = "") -> dict[str, dict[str, int]]:
     """Return the sessions of each conversation with their last queries, nearest first, keyed by its
-    newest session, which no other one continues. A child without queries of its own does not count
-    as a conversation, unless it is `here`.
+    newest session, which no other one continues. A child in which nothing was recorded does not
+    count as a conversation, unless it is `here`.
     """
     linked = [link for link in links.values() if link.parent or link.merged]
     unused = {link.id for link in linked if _is_unused(link, links)} - {here}
@@ -68,8 +68,8 @@ def newest(ids: Iterable[str], links: Links) -> list[str]:
 
 
 def _is_unused(link: Link, links: Links) -> bool:
-    """Return True for a child without queries of its own, which nobody chose to begin."""
-    return link.queries == 0 and link.parent in links and not (link.until or link.merged)
+    """Return True for a child in which nothing was recorded, which nobody chose to begin."""
+    return link.bare and link.parent in links and not (link.until or link.merged)
 
 
 def _continued(link: Link) -> Iterable[str]:

@@ -27,13 +27,16 @@ class Link(Struct, frozen=True, gc=False, array_like=True):
     queries: int | None = None
     mode: str = ""
     answered: bool = True
+    bare: bool = False
 
     @property
     def is_listed(self) -> bool:
-        """False for a run of `-p`, and for a conversation without a reply."""
-        return not self.mode and (
-            self.answered or bool(self.parent or self.merged) or not self.queries
-        )
+        """False for a run of `-p`, for a conversation without a reply, and for a child in which
+        nothing was recorded but an acknowledgment.
+        """
+        if self.mode or self.bare:
+            return False
+        return self.answered or bool(self.parent or self.merged) or not self.queries
 
     @property
     def parents(self) -> tuple[str, ...]:

@@ -195,7 +195,7 @@ class Reader:
             self._is_whole = self._torn_entry is None
             self._torn_entry = self.entries[-1] if self.entries else None
         elif kind == "sealed":
-            names = ("at", "reason", "source", "seconds", "covers", "digest")
+            names = ("at", "reason", "source", "seconds", "covers", "remade", "digest")
             self.seal = records.Seal(
                 summary=None if self._block is None else summary_block.parse(self._block),
                 usage=_usage(mark),

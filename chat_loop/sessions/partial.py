@@ -170,6 +170,7 @@ def row_of(session: Session, path: Path, tail: bytes = b"", *, whole: bool = Tru
         words=first_words(session),
         mode=header.mode,
         answered=session.answered or not whole,
+        bare=whole and session.is_bare,
         spent=tuple(session.usage_of_models.items()) if whole else None,
     )
 

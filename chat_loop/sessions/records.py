@@ -269,6 +269,12 @@ class Shortened(Entry, frozen=True, kw_only=True):
         return Place(self.session, self.ref.partition(".")[2], self.part, self.call)
 
 
+def place_of_ref(ref: str) -> tuple[int, int]:
+    """Return a reference like `2.14` as (session, query), for sorting. An empty one sorts first."""
+    depth, _, number = ref.partition(".")
+    return (int(depth), int(number)) if number else (0, 0)
+
+
 class Covered(Entry, frozen=True, kw_only=True):
     """A summary block whose words are in the context again, so that it is not sent. Exchange `last`
     of `session` is the last one that it covers.
@@ -355,6 +361,7 @@ class Seal(Struct, frozen=True, kw_only=True):
     usage: Usage | None = None
     seconds: float | None = None
     covers: int | None = None  # the last query that the summary block covers; None: all of them
+    remade: bool = False  # true if a person had the summary made again
     compaction: Compaction | None = None
     digest: str = ""
     edited: bool = False
@@ -606,8 +613,22 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
         return self._facts.restoration
 
     @property
+    def covered(self) -> Covered | None:
+        """The newest block whose words are back in the context, unless one of them was undone."""
+        return self._facts.covered
+
+    @property
     def acknowledgment(self) -> Reply | None:
         return self._facts.acknowledgment
+
+    @property
+    def is_bare(self) -> bool:
+        """True for a child in which nothing was recorded but the answer to what it got."""
+        got = self.restoration
+        if got is None or got.until or got.merged or not self.entries:
+            return False
+        last = self.entries[-1]
+        return last is got or (isinstance(last, Reply) and last.number == 0)
 
     @property
     def answered(self) -> bool:
@@ -639,6 +660,7 @@ class _Facts(Struct):
     usage_of_models: dict[str, Usage] = {}
     restoration: Restoration | None = None
     acknowledgment: Reply | None = None
+    covered: Covered | None = None
     shortened: dict[Place, int] = {}
     settled: tuple[Exchange, ...] = ()  # the exchanges of the first `settled_entries` entries
     settled_entries: int = 0
@@ -655,6 +677,7 @@ class _Facts(Struct):
                 self._add_usage_of_model(usage)
             case Undo() | Redo():
                 self._unsettle()
+                self._uncover(entry)
                 if entry.number == 0:
                     self.standing[entry.key] = entry
                     self.changed[entry.key] = entry
@@ -666,8 +689,8 @@ class _Facts(Struct):
                 self._unsettle()
                 self.changed.clear()  # what stands before it repeats what was so
                 self.restoration = self.restoration or entry
-            case Shortened():
-                self.shortened[entry.place] = entry.tokens
+            case Shortened() | Covered():
+                self._add_to_context(entry)
             case Note():
                 self._add_note(entry)
 
@@ -694,6 +717,19 @@ class _Facts(Struct):
     def _add_usage_of_model(self, usage: Usage) -> None:
         total = self.usage_of_models.get(self.model, Usage())
         self.usage_of_models[self.model] = total + usage
+
+    def _add_to_context(self, entry: Shortened | Covered) -> None:
+        if isinstance(entry, Shortened):
+            self.shortened[entry.place] = entry.tokens
+        elif entry.last_ref and entry.block != PURGED_PARENT:
+            self.covered = entry
+
+    def _uncover(self, change: Undo | Redo) -> None:
+        """Forget the covered block if an exchange that it covers was undone or came back."""
+        if self.covered is None or not change.ref:
+            return
+        if place_of_ref(change.ref) <= place_of_ref(self.covered.last_ref):
+            self.covered = None
 
     def _unsettle(self) -> None:
         """Have the exchanges made again from all entries."""
@@ -828,6 +864,7 @@ class SessionRow(Struct, frozen=True, kw_only=True):
     words: str = ""
     mode: str = ""
     answered: bool = True  # false when no reply ever came
+    bare: bool = False  # true for a child in which nothing was recorded but an acknowledgment
     spent: tuple[tuple[str, Usage], ...] | None = None
     compaction: str = ""  # the sizes of the compaction that ended it: `compacted 61K → 9.4K`
     compactions: int = 0

@@ -284,7 +284,7 @@ def tail(seal: records.Seal, totals: records.Totals, minor: int) -> str:
         "summary": seal.source,
         "queries": totals.queries,
         "tokens": totals.combined,
-        **marker.values_of(seal, ("covers", "digest", "seconds")),
+        **marker.values_of(seal, ("covers", "remade", "digest", "seconds")),
         **marker.values_of(seal.usage, marker.USAGE),
     }
     costs = " | ".join([SOURCES[seal.source], *_costs(seal.seconds, seal.usage)])

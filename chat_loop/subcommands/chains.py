@@ -81,7 +81,7 @@ def compact(actions: SessionActions, options: argparse.Namespace) -> int:
         if options.late and (seal is None or seal.summary is not None):
             return 0
         focus = " ".join((*options.focus, _feedback(actions, header.id))).strip()
-        made = await continuing.summarize(planning, loaded, focus)
+        made = await continuing.summarize(planning, loaded, focus, remade=not options.late)
         how = {"model": "by a model", "extracted": "without a model", "none": ""}[made.source]
         tokens = f", {made.usage.total:,} tokens" if made.usage else ""
         out(f"{header.id}: summary made {how}{tokens}.\n")

@@ -224,6 +224,7 @@ def test_every_option_is_one_that_stands_alone_or_has_values_that_are_offered(
 def test_options(screen: Screen) -> None:
     assert offered(screen, "/resume 3 --") == [
         "/resume 3 --full",
+        "/resume 3 --summary",
         "/resume 3 --quick",
         "/resume 3 --last",
     ]
@@ -262,6 +263,7 @@ def test_a_folder_that_cannot_be_read_offers_nothing(screen: Screen, tmp_path: P
 
 def test_tab_in_a_terminal(tmp_path: Path) -> None:
     put(tmp_path / "sessions", *ALL)
+    (tmp_path / "config.yaml").write_text("restoration: {acknowledge: false}\n")
     with chat(tmp_path, cols=100) as terminal:
         terminal.send("/unp\t")
         terminal.wait_for("You: /unpin ")

@@ -113,7 +113,7 @@ def test_uncompact_asks_when_not_everything_fits(tmp_path: Path) -> None:
         SUMMED,
         options=QUIET,
     )
-    assert re.search(r"The context will hold \d+ tokens\.", shown(screen, "/uncompact"))
+    assert re.search(r"Compaction undone: \d+ tokens in the context\.", shown(screen, "/uncompact"))
     assert len(screen.talk.conversation.context.exchanges) == 8
     again = Screen(tmp_path / "b", ["Hi", "/uncompact"], ANSWER, options=QUIET)
     assert "✗ This session was not compacted." in again.text
@@ -247,7 +247,7 @@ def test_resume_says_what_it_will_cost(tmp_path: Path) -> None:
     options = replace(QUIET, cost=priced)
     lines = ["/resume 1 --last 3", "/resume 1 --last x", "/resume 1 2"]
     screen = Screen(tmp_path, lines, hours=1, options=options)
-    assert re.search(r"\n  \d+ tokens, \$0\.\d{4}: an extract and 5 exchanges\n", screen.text)
+    assert re.search(r" tokens\) · .* · key points and 5 messages · \$0\.\d{4}\n", screen.text)
     assert "✗ Usage: /resume [N|ID|WORDS]" in screen.text
     assert "✗ No session named 1 2." in screen.text
 

@@ -283,20 +283,24 @@ def test_a_request_that_is_too_large_because_of_the_memory_is_not_sent(tmp_path:
 def test_an_offer_and_an_acknowledgment_count_and_hold_the_memory(tmp_path: Path) -> None:
     Screen(tmp_path / "s", ["Hi"], "Hello.", SUMMARY)
     plain = Screen(
-        tmp_path / "s", ["resume 1"], "Ready.", options=replace(QUIET, acknowledge=True), hours=1
+        tmp_path / "s",
+        ["/resume 1 --summary"],
+        "Ready.",
+        options=replace(QUIET, acknowledge=True),
+        hours=1,
     )
     written(tmp_path, "- one two three\n")
     options = replace(QUIET, acknowledge=True)
     screen = Screen(
         tmp_path / "s",
-        ["resume sally_20261121_223015"],
+        ["/resume sally_20261121_223015 --summary"],
         "Ready.",
         options=options,
         hours=2,
         memory=place(tmp_path),
     )
     found = [
-        int(re.findall(r"^  ([\d,]+) tokens: the summary", one.text, re.MULTILINE)[0])
+        int(re.findall(r"✓ Found: .* \(1 query, ([\d,]+) tokens\)", one.text, re.MULTILINE)[0])
         for one in (plain, screen)
     ]
     assert found[1] - found[0] == len(INTRO.split()) + 4

@@ -291,11 +291,11 @@ def test_numbers_of_the_last_listing_count_until_there_is_another(tmp_path: Path
         "/quote 1",
     ]
     text = run(tmp_path, *lines, "/tree", "/show 1", "/sessions note", "/quote 1", hours=1)
-    assert re.findall(r"✓ Found: .*\n|n\d · 20|n\d, \d.*|From .* next", text) == [
-        "✓ Found: Sally - Nov 21, 22:30 (1 query, 0 tokens; --full: 13 tokens)\n",
+    assert re.findall(r"✓ Found: .* · Note \d|n\d · 20|n\d, \d.*|From .* next", text) == [
+        "✓ Found: Sally - Nov 21, 22:30 (1 query, 13 tokens) · Note 3",
         "n1 · 20",
-        "✓ Found: Sally - Nov 21, 22:30 (1 query, 0 tokens; --full: 13 tokens)\n",
-        "✓ Found: Sally - Nov 21, 22:30 (1 query, 0 tokens; --full: 13 tokens)\n",
+        "✓ Found: Sally - Nov 21, 22:30 (1 query, 13 tokens) · Note 2",
+        "✓ Found: Sally - Nov 21, 22:30 (1 query, 13 tokens) · Note 3",
         "n3, 1.1, 2026-11-21 22:33",
         "From “Note 4” (n4, 1.1, 2026-11-21) goes with your next",
         "n3 · 20",

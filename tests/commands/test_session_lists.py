@@ -37,7 +37,7 @@ def shelf(folder: Path) -> None:
 
 def test_the_list_is_numbered_as_resume_takes_it(tmp_path: Path) -> None:
     shelf(tmp_path)
-    screen = Screen(tmp_path, ["sessions", "resume 2"], hours=9)
+    screen = Screen(tmp_path, ["sessions", "/resume 2 --quick"], hours=9)
     assert "\n".join(line.rstrip() for line in screen.text.splitlines()).startswith(
         """\
 You: sessions
@@ -45,10 +45,9 @@ You: sessions
 2  [red]Wie sortiert[/] man ␛]0;x␇ das?               15h  1 message  12 tokens
 3  漢字                                               16h  1 message   3 tokens
 4  word word word word word word word word word wor…  17h  1 message  61 tokens
-You: resume 2
+You: /resume 2 --quick
 📋 Loading session...
-✓ Found: Sally - Nov 21, 16:30 (1 query, 110 tokens; --full: 16 tokens)
-"""
+✓ Found: Sally - Nov 21, 16:30 (1 query, 16 tokens)"""
     )
     assert screen.talk.conversation.live.header.parent == "sally_20261121_163015"
 

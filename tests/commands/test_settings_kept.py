@@ -238,8 +238,8 @@ def test_a_stored_summary_that_is_made_anew_heeds_what_was_said_of_it(tmp_path: 
 def test_resuming_follows_the_settings_of_the_session_that_is_resumed(tmp_path: Path) -> None:
     off = "/config auto_compact.use_ai_summary false --session"
     talk(tmp_path, ["Hi", off, "exit"], ANSWER)
-    again = talk(tmp_path, ["/resume 1"], hours=1)  # no model is asked
-    assert "- Hi [1.1]" in again.text
+    again = talk(tmp_path, ["/resume 1 --summary"], hours=1)  # no model is asked
+    assert "  Topics: Hi [1.1]\n" in again.text
 
 
 def test_a_summary_is_made_anew_in_the_chat(tmp_path: Path) -> None:

@@ -212,7 +212,12 @@ def test_what_was_imported_can_be_resumed_by_its_number(tmp_path: Path) -> None:
     put(tmp_path / "elsewhere", FIRST, SECOND)
     Screen(tmp_path / "elsewhere", [f"/export --session {SECOND.header.id} {document}"])
     found = screen(
-        tmp_path, f"/import {document}", "sessions", "resume 1", steps=("Ready.",), hours=400
+        tmp_path,
+        f"/import {document}",
+        "sessions",
+        "/resume 1 --summary",
+        steps=("Ready.",),
+        hours=400,
     )
     assert [line.split()[0] for line in shown(found, "sessions")] == ["1"]
     assert "Bursts of requests" in found.talk.sent[0][0].text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from functools import partial
 from pathlib import Path
 
@@ -13,8 +12,6 @@ from benchmarks.support.loopback import Reply, failing
 from tests.support.chats import ACKNOWLEDGED, SUMMARY, WIRES, Chats, Step, Wire, call
 
 LONG = "word " * 700
-PATIENCE = 60  # seconds
-QUESTION = re.compile(r"\d+ tokens now, about \d+ after\. Compact anyway\? \[y\]es \[n\]o")
 
 BLOCK = """\
 **Background Context:** Initial session.
@@ -241,48 +238,23 @@ def test_a_summary_that_fails_is_made_without_the_model(tmp_path: Path, wire: Wi
         assert f"- My boat {number} is 9.{number} m long. [1 user]\n" in after.block
 
 
-def test_what_gains_nothing_is_declined_unless_it_is_forced(tmp_path: Path) -> None:
-    with Chats(tmp_path) as chats:
-        played = chats.play(
-            "compact", "Hi", "compact", "/summarize", "/compact boats", "/compact --what", "So?",
-            "/compact --force", "exit",
-        )  # fmt: skip
-        transcripts = chats.transcripts()
-    assert "nothing to compact" in played.after("compact")
-    declined = r"⚠️  Not compacted: \d+ tokens now, about \d+ after\. /compact --force compacts"
-    assert len(re.findall(declined, played.shown)) == 3
-    assert "--what" in played.after("/compact --what")
-    assert [asked.kind for asked in played.asked] == [
-        *("reply", "reply", "summary", "acknowledgment"),
-    ]
-    assert played.requests[1].messages == ("user: Hi", "assistant: You said: Hi", "user: So?")
-    assert list(transcripts) == ["session-1", "session-2"]
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX")
-def test_in_a_terminal_the_user_decides_about_what_gains_nothing(tmp_path: Path) -> None:
+def test_what_is_typed_is_done_also_where_it_gains_nothing(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         chats.configure(restoration={"acknowledge": False})
-        with chats.terminal() as terminal:
-            for line, answer, shown in (
-                ("Our port is 8443.", "", "You said: Our port"),
-                ("compact", "n", "Not compacted."),
-                ("/compact boats", "y", "Compacted"),
-                ("exit", "", "Resume with"),
-            ):
-                terminal.mark()
-                terminal.line(line)
-                if answer:
-                    terminal.wait_for(QUESTION, PATIENCE, output=True)
-                    terminal.line(answer)
-                terminal.wait_for(shown, PATIENCE, output=True)
-            assert terminal.exit_code() == 0
-        kinds = [request.system.partition("\n")[0] for request in chats.server.requests]
-    assert kinds[1] == "Task: session summary"
-    assert "the user asks to keep above all: boats" in chats.server.requests[1].query.lower()
-    assert len(kinds) == 2, (
-        "nothing was asked before the user agreed, and an empty child costs nothing"
-    )
+        played = chats.play(
+            *("compact", "Hi", "compact", "compact", "/compact --what", "So?"),
+            *("/compact --force boats", "Well?", "/summarize", "exit"),
+        )
+        transcripts = chats.transcripts()
+    assert "nothing to compact" in played.after("compact")
+    sizes = r"📦 Compacted \d+ → \d+ tokens\. The context became larger; /uncompact goes back\."
+    assert len(re.findall(sizes, played.shown)) == 1, "the second one makes it smaller"
+    assert "?" not in played.after("/compact --force boats")
+    assert "--what" in played.after("/compact --what")
+    assert [asked.kind for asked in played.asked] == ["reply", "summary"] * 3
+    assert played.summaries[1].text.endswith("The user asks to keep above all: boats")
+    assert played.requests[1].messages[0].endswith("\n\nSo?")
+    assert list(transcripts) == ["session-1", "session-2", "session-3"]
 
 
 def _look_it_up(chats: Chats) -> None:

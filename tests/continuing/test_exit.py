@@ -103,7 +103,7 @@ def test_a_summary_that_fails_costs_no_word(tmp_path: Path, wire: Wire) -> None:
         shown = " ".join(played.after("exit").split())
         assert "📝 Generating session summary..." in shown
         assert "The model didn't follow the summary format. Trying again (2/2); Ctrl-C" in shown
-        assert "It will be made when you resume the session. Goodbye! ✓ Conversation saved" in shown
+        assert "A resume brings back all words. Goodbye! ✓ Conversation saved" in shown
         assert (played.code, len(played.summaries)) == (0, 2)
         said = played.requests[0].usage.total
         paid = sum(summary.usage.input for summary in played.summaries)

@@ -44,7 +44,7 @@ def test_each_question_goes_on_in_a_session_of_its_own(tmp_path: Path, wire: Wir
         assert "\n*No summary*\n" in files[name]
     found, restoring, begun, *_, sealed = map(json.loads, events.shown.splitlines())
     assert (found["event"], found["id"], found["queries"]) == ("session_found", "session-1", 1)
-    assert (found["full_tokens"], found["full_cost"]) == (0, None)
+    assert (found["model"], found["brought"], found["left_out"]) == (chats.model, "1 message", 0)
     assert restoring == {"event": "restoring", "parent": "session-1", "reason": "resume"}
     assert (begun["id"], begun["parent"]) == ("session-4", "session-1")
     assert (sealed["event"], sealed["summary"], sealed["saved"]) == ("session_sealed", "none", True)

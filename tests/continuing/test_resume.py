@@ -65,10 +65,17 @@ def test_a_typed_resume_restores_the_summary_and_has_it_acknowledged(
         resumed = chats.play("resume 1", "Which port?", "exit")
         files = chats.transcripts()
     shown = resumed.after("resume 1")
-    title, size = found(shown)
+    [title] = found(shown)
     assert title.startswith("✓ Found: Assistant - DATE (1 query, ")
-    assert size.endswith(" tokens: the summary")
-    assert f"🔄 Restoring context...\nAssistant: {ACKNOWLEDGED}\nTime: TIME | Tokens: " in shown
+    assert title.endswith(
+        f" tokens) · The test was talked about · {chats.model} · summary and 1 message"
+    )
+    _, _, restored = shown.partition("🔄 Restoring context...\n")
+    assert restored.startswith(
+        "  You: Our port is 8443.\n  Assistant: It is a calm day by the sea."
+    )
+    assert "\n  [… 2,640 characters …]\n" in restored
+    assert f"  /summary shows the rest.\nAssistant: {ACKNOWLEDGED}\nTime: TIME | Tok" in restored
 
     assert [asked.kind for asked in resumed.asked] == ["acknowledgment", "reply", "summary"]
     [asked], [request] = resumed.acknowledgments, resumed.requests
@@ -78,10 +85,13 @@ def test_a_typed_resume_restores_the_summary_and_has_it_acknowledged(
     assert "- The test was talked about [1.1]\n" in asked.block
     assert "- Our port is 8443. [1 user]\n" in asked.block
     assert "Task: Review the above and provide a brief acknowledgment" in asked.text
-    assert "calm day" not in asked.text
+    reply = asked.messages[1]
+    assert "It is a calm day by the sea." in reply
+    assert re.search(r"tokens left out: session_archive_read|left out|…", reply)
+    assert len(reply) < 2_000, "the middle of the last exchange is cut"
     acknowledged = (*asked.messages, f"assistant: {ACKNOWLEDGED}")
     assert request.messages == (*acknowledged, "user: Which port?")
-    assert request.roles == ("user", "assistant", "user")
+    assert request.roles == ("user", "assistant", "user", "assistant", "user")
 
     assert files["session-1"] == parent
     child = files["session-2"]
@@ -103,8 +113,12 @@ def test_going_on_at_once_asks_nothing_and_leaves_no_file(tmp_path: Path) -> Non
         for options in (("-c",), ("--resume", "session-1")):
             left = chats.play("exit", options=options)
             assert "✓ Found: Assistant - DATE" in left.shown
-            assert "**Topics Discussed:**\n- The test was talked about [1.1]\n" in left.shown
-            assert "**Key Facts:**\n- Our port is 8443. [1 user]\n" in left.shown
+            assert left.shown.count("  You: Our port is 8443.\n") == 1
+            assert (
+                "  Topics: The test was talked about [1.1]\n"
+                "  Key facts: Our port is 8443. [1 user]\n"
+                "  /summary shows the rest.\n"
+            ) in left.shown
             assert "Goodbye!\n  Nothing was added since: no session was saved.\n" in left.shown
             assert left.shown.endswith("--resume session-1\n")
             assert left.asked == ()
@@ -117,10 +131,12 @@ def test_going_on_at_once_asks_nothing_and_leaves_no_file(tmp_path: Path) -> Non
         child = chats.transcripts()["session-2"]
     assert "✓ Found: Assistant - DATE" in went_on.shown
     [request] = went_on.requests
-    [message] = request.messages
-    assert message.startswith(RESTORED)
+    first, reply, query = request.messages
+    assert first.startswith(RESTORED)
     assert "- Our port is 8443. [1 user]\n" in request.block
-    assert message.endswith("\n\nWhich lock?")
+    assert first.endswith(" from [1.1] on.\n\nOur port is 8443.")
+    assert reply.startswith("assistant: It is a calm day by the sea.")
+    assert query == "user: Which lock?"
     assert field(child, "Resumed From") == "session-1"
     assert field(child, "Restoration Tokens") == "", "it cost no tokens of its own"
 
@@ -130,6 +146,7 @@ def test_a_session_is_named_by_its_number_id_words_or_last(tmp_path: Path) -> No
     misused = ("/resume 1 --last", "/resume 1 --last 2 --full", "/resume 1 --nope")
     right = {"last": "Ash.", "2": "Oak.", "session-2": "Ash.", "kitchen": "Oak.", "garden": "Ash."}
     with Chats(tmp_path) as chats:
+        chats.configure(restoration={"acknowledge": False})
         chats.play("Oak.", "/rename Kitchen", "/new", "Ash.", "/rename Garden", "exit")
         named = chats.play(
             *("sessions", "/resume e"),
@@ -140,7 +157,9 @@ def test_a_session_is_named_by_its_number_id_words_or_last(tmp_path: Path) -> No
         )
         empty = chats.play("resume", "resume 1", options=("--sessions-dir", str(tmp_path / "none")))
     for name, words in right.items():
-        assert named.after(f"/resume {name} --full").endswith(f"\n  Last message: {words}"), name
+        assert named.after(f"/resume {name} --full").endswith(
+            f"\n  You: {words}\n  Assistant: You said: {words}"
+        ), name
     assert named.after("resume").endswith("Type resume and a number, or resume last.")
     assert "✗ No session 99: the numbers go from 1 to 1.\n" in named.after("resume 99")
     for line in wrong[1:]:
@@ -166,21 +185,28 @@ def test_words_come_back_in_part_or_whole(tmp_path: Path, wire: Wire) -> None:
         chats.configure(resume={"mode": "full"})
         always = chats.play("/resume session-1", "Seven.", "exit")
         parent, part, whole, *_ = chats.transcripts().values()
-    assert found(played.after("/resume session-1 --last 2"))[1].endswith(
-        " tokens: the summary and 2 exchanges"
-    )
+    [title] = found(played.after("/resume session-1 --last 2"))
+    assert title.endswith(" · summary and 2 messages")
     shown = played.after("/resume session-1 --full")
-    assert found(shown)[1].endswith(" tokens: 3 exchanges")
-    assert shown.endswith("🔄 Restoring context...\n  Last message: Three.")
-    [asked], [four, five, six], [seven] = played.acknowledgments, played.requests, always.requests
+    assert found(shown)[0].endswith(" · 3 messages")
+    assert (
+        "🔄 Restoring context...\n  You: Three.\n  Assistant: You said: Three.\n"
+        f"Assistant: {ACKNOWLEDGED}\n"
+    ) in shown
+    asked, asked_of_all = played.acknowledgments
+    [four, five, six], [seven] = played.requests, always.requests
     assert "What follows are the words of the conversation itself, from [1.2] on.\n" in asked.text
-    acknowledged = (*asked.messages, f"assistant: {ACKNOWLEDGED}")
-    assert four.messages == (*acknowledged, *echoed("Two.", "Three."), "user: Four.")
-    assert five.messages == (*echoed("One.", "Two.", "Three."), "user: Five.")
+    assert asked.messages[1:3] == ("assistant: You said: Two.", "user: Three.")
+    acknowledged = f"assistant: {ACKNOWLEDGED}"
+    assert four.messages == (*asked.messages, acknowledged, "user: Four.")
+    assert asked_of_all.messages[:-1] == echoed("One.", "Two.", "Three.")
+    assert asked_of_all.messages[-1].startswith("user: Task: Review the above and provide a brief")
+    assert five.messages == (*asked_of_all.messages, acknowledged, "user: Five.")
     assert six.messages[0].startswith(RESTORED)
     assert six.messages[0].endswith(" from [1.3] on.\n\nThree.")
     assert six.messages[1:] == ("assistant: You said: Three.", "user: Six.")
-    assert seven.messages == (*echoed("One.", "Two.", "Three."), "user: Seven.")
+    assert seven.messages[:6] == echoed("One.", "Two.", "Three.")
+    assert seven.messages[-1] == "user: Seven."
     assert "; the words from 1.2 on)\n" in part
     assert "; the words from 1.1 on)\n" in whole
     for query in ("Two.", "Three."):
@@ -202,12 +228,14 @@ def test_a_compacted_session_comes_back_with_the_words_that_its_block_does_not_c
     with Chats(tmp_path) as chats:
         chats.play(*SHELVES, "/compact --force", "Nine.", "exit")
         played = chats.play(
-            *("/resume session-1 --quick", "Ten?", "/resume session-2 --full --quick", "Eleven?"),
-            *("/resume session-1 --quick", "/rename Shelves", "/resume session-5 --full --quick"),
+            *("/resume session-1 --summary --quick", "Ten?"),
+            *("/resume session-2 --full --quick", "Eleven?"),
+            *("/resume session-1 --summary --quick", "/rename Shelves"),
+            "/resume session-5 --full --quick",
             *("Twelve?", "exit"),
         )
         chats.configure(auto_compact={"compact_on_resume": True})
-        covering = chats.play("/resume session-1", "Thirteen?", "exit")
+        covering = chats.play("/resume session-1 --summary", "Thirteen?", "exit")
     uncovered, whole, passed_on = played.requests
     assert uncovered.block == whole.block == passed_on.block
     covered = uncovered.block.count("Shelf ")
@@ -219,7 +247,7 @@ def test_a_compacted_session_comes_back_with_the_words_that_its_block_does_not_c
     assert passed_on.messages[1:] == (*echoed(*rest)[1:], "user: Twelve?")
     assert covering.summaries[0].text.count("] User: Shelf ") == len(SHELVES)
     assert covering.requests[0].messages[-1] == "user: Thirteen?"
-    assert "You said: Shelf" not in covering.requests[0].text
+    assert covering.requests[0].text.count("You said: Shelf") == 1, "only the last one"
 
 
 def test_words_that_do_not_fit_stay_summarized(tmp_path: Path) -> None:
@@ -228,14 +256,14 @@ def test_words_that_do_not_fit_stay_summarized(tmp_path: Path) -> None:
         chats.window = 3_200
         chats.configure()
         resumed = chats.play("/resume session-1 --full", "Go on.", "exit")
-    _, size, left_out = found(resumed.after("/resume session-1 --full"))
+    title, left_out = found(resumed.after("/resume session-1 --full"))
     [request] = resumed.requests
-    carried = [shelf for shelf in SHELVES if any(shelf in line for line in request.messages[2:])]
+    carried = [shelf for shelf in SHELVES if f"{shelf} word" in request.text]
     assert carried == list(SHELVES[-len(carried) :])
     assert 0 < len(carried) < len(SHELVES)
-    assert size.endswith(f": the summary and {len(carried)} exchanges")
+    assert title.endswith(f" · summary and {len(carried)} messages")
     number = len(SHELVES) - len(carried)
-    assert left_out == f"  {number} exchanges would not fit and stay summarized."
+    assert left_out == f"  {number} messages would not fit and stay summarized."
     assert "- Shelf 1 holds 100 files.\n" in request.block
     assert len(json.dumps(request.body)) // 4 < chats.window
 
@@ -243,20 +271,22 @@ def test_words_that_do_not_fit_stay_summarized(tmp_path: Path) -> None:
 def test_a_session_without_a_summary(tmp_path: Path) -> None:
     """A short one comes back word for word, a longer one as an extract and its last exchanges."""
     with Chats(tmp_path) as chats:
-        chats.configure(summary={"on_exit": "later"})
+        chats.configure(summary={"on_exit": "later"}, restoration={"acknowledge": False})
         chats.play("Our port is 8443.", "/new", *SHELVES, "exit")
         before = chats.transcripts()
-        played = chats.play("/resume session-1", "One?", "/resume session-2", "Two?", "exit")
+        played = chats.play(
+            "/resume session-1", "One?", "/resume session-2 --summary", "Two?", "exit"
+        )
         files = chats.transcripts()
         chats.run("--model", chats.model, "sessions", "compact", "session-2")
         summarized = chats.transcripts()["session-2"]
     assert [asked.kind for asked in played.asked] == ["reply", "reply"]
     short, long = played.requests
-    assert found(played.after("/resume session-1"))[1].endswith(" tokens: 1 exchange")
+    assert found(played.after("/resume session-1"))[0].endswith(" · 1 message")
     assert short.messages == (*echoed("Our port is 8443."), "user: One?")
-    shown = played.after("/resume session-2")
-    assert found(shown)[1].endswith(" tokens: an extract and 5 exchanges")
-    assert "**Topics Discussed:**\n- Shelf 1 holds 100 files. [1.1]\n" in shown
+    shown = played.after("/resume session-2 --summary")
+    assert found(shown)[0].endswith(" · key points and 5 messages")
+    assert "\n  Topics: Shelf 1 holds 100 files. [1.1]; " in shown
     assert "- Shelf 1 holds 100 files.\n+ Shelf 2 holds 200 files.\n" in long.block
     assert long.messages[0].endswith(f" from [1.3] on.\n\n{SHELVES[2]}")
     assert long.messages[1:] == (*echoed(*SHELVES[2:])[1:], "user: Two?")
@@ -266,7 +296,7 @@ def test_a_session_without_a_summary(tmp_path: Path) -> None:
 
 def test_a_session_torn_by_a_crash_goes_on_from_what_is_left(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
-        chats.configure(summary={"on_exit": "later"})
+        chats.configure(summary={"on_exit": "later"}, restoration={"acknowledge": False})
         chats.play(*SHELVES, "exit")
         path = chats.path("session-1")
         kept = path.read_text()[: path.read_text().rindex("holds 700")]
@@ -301,6 +331,7 @@ def test_files_that_this_program_did_not_write_are_resumed_and_never_changed(
         shutil.copy(GOLDEN / "resumed.md", folder / "quay.md")
         shutil.copy(GOLDEN / "before-1.8.md", folder / "tide.md")
         bare, note, quay, tide = (f"/resume session-{number}" for number in range(1, 5))
+        quay += " --summary"
         chats.play("Oak.", "exit")
         path = chats.path("session-5")
         broken = b"\xff\n<!-- chat:odd -->"
@@ -337,14 +368,14 @@ def test_a_session_that_is_open_elsewhere_is_resumed_as_far_as_it_is_saved(tmp_p
     with Chats(tmp_path) as chats:
 
         def resume() -> None:
-            inner.append(chats.play("resume 1", "The mast is 12 m.", "exit"))
+            inner.append(chats.play("/resume 1 --quick", "The mast is 12 m.", "exit"))
 
         outer = chats.play("Our port is 8443.", resume, "Our lock is 77.", "exit")
         files = chats.transcripts()
     [resumed] = inner
     assert (
         "⚠️  Session session-1 is open in another process. Going on in a branch of it, after 1.1.\n"
-    ) in resumed.after("resume 1")
+    ) in resumed.after("/resume 1 --quick")
     assert resumed.requests[0].messages == (
         *echoed("Our port is 8443."),
         "user: The mast is 12 m.",
@@ -390,9 +421,9 @@ def test_whatever_becomes_of_the_acknowledgment_the_context_is_restored(tmp_path
     ):
         assert request.messages[0].startswith(RESTORED)
         assert request.messages[-1].endswith(query)
-        assert [line for line in request.messages if line.startswith("assistant:")] == (
-            [f"assistant: {words}"] if words else []
-        )
+        replies = [line for line in request.messages if line.startswith("assistant:")]
+        assert replies[0].startswith("assistant: It is a calm day")
+        assert replies[1:] == ([f"assistant: {words}"] if words else [])
         assert told in text
         assert bool(anyway.search(text)) == (" | Failed" in text), query
 
@@ -405,7 +436,7 @@ def test_ctrl_c_in_the_acknowledgment_leaves_a_restored_session(tmp_path: Path) 
         child = chats.transcripts()["session-2"]
     [request] = played.requests
     assert request.messages[0].startswith(RESTORED)
-    assert request.messages[1:] == ("assistant: We spoke", "user: Which?")
+    assert request.messages[-2:] == ("assistant: We spoke", "user: Which?")
     assert "<!-- chat:end stop=interrupted" in child
 
 
@@ -602,8 +633,8 @@ def test_words_come_back_with_their_tool_calls(tmp_path: Path, wire: Wire) -> No
         chats.replies["Read"] = [call("read_file", path="notes.txt"), "It is in the notes."]
         chats.play("Read the notes.", "exit", options=tools)
         chats.replies.clear()
-        whole = chats.play("/resume session-1 --full", "Which?", "exit", options=tools)
-        part = chats.play("/resume session-1 --last 1", "Which?", "exit", options=tools)
+        whole = chats.play("/resume session-1 --full --quick", "Which?", "exit", options=tools)
+        part = chats.play("/resume session-1 --last 1 --quick", "Which?", "exit", options=tools)
     for played in (whole, part):
         assert played.requests[0].messages[-4:] == (
             'call: read_file {"path": "notes.txt"}',
@@ -619,6 +650,7 @@ def coming_back(fault: str) -> pytest.MarkDecorator:
 
 def test_a_number_names_the_newest_session_of_its_conversation(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
+        chats.configure(restoration={"acknowledge": False})
         chats.play("Alpha.", "/new", "Beta.", "exit")
         played = chats.play(
             *("sessions", "/resume 2 --full", "The mast is 12 m."),
@@ -651,7 +683,6 @@ def test_continue_takes_the_newest_conversation_of_this_project(tmp_path: Path) 
     assert request.messages == (*echoed("Here."), "user: And?")
 
 
-@coming_back("the last exchange is not shown")
 def test_a_resume_shows_where_one_was(tmp_path: Path) -> None:
     with small(tmp_path) as chats:
         tell(chats, "Which wood?")
@@ -659,7 +690,6 @@ def test_a_resume_shows_where_one_was(tmp_path: Path) -> None:
     assert "You said: Which wood?" in shown
 
 
-@coming_back("the line of the found session has no name and no year")
 def test_the_found_session_is_named_and_dated(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         chats.play("Oak.", "/rename Kitchen", "exit")
@@ -670,7 +700,6 @@ def test_the_found_session_is_named_and_dated(tmp_path: Path) -> None:
     assert "2019" in title
 
 
-@coming_back("short conversations come back as a summary that is larger than their words")
 def test_a_short_conversation_comes_back_in_words(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         chats.play("Oak.", "exit")
@@ -678,7 +707,6 @@ def test_a_short_conversation_comes_back_in_words(tmp_path: Path) -> None:
     assert request.messages == (*echoed("Oak."), "user: And?")
 
 
-@coming_back("free text between the marks of a short session is dropped without a word")
 def test_an_edited_summary_of_a_short_session_is_used_or_named(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         chats.play("Oak.", "exit")
@@ -687,7 +715,6 @@ def test_an_edited_summary_of_a_short_session_is_used_or_named(tmp_path: Path) -
     assert "summary has an invalid format" in resumed.shown or "4711" in resumed.requests[0].text
 
 
-@coming_back("an acknowledgment alone makes a row")
 def test_a_resume_without_a_message_leaves_no_row(tmp_path: Path) -> None:
     with small(tmp_path) as chats:
         tell(chats)

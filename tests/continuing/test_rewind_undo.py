@@ -170,6 +170,7 @@ def test_after_tools_that_changed_something_the_user_is_asked_first(tmp_path: Pa
 
 def test_rewind_goes_back_to_before_a_message(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
+        chats.configure(restoration={"acknowledge": False})
         played = chats.play(
             *("/rewind", "One.", "/rewind", "Two.", "Three.", "/rewind 9", "/rewind 2", "/rewind"),
             *("Four.", "Five.", "/rewind", "Six.", "exit"),
@@ -224,7 +225,6 @@ def test_the_last_message_before_a_compaction_is_sent_again(tmp_path: Path) -> N
     assert "Again: “Two.”" in played.after("/retry")
 
 
-@coming_back("messages that were replaced are counted")
 def test_the_exit_counts_the_messages_that_stand(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         played = chats.play("One.", "/retry", "Two.", "/edit Three.", "exit")

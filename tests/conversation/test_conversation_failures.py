@@ -33,7 +33,7 @@ FULL_HINT = (
     "Free some space or fix the permissions: it is tried again with every message. The "
     "conversation is in memory."
 )
-LATER = "It will be made when you resume the session."
+LATER = "A resume brings back all words."
 
 
 def begun(talk: Talk) -> SessionBegun:

@@ -145,7 +145,7 @@ def test_a_process_that_cannot_be_started_is_said(tmp_path: Path) -> None:
     left(talk, LONG)
     [warned] = kinds(talk, Warned)
     assert isinstance(warned, Warned)
-    assert warned.hint == "It will be made when you resume the session."
+    assert warned.hint == "A resume brings back all words."
 
 
 def test_an_embedded_model_summarizes_when_the_session_is_resumed(tmp_path: Path) -> None:
@@ -160,15 +160,11 @@ def test_an_embedded_model_summarizes_when_the_session_is_resumed(tmp_path: Path
     assert seal_of(talk).source == "model"
 
 
-@pytest.mark.parametrize("window", [100_000, 15_000])
-def test_a_resume_names_what_all_the_words_cost_when_they_are_few(
-    tmp_path: Path, window: int
-) -> None:
+def test_a_resume_names_what_its_context_costs(tmp_path: Path) -> None:
     talk = Talk(tmp_path, "Yes.", SUMMARY, options=PRICE)
     left(talk, LONG)
     again = Talk(tmp_path, options=PRICE)
-    again.model.window = replace(again.model.window, tokens=window)
     asyncio.run(again.resume(talk.conversation.live.header.id))
     [found] = kinds(again, SessionFound)
     assert isinstance(found, SessionFound)
-    assert bool(found.full_tokens) is (window == 100_000)
+    assert found.cost == 0.25

@@ -85,7 +85,9 @@ def test_a_resume_that_reads_a_long_session_can_be_stopped(tmp_path: Path) -> No
 
     async def stop() -> None:
         loaded = talk.sessions.load(first.path)
-        resuming = asyncio.ensure_future(continuing.resume(talk.conversation.planning(), loaded))
+        resuming = asyncio.ensure_future(
+            continuing.resume(talk.conversation.planning(), loaded, summary=True)
+        )
         await asyncio.sleep(0)
         assert not resuming.done()
         resuming.cancel()

@@ -67,7 +67,7 @@ class Resumed(Talk):
     async def begin(self) -> None:
         """Resume, and wait until the summary is being made."""
         loaded = self.sessions.load(self.sessions.session_file(self.parent))
-        resumed = await continuing.resume(self.conversation.planning(), loaded)
+        resumed = await continuing.resume(self.conversation.planning(), loaded, summary=True)
         await self.conversation.accept(resumed.plan)
         assert resumed.missing is not None
         assert self.conversation.summarize_missing(resumed.missing)

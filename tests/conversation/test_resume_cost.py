@@ -9,13 +9,13 @@ from benchmarks.support.loopback import Loopback
 from tests.support.piped_chat import QUESTION, begun, chat
 
 
-def test_the_cost_of_all_words_is_that_of_input(tmp_path: Path) -> None:
+def test_the_cost_of_the_context_is_that_of_input(tmp_path: Path) -> None:
     with Loopback() as server:
         identity = begun(tmp_path, server)
         prices = "models: {test-model: {input_price: 1000, output_price: 7000}}\n"
         (tmp_path / "config.yaml").write_text(f"{prices}summary: {{on_exit: later}}\n")
         shown = " ".join(chat(tmp_path, server, "/info", options=("-r", identity)).split())
-    found = re.search(r"; --full: ([\d,]+) tokens, \$([\d.]+)\)", shown)
+    found = re.search(r"\(1 query, ([\d,]+) tokens\) .* · \$([\d.]+)", shown)
     assert found is not None, shown
     tokens = int(found[1].replace(",", ""))
     assert tokens > len(QUESTION.split())

@@ -182,8 +182,26 @@ def sealed(
             "📝 Generating session summary...\n⚠️  It is down.\n",
         ),
         (
-            [SessionFound(id="a", agent="Sally", created=START, queries=5, tokens=2345)],
-            "✓ Found: Sally - Nov 21, 22:30 (5 queries, 2.3K tokens)\n",
+            [
+                SessionFound(
+                    id="a",
+                    agent="Sally",
+                    created=START,
+                    queries=5,
+                    tokens=2345,
+                    name="Boats",
+                    model="openai:test",
+                    brought="summary and 2 messages",
+                    left_out=3,
+                    cost=0.01,
+                    is_old=True,
+                )
+            ],
+            (
+                "✓ Found: Sally - Nov 21 2026, 22:30 (5 queries, 2.3K tokens) · Boats · openai:test"
+                " · summary and 2 messages · $0.0100\n"
+                "  3 messages would not fit and stay summarized.\n"
+            ),
         ),
         (
             [

@@ -84,7 +84,7 @@ def test_branches_are_told_from_what_they_leave() -> None:
 def test_the_newest_session_of_a_conversation_is_on_no_branch() -> None:
     """d and f go on from b, f with what was merged from x; e is a fork of b, g an empty child."""
     links = {
-        "g": Link("g", "f", queries=0),
+        "g": Link("g", "f", queries=0, bare=True),
         "e": Link("e", "b", until="2.2"),
         "f": Link("f", "d", "x"),
         "d": Link("d", "b"),
@@ -108,17 +108,17 @@ def test_a_session_that_was_only_given_words_is_no_branch() -> None:
     """An example is a compaction that was undone."""
     links = {
         "new": Link("new", "a", queries=1),
-        "left": Link("left", "a", queries=0),
+        "left": Link("left", "a", queries=0, bare=True),
         "a": Link("a", queries=3),
     }
     assert [*conversations(links)] == ["new"]
     assert [*conversations(links, here="left")] == ["new", "left"]
     del links["new"]
     assert [*conversations(links)] == ["a"]
-    links = {"later": Link("later", "left", queries=0), **links}
+    links = {"later": Link("later", "left", queries=0, bare=True), **links}
     assert [*conversations(links)] == ["a"]
     assert [*conversations(links, here="left")] == ["left"]
-    links["left"] = Link("left", "a", until="1.2", queries=0)
+    links["left"] = Link("left", "a", until="1.2", queries=0, bare=True)
     assert [*conversations(links)] == ["left", "a"]
 
 

@@ -38,7 +38,7 @@ def test_a_summary_that_fails_at_exit_is_asked_for_twice_and_said_once(tmp_path:
         assert sum(map(is_summary, server.requests)) == 2
         assert shown.count("Trying again") == 1
         assert "summary boom. Trying again" in shown
-        assert "summary boom. It will be made when you resume the session." in shown
+        assert "summary boom. A resume brings back all words." in shown
         assert "Conversation saved successfully!" in shown
         [identity] = files(tmp_path)
         assert f"--resume {identity}" in shown
@@ -74,7 +74,7 @@ def test_a_server_that_asks_for_a_long_pause_is_not_waited_for(tmp_path: Path) -
         )
         shown = chat(tmp_path, server, QUESTION, "exit")
         assert sum(map(is_summary, server.requests)) == 1
-        assert "Slow down. It will be made when you resume the session." in shown
+        assert "Slow down. A resume brings back all words." in shown
 
 
 @pytest.mark.slow
@@ -128,7 +128,7 @@ def test_a_resume_of_a_session_without_a_summary_offline(tmp_path: Path) -> None
         server.handler = lambda request: BOOM
         shown = chat(tmp_path, server, f"resume {identity}", "exit")
         assert server.requests == []
-        assert "Last message: Our port is 8443." in shown
+        assert "You: Our port is 8443." in shown
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
@@ -201,6 +201,4 @@ def test_leaving_says_that_the_summary_can_be_skipped(tmp_path: Path) -> None:
             terminal.wait_for("Esc to skip")
             terminal.ctrl("c")
             assert terminal.exit_code() == 0
-            assert (
-                "Summary skipped. It will be made when you resume the session." in terminal.text()
-            )
+            assert "Summary skipped. A resume brings back all words." in terminal.text()

@@ -271,7 +271,7 @@ def _told(text: str) -> int | None:
     """
     found = [
         *re.finditer(r"Compacted \S+ → (\S+) tokens", text),
-        *re.finditer(r"The context will hold ([\d,]+) tokens", text),
+        *re.finditer(r"Compaction undone: ([\d,]+) tokens", text),
         *re.finditer(r"^  ([\d,]+) tokens.*: (?:the summary|\d+ exchanges?)", text, re.MULTILINE),
     ]
     return _number(max(found, key=lambda match: match.start())[1]) if found else None

@@ -202,10 +202,13 @@ class Talk:
         events, self.events[:] = list(self.events), []
         return events
 
-    async def resume(self, identity: str, *, last: int = 0) -> None:
-        """Resume as the command does, and wait for the summary that is made in the background."""
+    async def resume(self, identity: str, *, last: int = 0, summary: bool = True) -> None:
+        """Resume from the summary, or with a `summary` of false as the command does by itself. Wait
+        for the summary that is made in the background.
+        """
         loaded = self.sessions.load(self.sessions.directory / f"{identity}.md")
-        resumed = await continuing.resume(self.conversation.planning(), loaded, last=last)
+        planning = self.conversation.planning()
+        resumed = await continuing.resume(planning, loaded, last=last, summary=summary)
         await self.conversation.accept(resumed.plan, acknowledge=resumed.missing is None)
         if resumed.missing is not None:
             self.conversation.summarize_missing(resumed.missing)

@@ -35,7 +35,7 @@ NOTES += ", agent Agent, aside Aside"
 KINDS = {row.split(" | ")[0]: [*row.split(" | ")[1:], ""] for row in TABLE.strip().split("\n")}
 KINDS |= {one.split()[0]: ["at:time", f"text 0 {one.split()[1]}"] for one in NOTES.split(", ")}
 SEAL = "at:time reason:exit|compact|resume|clear source=summary:none|model|extracted covers:number"
-SEAL += " digest=block:digest"
+SEAL += " digest=block:digest remade:flag"
 STOP = "stop:end|length|refusal|tool|interrupted|error failed:flag"
 USAGE = "input=in:int output=out:int cached:int written:int reasoning:int estimated:flag"
 COSTS = r"\*(?:Time: (\S{1,31})s)?(?: \| )?(?:Tokens: (~?)[0-9,]+ \(([a-z0-9,: ]+)\))?(?: \|.*)?\*"

@@ -302,9 +302,7 @@ def test_ctrl_c_during_the_summary_at_the_exit(tmp_path: Path, times: int) -> No
         assert chat.exit_code(PATIENCE) == 0
         shown = chat.text().partition("You: exit\n")[2]
         assert "Generating" not in shown
-        assert "Summary skipped. It will be made when you resume the session." in " ".join(
-            shown.split()
-        )
+        assert "Summary skipped. A resume brings back all words." in " ".join(shown.split())
         assert "✓ Conversation saved successfully!\n" in shown
     assert kept(tmp_path) == [("hello", "You said: hello")]
 

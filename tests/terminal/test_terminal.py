@@ -143,7 +143,7 @@ def test_ctrl_c_at_the_prompt_clears_the_line_and_ctrl_c_at_exit_skips_the_summa
         server.stalled(1)
         terminal.ctrl("c")
         terminal.wait_for("Conversation saved successfully!", timeout=60, output=True)
-        assert "Summary skipped. It will be made when you resume the session." in terminal.output()
+        assert "Summary skipped. A resume brings back all words." in terminal.output()
         assert terminal.exit_code(timeout=60) == 0
     session = saved(tmp_path)
     assert session.seal is not None

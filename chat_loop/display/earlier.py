@@ -1,0 +1,97 @@
+"""What is shown of a conversation that goes on: the exchange at which it was left, and the
+beginning of its summary.
+"""
+
+from __future__ import annotations
+
+import re
+
+from chat_loop.display.manager import DisplayManager
+from chat_loop.display.text import cells, cut_to, one_line
+from chat_loop.sessions.records import Summary
+
+HALF_LINES = 8
+HALF_CHARACTERS = 1_000
+"""The most that is shown of the beginning and of the end of a long message."""
+LISTS = {
+    "topics": "Topics",
+    "decisions": "Decisions",
+    "pending": "Pending",
+    "pinned": "Pinned",
+    "key_facts": "Key facts",
+}
+"""The lists of a summary that are shown, each on one line."""
+_INDENT = "  "
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
+_SEQUENCE = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def show_exchange(display: DisplayManager, query: str, reply: str) -> None:
+    """Show an exchange dim, without the middle of a long message."""
+    _show_plain(display, f"You: {without_middle(query)}")
+    if not reply.strip():
+        return
+    label = f"{one_line(display.agent, 60)}:"
+    leads = cells(label)
+    short = without_middle(reply)
+    if not display.theme:
+        _show_plain(display, f"{label} {short}")
+        return
+    text = display.rendered(short, leads=leads, indent=len(_INDENT))
+    lines = f"{label}{text}".rstrip("\n").split("\n")
+    display.draw([_dim(f"{_INDENT}{line}") for line in lines])
+
+
+def _show_plain(display: DisplayManager, text: str) -> None:
+    text = text.replace("\n", f"\n{_INDENT}")
+    display.prose(f"{_INDENT}{text}", "dim", indent=len(_INDENT))
+
+
+def without_middle(text: str) -> str:
+    """Return a message without its middle if it is long. Code that is cut stays code."""
+    text = text.strip("\n")
+    lines = text.split("\n")
+    if len(lines) <= 2 * HALF_LINES and len(text) <= 2 * HALF_CHARACTERS:
+        return text
+    head = "\n".join(lines[:HALF_LINES])[:HALF_CHARACTERS]
+    tail = "\n".join(lines[-HALF_LINES:])[-HALF_CHARACTERS:]
+    missing = len(text) - len(head) - len(tail)
+    parts = [head]
+    if fence := _open_fence(head):
+        parts.append(fence)
+    parts += ["", f"[… {missing:,} characters …]", ""]
+    if fence := _open_fence(text[: len(text) - len(tail)]):
+        parts.append(fence)
+    return "\n".join([*parts, tail])
+
+
+def _open_fence(text: str) -> str:
+    """Return the fence of the code in which a text ends, or an empty string."""
+    fence = ""
+    for match in _FENCE.finditer(text):
+        if not fence:
+            fence = match[1]
+        elif match[1].startswith(fence):
+            fence = ""
+    return fence
+
+
+def show_summary(display: DisplayManager, summary: Summary) -> None:
+    """Show a line of each of the main lists of a summary."""
+    columns = display.console.width - 1 if display.is_terminal else 200
+    shown = False
+    for name, title in LISTS.items():
+        items: tuple[str, ...] = getattr(summary, name)
+        if items:
+            text = one_line("; ".join(items), 1_000)
+            display.line(cut_to(f"{_INDENT}{title}: {text}", columns), "dim")
+            shown = True
+    if not shown:
+        background = one_line(summary.background, 1_000)
+        display.line(cut_to(f"{_INDENT}{background}", columns), "dim")
+    display.prose(f"{_INDENT}/summary shows the rest.", "dim", indent=len(_INDENT))
+
+
+def _dim(line: str) -> str:
+    """Return a rendered line that is dim, whatever styles it has."""
+    return "\x1b[2m" + _SEQUENCE.sub(r"\g<0>\x1b[2m", line) + "\x1b[0m"

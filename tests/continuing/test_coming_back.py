@@ -1,0 +1,128 @@
+"""How much of a conversation comes back, and that no word is summarized twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.chats import ACKNOWLEDGED, WIRES, Chats, Wire, echoed
+
+SEA = "It is a calm day by the sea. " * 160
+DAYS = tuple(f"On day {day}, we counted {day}{day}7 gulls." for day in range(1, 6))
+
+
+def said_in(text: str, query: str) -> bool:
+    """Return True if a request for a summary has the words of a query to summarize."""
+    return f"User: {query}" in text
+
+
+def test_no_word_is_summarized_twice_in_days_of_resuming(tmp_path: Path) -> None:
+    """Each exit summarizes what is new, and the context stays that of all words."""
+    with Chats(tmp_path) as chats:
+        first = chats.play(DAYS[0], "exit")
+        days = [first, *(chats.play(query, "exit", options=("-c",)) for query in DAYS[1:])]
+        compacted = chats.play("compact", "So?", "exit", options=("-c",))
+        last = chats.transcripts()["session-5"]
+    for day, played in enumerate(days):
+        assert played.requests[0].messages == (*echoed(*DAYS[:day]), f"user: {DAYS[day]}")
+        [summary] = played.summaries
+        assert [said_in(summary.text, query) for query in DAYS] == [at == day for at in range(5)]
+    assert f"- {DAYS[0]} [1 user]\n" in last.rpartition("SUMMARY_START")[2]
+    assert "<!-- chat:covered " in last
+    assert [asked.kind for asked in compacted.asked] == ["acknowledgment", "reply", "summary"]
+    assert "📦 Compacted " in compacted.after("compact")
+    [request] = compacted.requests
+    for query in DAYS:
+        assert query in request.block
+    assert not any(said_in(compacted.summaries[0].text, query) for query in DAYS)
+
+
+def test_words_without_a_summary_are_summarized_once_they_have_to_be(tmp_path: Path) -> None:
+    with Chats(tmp_path) as chats:
+        chats.configure(summary={"on_exit": "later"})
+        chats.play(DAYS[0], "exit")
+        chats.play(DAYS[1], "exit", options=("-c",))
+        chats.configure()
+        [summary] = chats.play(DAYS[2], "exit", options=("-c",)).summaries
+        [later] = chats.play(DAYS[3], "exit", options=("-c",)).summaries
+    assert [said_in(summary.text, query) for query in DAYS[:3]] == [True] * 3
+    assert [said_in(later.text, query) for query in DAYS[:4]] == [False] * 3 + [True]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_the_flow_of_a_typed_resume_line_by_line(tmp_path: Path, wire: Wire) -> None:
+    """Beside the plan of the first version, phase 3: its lines, its prompt, its counts."""
+    with Chats(tmp_path, wire) as chats:
+        chats.play("Our port is 8443.", "exit")
+        played = chats.play("/resume 1 --summary", "Which port?", "exit")
+        child = chats.transcripts()["session-2"]
+    [asked], [request] = played.acknowledgments, played.requests
+    lines = iter(played.after("/resume 1 --summary").splitlines())
+    for expected in (
+        "📋 Loading session...",
+        "✓ Found: Assistant - DATE (1 query, ",
+        "🔄 Restoring context...",
+        "  You: Our port is 8443.",
+        "  Assistant: You said: Our port is 8443.",
+        "  Topics: The test was talked about [1.1]",
+        "  Key facts: Our port is 8443. [1 user]",
+        "  /summary shows the rest.",
+        f"Assistant: {ACKNOWLEDGED}",
+        "Time: TIME | Tokens: ",
+    ):
+        assert next(lines).startswith(expected)
+    prompt = iter(asked.text.splitlines())
+    for expected in (
+        "user: CONTEXT RESTORATION: You are continuing a previous conversation from DATE.",
+        "Previous session summary (Session ID: session-1, 1 query, ",
+        "Previous session file: HOME/sessions/session-1.md",
+        "<!-- SESSION_SUMMARY_START -->",
+        "<!-- SESSION_SUMMARY_END -->",
+        "Our port is 8443.",
+        "assistant: You said: Our port is 8443.",
+        "user: Task: Review the above and provide a brief acknowledgment (2-6 sentences or bullets)",
+        "1. Main topics discussed",
+        "2. Key decisions made",
+        "3. Confirmation you're ready to continue",
+        "Keep your response concise.",
+    ):
+        assert any(line.startswith(expected) for line in prompt), expected
+    assert request.messages == (
+        *asked.messages,
+        f"assistant: {ACKNOWLEDGED}",
+        "user: Which port?",
+    )
+    assert "**Total Queries:** 1 " in child
+    assert f"**Restoration Tokens:** {asked.usage.total:,} (in: " in child
+    assert f"  Restoration: {asked.usage.total:,} (in: " in played.shown
+
+
+def test_what_a_person_did_to_a_summary_makes_it_count(tmp_path: Path) -> None:
+    """An edited one, one that was made again, and one that was judged: short words or not."""
+    with Chats(tmp_path) as chats:
+        chats.play("Our port is 8443.", "/compact", "/summary bad no ports", "And?", "exit")
+        path = chats.path("session-1")
+        plain = path.read_text()
+        words = chats.play("/resume session-1 --quick", "Which?", "exit")
+        path.write_text(plain.replace("The test was talked about", "Boats were talked about"))
+        edited = chats.play("/resume session-1 --quick", "Which?", "exit")
+        path.write_text(plain)
+        chats.run("--model", chats.model, "sessions", "compact", "session-1")
+        remade = chats.play("/resume session-1 --quick", "Which?", "exit")
+        judged = chats.play("/resume session-2 --quick", "Which?", "exit")
+    assert words.requests[0].messages == (*echoed("Our port is 8443."), "user: Which?")
+    assert "- Boats were talked about" in edited.requests[0].block
+    assert "- The test was talked about" in remade.requests[0].block
+    assert remade.requests[0].messages[0].endswith("\n\nOur port is 8443.")
+    assert judged.requests[0].messages[0].endswith(" from [2.1] on.\n\nAnd?")
+
+
+def test_an_exit_says_what_a_resume_will_bring(tmp_path: Path) -> None:
+    with Chats(tmp_path, window=4_000) as chats:
+        chats.summary = "I cannot do that."
+        chats.replies["long"] = SEA
+        short = chats.play("Our port is 8443.", "exit").after("exit")
+        long = chats.play("A long reply.", "exit").after("exit")
+    assert "A resume brings back all words." in " ".join(short.split())
+    assert "It will be made when you resume the session." in " ".join(long.split())
