@@ -189,9 +189,7 @@ async def _go_back(chat: Chat, found: Found) -> None:
 async def _summarize(chat: Chat, found: Found) -> None:
     """Compact everything before a message of the context."""
     conversation = chat.conversation
-    draft = await conversation.draft(keep_from=found.exchange)
-    if draft is not None:
-        await conversation.take(draft)
+    await conversation.take(await conversation.draft(keep_from=found.exchange))
 
 
 def _show_branch(chat: Chat, plan: ChildPlan, title: str, original: str) -> None:
