@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import re
+import select
 import shlex
 import signal
 import sys
@@ -63,12 +65,17 @@ INCOMPLETE_STOPS = {
 MAX_SAFE_QUESTION = 2_000
 """The most characters that fit every window. For a longer question the window is looked up."""
 LARGEST_INPUT = 64 << 20
+SILENT_SECONDS = 2.0
+STILL_OPEN = events.Warned(
+    "Standard input is open and silent: waiting until it ends.",
+    "To ask without it, add </dev/null.",
+)
 STDIN = "-"  # the question that means standard input
 
 
 def run(app: App) -> int:
     """Answer one question on standard output, and save the session; return the exit code."""
-    question = read_question(app.options.question)
+    question = read_question(app.options.question, json=app.options.json)
     try:
         answer = Run(app, question)
     except errors.SessionError as error:
@@ -94,13 +101,16 @@ class Question(Struct, frozen=True):
         return f"{self.typed}\n\n{self.piped}".strip("\n") if self.piped else self.typed
 
 
-def read_question(question: str) -> Question:
-    """Return the question with the text of standard input. Raises UsageError."""
+def read_question(question: str, *, json: bool = False) -> Question:
+    """Return the question with the text of standard input. Raises UsageError.
+
+    If standard input is silent and open for two seconds, warn, with `json` by an event.
+    """
     alone = question == STDIN
     typed = "" if alone else clean(question)
     piped = ""
     if alone or not sys.stdin.isatty():
-        data = sys.stdin.buffer.read(LARGEST_INPUT + 1)
+        data = _read_input(json=json)
         if len(data) > LARGEST_INPUT:
             text = f"Standard input has more than {LARGEST_INPUT >> 20} MB."
             raise errors.UsageError(text, "No model takes that much.")
@@ -133,6 +143,24 @@ def _last(app: App) -> Path:
         hint = f"{command} QUESTION continues it here."
         raise errors.SessionNotFound(elsewhere_text(found, app.sessions), hint)
     return found.row.path
+
+
+def _read_input(*, json: bool) -> bytes:
+    """Return standard input up to its end, or a little more than the LARGEST_INPUT."""
+    data = bytearray()
+    is_told = sys.stdin.isatty()  # a person knows that the question is still to be typed
+    while len(data) <= LARGEST_INPUT:
+        if not (is_told or select.select([sys.stdin], [], [], SILENT_SECONDS)[0]):
+            is_told = True
+            if json:
+                out_json({"event": "warned", **asdict(STILL_OPEN)})
+            else:
+                tell(STILL_OPEN)
+        piece = os.read(sys.stdin.fileno(), 1 << 20)
+        if not piece:
+            break
+        data += piece
+    return bytes(data)
 
 
 class Run:

@@ -97,6 +97,11 @@ def _first_agent(app: App) -> Agent:
         raise
 
 
+def _is_command(line: str) -> bool:
+    """Return True for a line that runs a command instead of being sent."""
+    return isinstance(registry.parse(line), Call)
+
+
 class Interactive:
     """One chat: its objects and their connections. It has a line editor if it gets the silenced
     `terminal` that the editor reads.
@@ -123,7 +128,7 @@ class Interactive:
         """Set when the user first waits for something. From then on slow things may load."""
         self._needs_encoding = threading.Event()
         """Set when the server's token counts and the estimate are no longer enough."""
-        self._reader: Reader = LineReader()
+        self._reader: Reader = LineReader(is_command=_is_command)
         if sys.stdin.isatty() and sys.stdout.isatty() and app.instant is None:
             self._display.prose(banner(), "dim")
         if terminal is not None:
@@ -139,7 +144,7 @@ class Interactive:
                 completer=lambda: self._completer,
                 report=self._display.error,
                 keys=config.input.keys,
-                is_command=lambda line: isinstance(registry.parse(line), Call),
+                is_command=_is_command,
                 refreshes=lambda: self._conversation.background.state == MAKING,
                 stops=registry.stops,
             )

@@ -19,6 +19,7 @@ from chat_loop.redact.outgoing import TextSource
 MAX_SECONDS = 600  # the time limit of a command
 TERM_SECONDS = 2.0  # how long its processes may take to exit after SIGTERM
 MAX_BYTES = 1_000_000  # bytes of output that are kept, at its beginning and again at its end
+MAX_STATES = 20  # how many of a line's last states are drawn over each other
 _PIECE = 1 << 16
 _SECRET = re.compile(
     r"PASSWORD|PASSWD|PASSPHRASE|SECRET|CREDENTIAL|API_?KEY|(?:TOKENS?|COOKIES?)(?:_|$)"
@@ -74,37 +75,61 @@ async def run_command(
             raise ChatLoopError(f"The command cannot be run: {reason}.") from error
         exit_code = asyncio.ensure_future(asyncio.to_thread(process.wait))
         code = None
+        was_left = False
         try:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     code = await asyncio.shield(exit_code)
         finally:
-            await _end_group(process, exit_code)
+            was_left = await _end_group(process, exit_code)
             for _ in range(MAX_BYTES // _PIECE):  # a process that left the group may still print
                 if not output.read():
                     break
-    text = output.text()
+    text = last_states(output.text())
     if code is None:
         late = f"It took longer than {seconds:.0f} seconds and was stopped."
         raise ChatLoopError(f"{late} Its output until then:\n{text}")
     outcome = f"Exit code {code}." if code >= 0 else f"Ended by signal {-code}."
+    if was_left:
+        outcome += " What it left running in the background was ended."
     return f"{outcome}\n{text}" if text else f"{outcome} It printed nothing."
 
 
-async def _end_group(process: subprocess.Popen[bytes], exit_code: asyncio.Future[int]) -> None:
-    """End the process group: with SIGTERM while the command runs, then with SIGKILL."""
+def last_states(text: str) -> str:
+    """Return each line as a terminal shows it after its carriage returns, such as of progress."""
+    lines = text.split("\n")
+    return "\n".join(_overwritten(line) if "\r" in line[:-1] else line for line in lines)
 
-    def send(number: int) -> None:
+
+def _overwritten(line: str) -> str:
+    shown = ""
+    end = "\r" if line.endswith("\r") else ""
+    for state in line.removesuffix("\r").split("\r")[-MAX_STATES:]:
+        shown = state + shown[len(state) :]
+    return shown + end
+
+
+async def _end_group(process: subprocess.Popen[bytes], exit_code: asyncio.Future[int]) -> bool:
+    """End the process group: with SIGTERM while the command runs, then with SIGKILL. Return True if
+    the command had ended by itself and left processes.
+    """
+
+    def send(number: int) -> bool:
         with contextlib.suppress(ProcessLookupError, PermissionError):  # gone, or only zombies left
             os.killpg(process.pid, number)
+            return True
+        return False
 
+    ended_itself = exit_code.done()
+    was_left = False
     try:
-        if not exit_code.done():
+        if not ended_itself:
             send(signal.SIGTERM)
             await asyncio.wait({exit_code}, timeout=TERM_SECONDS)
     finally:
-        send(signal.SIGKILL)
+        was_left = send(signal.SIGKILL) and ended_itself
         process.wait()  # also when canceled a second time; a killed shell is gone at once
+    return was_left
 
 
 class Output:

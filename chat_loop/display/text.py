@@ -27,6 +27,13 @@ def without_controls(text: str) -> str:
     return text if text.isprintable() else _CONTROLS.sub(lambda match: picture(match[0]), text)
 
 
+def in_encoding(text: str, encoding: str) -> str:
+    """Return text with the program's signs, and others that `encoding` lacks, in ASCII."""
+    if text.isascii() or "utf" in encoding.lower():
+        return text
+    return text.encode(encoding, "chat-loop-ascii").decode(encoding)
+
+
 def one_line(text: str, length: int = 200) -> str:
     """Return printable text on one line of at most `length` characters."""
     flat = " ".join(printable(text[: length * 4]).split())

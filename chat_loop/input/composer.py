@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 from prompt_toolkit import filters
 from prompt_toolkit.application import Application, in_terminal, set_app
 from prompt_toolkit.buffer import Buffer
@@ -31,12 +32,13 @@ from prompt_toolkit.filters import Always, Condition, Filter, is_searching
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.input.typeahead import get_typeahead
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent, merge_key_bindings
+from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.styles import Style
 
 from chat_loop.display.consent import Drawn, Question, draw
 from chat_loop.display.nonblocking import drain
 from chat_loop.display.screen import Screen
-from chat_loop.display.text import cut_to, printable, wrapped
+from chat_loop.display.text import cut_to, in_encoding, printable, wrapped
 from chat_loop.errors import ChatLoopError
 from chat_loop.input import editor
 from chat_loop.input.bursts import BurstInput
@@ -183,6 +185,7 @@ class Composer(Reader):
                 marks_pastes=marks_pastes(os.environ),
             ),
             output=self._output,
+            color_depth=ColorDepth.DEPTH_1_BIT if os.environ.get("NO_COLOR") else None,
             erase_when_done=True,
             reverse_vi_search_direction=True,
         )
@@ -330,7 +333,12 @@ class Composer(Reader):
 
     def _drawn(self) -> Drawn | None:
         """Return the question as it is drawn at the present size, if there is one."""
-        return draw(self._question, *self.screen_size()) if self._question is not None else None
+        if self._question is None:
+            return None
+        drawn = draw(self._question, *self.screen_size())
+        encoding = self._screen.encoding
+        rows = tuple((in_encoding(row, encoding), style) for row, style in drawn.rows)
+        return replace(drawn, rows=rows, prompt=in_encoding(drawn.prompt, encoding))
 
     def _bindings(self) -> KeyBindings:
         """Return the keys that stop work, quit, suspend, and take back queued entries."""
@@ -547,7 +555,9 @@ class Composer(Reader):
         text = self._mode.hint or self._status_text
         if self._entries:
             text = f"queued: {len(self._entries)} · {text}"
-        return cut_to(f" {text}", size.columns) if text else ""
+        ellipsis = in_encoding("…", self._screen.encoding)
+        text = in_encoding(text, self._screen.encoding)
+        return cut_to(f" {text}", size.columns, ellipsis[:1]) if text else ""
 
     def _paint_soon(self, loop: asyncio.AbstractEventLoop) -> None:
         if not self._is_paint_due:

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.output.vt100 import Vt100_Output
 
+from chat_loop.display.text import cells, in_encoding
+
 
 class FrameOutput(Vt100_Output):
     """Sends everything that is drawn at one time as one piece, so that no half of it is shown."""
@@ -37,6 +39,11 @@ class FrameOutput(Vt100_Output):
         if self._has_set_keys:
             self.write_raw(self.key_protocol[1])
         self._has_set_keys = False
+
+    def write(self, data: str) -> None:
+        """Write the text of a cell, as one of the same width that the terminal's encoding has."""
+        shown = in_encoding(data, self.encoding() or "utf-8")
+        super().write(shown if cells(shown) == cells(data) else "?" * cells(data))
 
     def flush(self) -> None:
         if not self._is_held:

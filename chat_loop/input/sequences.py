@@ -16,26 +16,17 @@ from prompt_toolkit.input.vt100_parser import Vt100Parser
 from prompt_toolkit.key_binding.key_processor import KeyPress
 from prompt_toolkit.keys import Keys
 
+from chat_loop.input.escapes import BROKEN, COMPLETE, PARTIAL, PASTE_END, PASTE_START
+
 NEWLINES = ("\x1b\r", "\x1b\n")
 """Alt-Enter. It becomes Ctrl-J, as do Shift-Enter and Alt-Enter in the other encodings."""
 ANSI_SEQUENCES.update(dict.fromkeys(NEWLINES, Keys.ControlJ))
 
-PASTE_START = "\x1b[200~"
-PASTE_END = "\x1b[201~"
 MAX_STRING = 65_536
 """The most characters of an answer; a longer one is no answer."""
 PATIENCE = 3
 """How many pauses in the middle of a sequence to wait for its rest."""
 
-_CSI = r"\[(?:\[[A-E]|M[\s\S]{3}|[0-?]*[ -/]*[@-LN-Z\\-~]|[0-?]+[ -/]*M)"
-_SS3 = r"O[0-9;]*[A-Za-z]"
-_COMPLETE = re.compile(
-    rf"\x1b(?:\x1b?(?:{_CSI}|{_SS3})|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[^\x1b\[\]OPX^_])"
-)
-_PARTIAL = re.compile(
-    r"\x1b(?:\x1b?(?:\[(?:\[|M[\s\S]{0,2}|[0-?]*[ -/]*)|O[0-9;]*)?|[\]PX^_][^\x07\x1b]*\x1b?)"
-)
-_BROKEN = re.compile(r"\x1b(?:\[(?:\[|[0-?]*[ -/]*)|[\]PX^_][^\x07\x1b]*|O[0-9;]*)?")
 _PASTE_MODE = re.compile(r"\x1b\[\?2004;([0-4])\$y")
 """The answer to the question whether the terminal marks pastes; 1 to 3: it can."""
 
@@ -223,7 +214,7 @@ class SequenceParser(Vt100Parser):
                 self._press(_as_tuple(ANSI_SEQUENCES.get(character, character)), character)
             if escape < 0:
                 return
-            if _PARTIAL.fullmatch(data, escape) and len(data) - escape < MAX_STRING:
+            if PARTIAL.fullmatch(data, escape) and len(data) - escape < MAX_STRING:
                 self._held = data[escape:]
                 return
             position = self._feed_sequence(data, escape)
@@ -245,9 +236,9 @@ class SequenceParser(Vt100Parser):
 
     def _feed_sequence(self, data: str, start: int) -> int:
         """Pass on the sequence at `start`, and return its end."""
-        found = _COMPLETE.match(data, start)
+        found = COMPLETE.match(data, start)
         if found is None:
-            broken = _BROKEN.match(data, start)
+            broken = BROKEN.match(data, start)
             assert broken is not None
             if broken[0] == "\x1b":  # Escape, twice
                 self.feed_key_callback(KeyPress(Keys.Escape, "\x1b"))

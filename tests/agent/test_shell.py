@@ -169,8 +169,28 @@ def test_a_process_that_does_not_want_to_leave_is_killed(
 
 def test_what_is_left_in_the_background_is_ended(tool: Tool, tmp_path: Path) -> None:
     alive = Alive(tmp_path)
-    assert run(tool, f"exec 3> {alive.path}; sleep 1000 & echo begun") == "Exit code 0.\nbegun"
+    assert run(tool, f"exec 3> {alive.path}; sleep 1000 & echo begun") == (
+        "Exit code 0. What it left running in the background was ended.\nbegun"
+    )
     alive.gone()
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        (r"printf '1%%\r2%%\r100%%\ndone'", "Exit code 0.\n100%\ndone"),
+        (r"printf 'longer\rab\r\nx\r\n'", "Exit code 0.\nabnger\r\nx\r"),
+        (
+            "sleep 60 & echo on",
+            "Exit code 0. What it left running in the background was ended.\non",
+        ),
+        ("sleep 60 & kill $!; wait; echo on", "Exit code 0.\non"),
+    ],
+)
+def test_the_last_state_of_a_line_and_what_became_of_the_rest(
+    tool: Tool, command: str, shown: str
+) -> None:
+    assert run(tool, command) == shown
 
 
 def test_somebody_who_left_the_group_is_not_waited_for(tool: Tool, tmp_path: Path) -> None:
