@@ -94,4 +94,4 @@ def show_summary(display: DisplayManager, summary: Summary) -> None:
 
 def _dim(line: str) -> str:
     """Return a rendered line that is dim, whatever styles it has."""
-    return "\x1b[2m" + _SEQUENCE.sub(r"\g<0>\x1b[2m", line) + "\x1b[0m"
+    return "\x1b[2m" + _SEQUENCE.sub("\\g<0>\x1b[2m", line) + "\x1b[0m"

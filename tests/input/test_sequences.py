@@ -1,8 +1,8 @@
 """The keys in the bytes that terminals send.
 
-The bytes are those that the terminals' own documents name for these keys: ctlseqs of xterm (VT220
-keys, modifyOtherKeys 2), the keyboard protocol of kitty (which foot, Ghostty, WezTerm and Alacritty
-speak), the keypad and focus reports of xterm, and terminfo's entries of linux and rxvt.
+They are written by the rules of each encoding, not recorded: the keys of a VT220, modifyOtherKeys 2
+of xterm, the keyboard protocol of kitty, the keypad and focus reports of xterm, and the keys of
+linux and rxvt.
 """
 
 from __future__ import annotations
