@@ -267,7 +267,7 @@ def test_what_is_noted_is_counted_before_the_next_report(tmp_path: Path) -> None
 
 
 def test_a_request_that_is_too_large_because_of_the_memory_is_not_sent(tmp_path: Path) -> None:
-    written(tmp_path, "- " + "word " * 700 + "\n")
+    written(tmp_path, "- " + "word " * 1200 + "\n")
     options = replace(QUIET, limits=replace(Limits(), enabled=False))
     query = "long " * 200
     for memory, sent in ((None, 1), (place(tmp_path), 0)):

@@ -58,9 +58,8 @@ def test_a_theme_does_not_switch_rendering_on(tmp_path: Path) -> None:
 
 def test_the_config_knows_the_same_themes() -> None:
     assert get_args(get_type_hints(DisplayConfig)["theme"]) == (*THEMES,)
-    with pytest.raises(
-        ConfigError, match=r"c: display\.theme: invalid enum value 'blue'\."
-    ) as caught:
+    message = r"c, line 1: display\.theme: invalid enum value 'blue'\."
+    with pytest.raises(ConfigError, match=message) as caught:
         parse(b"display: {theme: blue}", "c")
     assert caught.value.hint == "It takes auto, dark or light."
 

@@ -17,9 +17,9 @@ from chat_loop.context.messages import (
     Context,
     messages_of,
     pieces,
+    prompt,
     restoration_text,
     shorten_block,
-    with_task,
 )
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.parser import parse
@@ -111,10 +111,9 @@ question, search the archive when you have a tool for that; otherwise say that i
     )
     first = restoration_text(HEADER, replace(RESTORATION, grandparent=""))
     assert "This session was resumed from" not in first
-    assert with_task(restoration_text(HEADER, RESTORATION)) == (
-        restoration_text(HEADER, RESTORATION)
-        + """
-
+    assert (
+        prompt("acknowledge.txt")
+        == """\
 Task: Review the above and provide a brief acknowledgment (2-6 sentences or bullets) that includes:
 1. Main topics discussed
 2. Key decisions made
@@ -218,7 +217,7 @@ def test_without_tools_calls_and_results_are_words(entries: list[Entry]) -> None
 
 def test_what_of_a_session_is_sent() -> None:
     restored = restoration_text(HEADER, RESTORATION)
-    asked = with_task(restoration_text(HEADER, RESTORATION))
+    asked = f"{restored}\n\n{prompt('acknowledge.txt')}"
     one, two = query(1, "one"), query(2, "two")
     assert sent(one, reply(1, "1"), two) == said("one", "1", "two")
     assert sent(one, reply(1, " \n"), two) == said("one\n\ntwo")

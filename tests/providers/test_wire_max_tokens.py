@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -30,13 +30,13 @@ def asked(
 ) -> dict[str, Any]:
     """The body of the request for one question; `ceiling` is in the config unless it is 0."""
     service.set_up(patch, home)
-    patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
     patch.setenv("CHAT_LOOP_HOME", str(home))
     setting = {
         "tools": service.setting.tools,
         "max_tokens": ceiling,
     }
-    with Loopback() as server:
+    with Loopback() as server, Path(os.devnull).open(encoding="utf-8") as nothing:
+        patch.setattr(sys, "stdin", nothing)
         given = {name: value for name, value in setting.items() if value} | {
             "base_url": f"{server.url}{service.base}"
         }
