@@ -372,7 +372,9 @@ def test_a_resumed_block_is_shortened_for_a_window_that_turns_out_smaller(tmp_pa
         lines = [" ".join(ports[first : first + 25]) for first in range(0, 150, 25)]
         chats.play(*lines, "/pin Oak.", "exit")
         chats.served_window = 2_000
-        played = chats.play("/resume session-1 --quick", "Which ports?", "And now?", "exit")
+        played = chats.play(
+            "/resume session-1 --summary --quick", "Which ports?", "And now?", "exit"
+        )
         child = list(chats.transcripts().values())[-1]
     refused, again = (request.block for request in played.requests)
     assert "Type compact to shorten the conversation." in played.after("Which ports?")

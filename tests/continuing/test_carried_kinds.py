@@ -87,7 +87,7 @@ def test_after_a_kill_the_model_is_told_what_happened_to_its_calls(
         calls = (ToolCall("a", "deploy", '{"name": "web"}'),)
         chats.replies["Deploy"] = [Reply(chunks=("I deploy it.",), calls=calls)]
         killed = chats.play("Deploy it.", options=options)
-        played = chats.play("/resume session-1 --full", "Well?", "exit", options=options)
+        played = chats.play("/resume session-1 --full --quick", "Well?", "exit", options=options)
     assert killed.code != 0
     assert played.requests[0].messages == (
         "user: Deploy it.",

@@ -41,7 +41,7 @@ def told(text: str) -> list[int]:
 
 def wrong(played: Played, names: list[str]) -> list[str]:
     """Return what is wrong in each part of a chat that ends with /context and NEXT."""
-    parts = played.shown.split(f"You: {NEXT}\n")
+    parts = played.shown.split(f"\nYou: {NEXT}\n")
     requests = [request for request in played.requests if request.messages[-1].endswith(NEXT)]
     assert len(requests) == len(names)
     found = []
@@ -89,6 +89,7 @@ def test_the_sizes_agree(tmp_path: Path, wire: Wire) -> None:
                 "a small compact, forced": [*SHORT, "/compact --force"],
                 "uncompact": [*TALK, "compact", "/uncompact"],
                 "resume": ["/resume session-1"],
+                "resume from the summary": ["/resume session-3 --summary"],
                 "resume with all words": ["/resume session-3 --full"],
                 "resume with the last words": ["/resume session-3 --last 3"],
                 "a text file": ["Tell me of this.", "Look at @notes.txt"],

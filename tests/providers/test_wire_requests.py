@@ -304,7 +304,7 @@ BREAKS = {
     "compact": "a block stands for the words",
     "after uncompact": "the words stand again for the block",
     "resume from the summary": "a block stands for the words",
-    "after all words": "another conversation goes on",
+    "resume with all words": "another conversation goes on",
     "with another model": "reasoning and signatures do not go to another model",
     "with the first model": "it gets its own back, and not those of the other one",
 }
