@@ -8,13 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.chats import WIRES, Chats, Wire, call, echoed, field
+from tests.support.chats import WIRES, Chats, Played, Wire, call, echoed, field
 
 SHELVES = tuple(f"Shelf {number} holds {number}00 files." for number in range(1, 9))
 
 
 def xfails(issue: str, fault: str) -> pytest.MarkDecorator:
     return pytest.mark.xfail(strict=True, raises=AssertionError, reason=f"{issue}: {fault}")
+
+
+def told(played: Played) -> tuple[str, tuple[str, ...]]:
+    """Return the block of the first request, which has the pins, and the words that follow it."""
+    request = played.requests[0]
+    first, *others = request.messages
+    words = first.rpartition("\n\n")[2]
+    return request.block, (f"user: {words}", *others)
 
 
 def test_a_fork_has_the_words_up_to_its_query(tmp_path: Path) -> None:
@@ -24,13 +32,15 @@ def test_a_fork_has_the_words_up_to_its_query(tmp_path: Path) -> None:
             *("/fork 2", "Four.", "/fork 9", "/fork 1.x", "/fork 1", "Five.", "/pins", "exit"),
         )
         parent, fork, second = chats.transcripts().values()
-        went_on = chats.play("/resume session-1 --full", "Six.", "/pins", "/fork", "exit")
+        went_on = chats.play("/resume session-1 --full --quick", "Six.", "/pins", "/fork", "exit")
         assert len(chats.transcripts()) == 4, "a fork without a word leaves no file"
         tree = chats.run("sessions", "tree", "session-1")
     *_, four, five = played.requests
     assert four.messages == (*echoed("One.", "Two."), "user: Four.")
     assert five.messages == (*echoed("One.", "Two.", "Four."), "user: Five.")
-    assert went_on.requests[0].messages == (*echoed("One.", "Two.", "Three."), "user: Six.")
+    block, six = told(went_on)
+    assert "**Pinned:**\n- Keep 2.\n" in block
+    assert six == (*echoed("One.", "Two.", "Three."), "user: Six.")
     assert played.acknowledgments == went_on.acknowledgments == ()
 
     saved, restoring, forked = played.after("/fork 2").splitlines()
@@ -68,7 +78,9 @@ def test_a_fork_without_a_chat(tmp_path: Path) -> None:
     assert forked.errors.startswith("Forked after query 2 of session-1.")
     assert files["session-1"] == parent
     assert field(files["session-2"], "Name") == "Shelves"
-    assert went_on.requests[0].messages == (*echoed("One.", "Two."), "user: Four.")
+    block, four = told(went_on)
+    assert "**Pinned:**\n- Keep 1.\n" in block
+    assert four == (*echoed("One.", "Two."), "user: Four.")
     assert went_on.after("/pins") == "1  Keep 1."
     assert (wrong.code, wrong.shown) == (2, "")
     assert "No message 1.9: that session has 1.1 to 1.3." in wrong.errors

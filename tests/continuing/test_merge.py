@@ -148,7 +148,7 @@ def test_a_fork_is_merged_with_what_its_parent_said_afterwards(
             *("Tom has shoe size 43.", "The lamp has 40 watts.", "The gate is 77 cm."),
             *("/fork 1", "Room 1 is 11 m².", "/new"),
         )
-        chats.play("/resume session-1 --full", "/fork 2", "Room 2 is 21 m².", "exit")
+        chats.play("/resume session-1 --full --quick", "/fork 2", "Room 2 is 21 m².", "exit")
         order = ("session-2", "session-1") if swap else ("session-1", "session-2")
         whole = chats.play(f"/merge {' '.join(order)}", "So?", "exit")
         merged = chats.transcripts()["session-4"]
@@ -171,7 +171,7 @@ def test_a_fork_does_not_bring_back_what_the_other_branch_corrected(
 ) -> None:
     with Chats(tmp_path) as chats:
         branched(chats)
-        chats.play("/resume session-1 --full", "/fork 2", "The lamp has 40 watts.", "exit")
+        chats.play("/resume session-1 --full --quick", "/fork 2", "The lamp has 40 watts.", "exit")
         order = ("session-4", "session-2") if swap else ("session-2", "session-4")
         played = chats.play(f"/merge {' '.join(order)}", "So?", "exit")
     assert not any("5432" in fact for fact in facts(played))

@@ -14,9 +14,10 @@ def test_a_number_goes_on_with_its_conversation_and_a_branch_has_one_of_its_own(
         chats.configure(summary={"on_exit": "later"})
         chats.play("Alpha.", "/new", "Beta.", "exit")
         played = chats.play(
-            *("sessions", "/resume 2 --full", "The mast is 12 m.", "/fork", "On a branch."),
-            *("/resume 1 --full", "More.", "/show 2", "/resume 2 --full", "Which mast?"),
-            *("/resume 2", "/sessions  ", "/resume 2 --full", "And here?", "exit"),
+            *("sessions", "/resume 2 --full --quick", "The mast is 12 m."),
+            *("/fork", "On a branch.", "/resume 1 --full --quick", "More."),
+            *("/show 2", "/resume 2 --full --quick", "Which mast?", "/resume 2"),
+            *("/sessions  ", "/resume 2 --full --quick", "And here?", "exit"),
         )
     shown = played.after("/show 2")
     assert "The mast is 12 m." in shown
@@ -41,8 +42,8 @@ def test_a_hit_of_a_search_is_shown_as_it_was_and_goes_on_as_it_is(tmp_path: Pat
         chats.play("Which heron is it?", "exit")
         chats.play("/resume last --full --quick", "It was gray.", "exit")
         played = chats.play(
-            *("/search heron", "/show 1", "/resume 1 --full", "Gray, then?"),
-            *("/tree", "/resume 1 --full", "Which one?", "exit"),
+            *("/search heron", "/show 1", "/resume 1 --full --quick", "Gray, then?"),
+            *("/tree", "/resume 1 --full --quick", "Which one?", "exit"),
         )
     assert "Which heron is it?" in played.after("/show 1")
     later, earlier = played.requests

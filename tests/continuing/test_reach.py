@@ -45,9 +45,9 @@ def test_what_was_undone_comes_back_until_something_new_is_said(tmp_path: Path) 
 def test_words_that_came_back_with_a_resume_are_undone_and_redone(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         chats.play("One.", "Two.", "Three.", "exit")
-        chats.play("/resume session-1 --full", "/undo", "/undo 1.2", "exit")
-        again = chats.play("/resume 1 --full", "/redo", "Four.", "exit")
-        seen = chats.play("/resume last --full", "Five.", "/history", "/redo", "exit")
+        chats.play("/resume session-1 --full --quick", "/undo", "/undo 1.2", "exit")
+        again = chats.play("/resume 1 --full --quick", "/redo", "Four.", "exit")
+        seen = chats.play("/resume last --full --quick", "Five.", "/history", "/redo", "exit")
         script = chats.run("-m", chats.model, "-c", "-p", "Six.")
         parent = chats.transcripts()["session-1"]
     assert sent(again, "Four.") == (*echoed("One.", "Two."), "user: Four.")
