@@ -590,12 +590,14 @@ def words_fit(frame: Frame, context: Context) -> bool:
 
 def goes_by_summary(session: Session) -> bool:
     """Return True if a person edited the summary of a session, had it made again, or judged the one
-    before: then it is used, however short the words are.
+    before: then it is used, however short the words are. So is that of a child that does not record
+    what its parent gave it, in the format of the first version.
     """
     seal = session.seal
     if seal is not None and (seal.edited or seal.remade):
         return True
-    return stored_summary(session) is not None and is_judged(session)
+    is_unrecorded = bool(session.header.parent) and session.restoration is None
+    return stored_summary(session) is not None and (is_unrecorded or is_judged(session))
 
 
 def is_judged(session: Session) -> bool:
