@@ -155,8 +155,8 @@ def test_sessions_are_listed_and_shown(tmp_path: Path) -> None:
     name, when, queries, tokens, listed_id = listed.strip().split("  ")
     assert (name, queries, tokens, listed_id) == (
         "first question",
-        "1 query",
-        "17 tokens",
+        "1 message",
+        "9 tokens",
         identity,
     )
     assert when == f"{session.header.created.astimezone(UTC):%Y-%m-%d %H:%M}"

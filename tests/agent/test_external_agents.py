@@ -14,6 +14,7 @@ import pytest
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.agent_files import Definition, apply_definition
 from chat_loop.agent.external_agents import ExternalProvider
+from chat_loop.config import AutoCompactConfig, Config
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.errors import ProviderError, RequestRejected
@@ -491,7 +492,8 @@ def test_who_writes_the_summary(tmp_path: Path) -> None:
     events.clear()
     assert asyncio.run(talk(tmp_path / "b", lambda prompt: "So.")) == ["extracted"]
     events.clear()
-    other = Options(attach_from_archive=False, summarizer=Model(SUMMARY))
+    named = Config(auto_compact=AutoCompactConfig(summary_provider="test"))
+    other = Options(attach_from_archive=False, summarizer=Model(SUMMARY), config=named)
     assert asyncio.run(talk(tmp_path / "c", broken_summary, other)) == ["model"]
 
 

@@ -52,21 +52,21 @@ def test_lists_and_their_filters(tmp_path: Path) -> None:
     assert run(tmp_path, *lines, hours=5) == (
         """\
 You: sessions
-1  Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇                        2h    1 query  110 tokens
-2  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”        3h  3 queries  330 tokens
-3  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home  3h  4 queries  440 tokens
+1  Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇                        2h   1 message  15 tokens
+2  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”        3h  3 messages  36 tokens
+3  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home  3h  4 messages  45 tokens
 You: /sessions --unfold
-1  Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇  2h    1 query  110 tokens
-2  Kitchen                               3h    1 query  110 tokens
-3  Kitchen #home                         3h  2 queries  220 tokens
-4  Kitchen #home                         4h  2 queries  220 tokens
+1  Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇  2h   1 message  15 tokens
+2  Kitchen                               3h   1 message  12 tokens
+3  Kitchen #home                         3h  2 messages  21 tokens
+4  Kitchen #home                         4h  2 messages  24 tokens
 You: /sessions kitchen
-1  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”        3h  3 queries  330 tokens
-2  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home  3h  4 queries  440 tokens
+1  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”        3h  3 messages  36 tokens
+2  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home  3h  4 messages  45 tokens
 You: /sessions #home
-1  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home  3h  4 queries  440 tokens
+1  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home  3h  4 messages  45 tokens
 You: /sessions ÖL
-1  Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇  2h  1 query  110 tokens
+1  Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇  2h  1 message  15 tokens
 You: /sessions --agent bob
 No matching sessions.
 You: /sessions --tag
@@ -84,8 +84,8 @@ You: /sessions --since soon
 ✗ “soon” is not a date.
   A date such as 2026-11-21, or an age such as 30d.
 You: /sessions --before 2026-11-22 --unfold
-1  Kitchen #home  3h  2 queries  220 tokens
-2  Kitchen #home  4h  2 queries  220 tokens
+1  Kitchen #home  3h  2 messages  21 tokens
+2  Kitchen #home  4h  2 messages  24 tokens
 Goodbye!
 """
     )

@@ -27,7 +27,7 @@ def test_leaving_after_compact_names_the_session_that_was_saved(tmp_path: Path) 
         assert f"Saved session: {identity}" in shown
         assert shown.rstrip().endswith(f"--resume {identity}")
         assert last_id(tmp_path / "sessions") == identity
-        assert "- Our port is 8443." in chat(tmp_path, server, "exit", options=("-c",))
+        assert "  You: Our port is 8443." in chat(tmp_path, server, "exit", options=("-c",))
 
 
 @pytest.mark.slow
@@ -75,7 +75,7 @@ def test_a_resume_takes_keys_at_once_and_gets_its_summary_behind(tmp_path: Path,
             assert released.wait(PATIENCE_SECONDS)
         return talk(request)
 
-    (tmp_path / "config.yaml").write_text("summary: {on_exit: later}\n")
+    (tmp_path / "config.yaml").write_text("summary: {on_exit: later}\nresume: {mode: summary}\n")
     with Loopback(answer) as server:
         chat(tmp_path, server, QUESTION, *[f"Number {number}?" for number in range(5)], "exit")
         [parent] = files(tmp_path)
@@ -115,6 +115,7 @@ def test_a_resume_takes_keys_at_once_and_gets_its_summary_behind(tmp_path: Path,
 def test_the_block_is_shown_as_it_reads(tmp_path: Path) -> None:
     with Loopback() as server:
         begun(tmp_path, server)
+        (tmp_path / "config.yaml").write_text("resume: {mode: summary}\n")
         options = ("--model", "openai:test-model", "-c")
         with started(
             tmp_path,
@@ -123,7 +124,13 @@ def test_the_block_is_shown_as_it_reads(tmp_path: Path) -> None:
             OPENAI_API_KEY="k",
             OPENAI_BASE_URL=f"{server.url}/v1",
         ) as terminal:
-            terminal.wait_for("Our port is 8443.")
+            terminal.wait_for("/summary shows the rest.")
+            terminal.wait_for("You: ")
+            restored = terminal.text()
+            assert "Key facts: Our port is 8443." in restored
+            assert restored.count("\n") < 12
+            terminal.line("/summary")
+            terminal.wait_for("Topics Discussed:")
             terminal.wait_for("You: ")
             shown = terminal.text()
             assert "Topics Discussed:" in shown

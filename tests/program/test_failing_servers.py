@@ -127,8 +127,10 @@ def test_a_resume_of_a_session_without_a_summary_offline(tmp_path: Path) -> None
         server.requests.clear()
         server.handler = lambda request: BOOM
         shown = chat(tmp_path, server, f"resume {identity}", "exit")
-        assert server.requests == []
-        assert "You: Our port is 8443." in shown
+        assert not any(map(is_summary, server.requests))
+        assert [request.texts[0] for request in server.requests] == [QUESTION] * 2
+        assert "  You: Our port is 8443." in shown
+        assert "The context is restored anyway." in shown
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])

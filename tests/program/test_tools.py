@@ -388,7 +388,7 @@ def test_the_config_gives_tools_and_their_limits(tmp_path: Path, server: Loopbac
     (tmp_path / "config.yaml").write_text("tools: {max_steps: 0}")
     code, _, err = headless(tmp_path, server, "-p", "Do it")
     assert code == 2
-    assert "config.yaml: tools.max_steps: expected `int` >= 1." in err
+    assert "config.yaml, line 1: tools.max_steps: expected a whole number >= 1." in err
 
 
 def test_the_program_s_own_folder_is_protected(tmp_path: Path, server: Loopback) -> None:

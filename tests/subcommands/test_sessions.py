@@ -296,6 +296,7 @@ def test_show_as_json(home: Path) -> None:
             "usage": None,
             "seconds": None,
             "covers": None,
+            "remade": False,
             "compaction": None,
             "digest": "",
             "edited": False,
