@@ -46,7 +46,10 @@ def test_a_pipe_gets_the_whole_walk(tmp_path: Path, temporary: Path) -> None:
     for sign in ("📦 Compacted ", "✓ Conversation saved successfully!", "1  What can", "✓ Found: "):
         assert sign in text
     assert "not in my script" not in text
-    assert text.count("“Decision: the API listens on port 8443.”") == 1
+    answer = "“Decision: the API listens on port 8443.”"
+    before, _, resumed = text.partition("You: resume 1\n")
+    assert before.count(answer) == 1
+    assert resumed.count(answer) == 1  # the exchange at which the conversation was left
     assert "Decision: backups are kept for 30 days" in text.partition("You: How long")[2]
 
 
