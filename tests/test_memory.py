@@ -534,5 +534,7 @@ def test_the_config_and_the_window_decide_the_room() -> None:
     large = MemoryLocation(directory=here, home=here, data=here, max_tokens=1500)
     assert (large.room, replace(large, window=3072).room) == (1500, 614)
     assert parse(b"memory: {max_tokens: 400}", "c").memory == MemoryConfig(max_tokens=400)
-    with pytest.raises(ConfigError, match=r"c, line 1: memory\.max_tokens: expected a whole number >= 100\."):
+    with pytest.raises(
+        ConfigError, match=r"c, line 1: memory\.max_tokens: expected a whole number >= 100\."
+    ):
         parse(b"memory: {max_tokens: 5}", "c")
