@@ -111,9 +111,14 @@ class ScriptedModel(EchoProvider):
         words = re.findall(r"\w{4,}", asked.lower())
         given = "\n".join(message.text for message in request.messages)
         lines = re.findall(r"^[-+] (.+?)(?: \[[^\]]*\])?$", given, re.MULTILINE)
-        fitting = [(sum(word in line.lower() for word in words), line) for line in lines]
-        shared, line = max(fitting, default=(0, ""))
-        text = f"My context says: “{line}”" if shared else "This is not in my script."
+        shared = 0
+        best = ""
+        for line in lines:
+            found = sum(word in line.lower() for word in words)
+            if found > shared or (found == shared and len(line) < len(best)):
+                shared = found
+                best = line
+        text = f"My context says: “{best}”" if shared else "This is not in my script."
         if "\n" in asked:  # a restored context
             text = "I have read the summary and can continue."
         return Message("assistant", self._replies.get(asked) or text)

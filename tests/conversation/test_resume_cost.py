@@ -1,4 +1,4 @@
-"""The cost of all words of a session, which a resume shows before anything is sent."""
+"""The cost of a context, which a resume shows before anything is sent."""
 
 from __future__ import annotations
 

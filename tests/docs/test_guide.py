@@ -222,7 +222,8 @@ def alternatives(text: str) -> Iterator[list[str]]:
 def test_every_command_line_in_the_text_exists(page: Path) -> None:
     for code in CODE.findall(prose(page)):
         if code.startswith("chat-loop ") and not {"ACTION", "…"} & set(code.split()):
-            for words in alternatives(code.partition(" ")[2].partition(" | ")[0]):
+            arguments = code.partition(" | ")[0].partition(" ")[2]
+            for words in alternatives(arguments):
                 assert walked(words) == "", code
 
 

@@ -147,10 +147,7 @@ def pin(trial: Trial) -> None:
 
 
 def compact(trial: Trial) -> None:
-    trial.chat.mark()
     trial.chat.line("/compact")
-    trial.chat.wait_for("Compact anyway?", SECONDS, output=True)
-    trial.chat.line("y")
     trial.let_run(1.5)
 
 

@@ -50,7 +50,8 @@ def test_a_pipe_gets_the_whole_walk(tmp_path: Path, temporary: Path) -> None:
     before, _, resumed = text.partition("You: resume 1\n")
     assert before.count(answer) == 1
     assert resumed.count(answer) == 1  # the exchange at which the conversation was left
-    assert "Decision: backups are kept for 30 days" in text.partition("You: How long")[2]
+    last = text.partition("You: How long")[2]
+    assert "My context says: “Decision: backups are kept for 30 days.”" in last
 
 
 def test_nothing_is_left_behind(tmp_path: Path, temporary: Path) -> None:

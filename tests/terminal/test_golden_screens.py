@@ -59,10 +59,10 @@ TYPED = (
     "/pins",
     "/help compact",
     "/no",
-    "/compact --force",
+    "/compact",
 )
 LATER = ("What was that?", "/sessions", "/resume 1", "/tree")
-BEGINNING = ("/compact --force", "/resume 1")
+BEGINNING = ("/compact", "/resume 1")
 """Lines that begin a session. Each waits for a new second, since the ids of two sessions that begin
 in the same second differ in length.
 """
@@ -80,8 +80,7 @@ STANDING = (
     "Time: 0.0s",
     "200 tokens: the summary",
     "→ 300 tokens",
-    "--full: 300 tokens",
-    "300 tokens: 1 exchange",
+    "400 tokens) · Hello",
 )
 """Texts whose digits differ from run to run. A token count is an estimate, or exact, depending on
 whether the encoding has been loaded.
