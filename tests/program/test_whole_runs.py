@@ -97,11 +97,16 @@ def test_a_whole_run_on_a_real_sdk(wire: str, tmp_path: Path) -> None:
         ]
         assert len(summaries) == 3
         chats = [request.texts for request in server.requests if request not in summaries]
-        assert [len(texts) for texts in chats] == [1, 3, 1, 3, 1, 3]
+        # A resume brings back the words of the session, and asks for an acknowledgment behind them.
+        assert [len(texts) for texts in chats] == [1, 3, 1, 3, 3, 5]
         # After compact the request contains the restoration instead of the messages before it.
         assert not any(text == "Thanks." for texts in chats[2:] for text in texts)
         assert chats[3][0].startswith("CONTEXT RESTORATION: ")
         assert chats[3][2] == "Which port?"
+        assert chats[4][0].startswith("CONTEXT RESTORATION: ")
+        assert chats[4][0].endswith("\n\nWhich port?")
+        assert chats[4][1] == "You said: Which port?"
+        assert chats[5][:3] == chats[4]
     assert [session.seal.source for session in found if session.seal] == ["model"] * 3
     assert [
         session.exchanges[-1].reply.text for session in found if session.exchanges[-1].reply
