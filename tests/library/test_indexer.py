@@ -225,7 +225,7 @@ def test_a_search_finds_what_was_just_said(tmp_path: Path) -> None:
     keys = {"COLUMNS": "200"}
     stdin = b"The gateway listens on port 5432.\n/search gateway port\nexit\n"
     shown = run(tmp_path, "--model", "scripted:echo", stdin=stdin, keys=keys).stdout.decode()
-    assert "query 1" in shown.partition("/search gateway")[0] + shown
+    assert "· 1.1" in shown.partition("/search gateway")[2]
     assert "No matches" not in shown
     found = run(tmp_path, "sessions", "search", "gateway port", "--text")
     assert b"port 5432" in found.stdout
