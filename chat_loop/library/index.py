@@ -47,8 +47,9 @@ _DAMAGE = {"CORRUPT", "NOTADB", "FORMAT", "SCHEMA", "CONSTRAINT", "MISMATCH"}
 _DAMAGED_TABLES = (
     *("no such table", "no such column", "no such module", "vtable constructor failed"),
     "SQL logic error",  # from a virtual table
+    "unsupported file format",  # of the schema, by a number in the file's header
 )
-"""The beginnings of SQLite's messages about a damaged table."""
+"""The beginnings of SQLite's messages about damage that it gives no name."""
 _IMPOSSIBLE = "it contains impossible values"
 _BUGS = {"ERROR", "MISUSE", "RANGE", ""}
 _REASONS = {
