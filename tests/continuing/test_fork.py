@@ -13,10 +13,6 @@ from tests.support.chats import WIRES, Chats, Played, Wire, call, echoed, field
 SHELVES = tuple(f"Shelf {number} holds {number}00 files." for number in range(1, 9))
 
 
-def xfails(issue: str, fault: str) -> pytest.MarkDecorator:
-    return pytest.mark.xfail(strict=True, raises=AssertionError, reason=f"{issue}: {fault}")
-
-
 def told(played: Played) -> tuple[str, tuple[str, ...]]:
     """Return the block of the first request, which has the pins, and the words that follow it."""
     request = played.requests[0]

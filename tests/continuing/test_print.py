@@ -13,10 +13,6 @@ from tests.support.chats import WIRES, Chats, Wire, call, echoed, field
 TOOLS = ("--tools", "read_file")
 
 
-def xfails(issue: str, fault: str) -> pytest.MarkDecorator:
-    return pytest.mark.xfail(strict=True, raises=AssertionError, reason=f"{issue}: {fault}")
-
-
 @pytest.mark.parametrize("wire", WIRES)
 def test_each_question_goes_on_in_a_session_of_its_own(tmp_path: Path, wire: Wire) -> None:
     with Chats(tmp_path, wire) as chats:

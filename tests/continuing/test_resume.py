@@ -644,10 +644,6 @@ def test_words_come_back_with_their_tool_calls(tmp_path: Path, wire: Wire) -> No
         )
 
 
-def coming_back(fault: str) -> pytest.MarkDecorator:
-    return pytest.mark.xfail(strict=True, raises=AssertionError, reason=f"Coming back: {fault}")
-
-
 def test_a_number_names_the_newest_session_of_its_conversation(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         chats.configure(restoration={"acknowledge": False})

@@ -13,10 +13,6 @@ from tests.support.chats import Chats, call, echoed, field
 NOTHING = "✗ No messages in this session yet."
 
 
-def coming_back(fault: str) -> pytest.MarkDecorator:
-    return pytest.mark.xfail(strict=True, raises=AssertionError, reason=f"Coming back: {fault}")
-
-
 def files_of(chats: Chats) -> list[str]:
     """Return the transcripts without the messages, where undone words stay."""
     records = re.compile(r"<!-- chat:(query|reply|call|result) .*?<!-- chat:end", re.DOTALL)
