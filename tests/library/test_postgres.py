@@ -399,7 +399,10 @@ def test_the_setting_takes_a_url_and_never_repeats_it() -> None:
     assert parse(b"library: postgresql://h/team", "c").library == "postgresql://h/team"
     with pytest.raises(ConfigError) as caught:
         parse(f"library: mysql://alice:{HIDDEN}@h/team".encode(), "c")
-    assert caught.value.message == "c: the top level: library must be postgresql://HOST/DATABASE."
+    assert (
+        caught.value.message
+        == "c, line 1: the top level: library must be postgresql://HOST/DATABASE."
+    )
 
 
 def test_nothing_is_loaded_without_the_setting(tmp_path: Path) -> None:
