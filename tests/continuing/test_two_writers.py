@@ -20,16 +20,25 @@ def test_whatever_the_way_a_session_that_is_open_is_branched(tmp_path: Path) -> 
     with Chats(tmp_path) as chats:
 
         def go_on() -> None:
-            current = chats.home / "sessions" / ".current"
-            before = current.read_text()
+            folder = chats.home / "sessions"
+            own = {*folder.glob("*.md")}
+            branches: dict[Path, bytes] = {}
+
+            def take_branch_away() -> None:
+                for path in {*folder.glob("*.md")} - own - {*branches}:
+                    branches[path] = path.read_bytes()
+                    path.write_bytes(b"")  # its id stays taken
+
             for options, lines in (
                 (("-c",), ()),
                 (("-r", "session-1"), ()),
                 ((), ("/resume session-1 --quick",)),
             ):
                 inner.append(chats.play(*lines, "And?", "exit", options=options))
-                current.write_text(before)
+                take_branch_away()  # else it is the newest session of this project
             inner.append(chats.run("-m", chats.model, "-c", "-p", "And?"))
+            for path, data in branches.items():
+                path.write_bytes(data)
 
         played = chats.play("Our port is 8443.", go_on, "Our lock is 77.", "exit")
         listed = chats.run("sessions", "list", "--all")
