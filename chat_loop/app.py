@@ -63,7 +63,9 @@ class App:
         paths: Paths,
         instant: InstantPrompt | None,
     ) -> None:
-        self.options, self.paths, self.instant = options, paths, instant
+        self.options = options
+        self.paths = paths
+        self.instant = instant
         self.log = Log(paths.log if options.save else None)
         self.definition: Definition | None = None
         self._memory: ProjectMemory | None = None
@@ -123,7 +125,8 @@ class App:
         """Return the agent, with the `provider` of the session that goes on unless the user names a
         model. Raises UsageError, NoProvider, ModelError, ConfigError.
         """
-        config, options = self.config, self.options
+        config = self.config
+        options = self.options
         spending = None
         if config.limits != LimitsConfig():
             spending = Spending(config.limits, costs(config), self.sessions)
@@ -200,7 +203,9 @@ class App:
 
     def _provider(self) -> Provider:
         """Return the model that the options name, or else the first one that can answer."""
-        options, definition, instant = self.options, self.definition, self.instant
+        options = self.options
+        definition = self.definition
+        instant = self.instant
         if definition is not None and definition.foreign is not None:
             from chat_loop.agent.external_agents import ExternalProvider
 
@@ -242,7 +247,8 @@ class App:
         others = set(names) - set(SPECS)
         added = self.plugins.tools(others) if others else {}
         names = tuple(name for name in names if name not in added)
-        folder, seconds = Path(self.directory or "/"), self.config.tools.timeout
+        folder = Path(self.directory or "/")
+        seconds = self.config.tools.timeout
         builtin = builtin_tools(
             names,
             folder,
@@ -272,7 +278,8 @@ class App:
     def summarizer(self, agent: Agent) -> Provider | None:
         """Return the model for summaries, if the config names one. Raises ConfigError."""
         settings = self.config.auto_compact
-        provider, model = settings.summary_provider, settings.summary_model
+        provider = settings.summary_provider
+        model = settings.summary_model
         if not (provider or model):
             return None
         provider = provider or ("" if agent.own_tools else agent.provider.name)
@@ -285,7 +292,8 @@ class App:
 
     def approvals(self) -> ProjectApprovals:
         """Return the approvals of tool calls that are stored for this project."""
-        folder, agent = Path(self.directory or "/"), self.definition or Definition()
+        folder = Path(self.directory or "/")
+        agent = self.definition or Definition()
         root = locate(folder, self.home)[1]
         file = self.paths.config.parent / "approvals.json"
         home = self.home.resolve()
@@ -295,7 +303,8 @@ class App:
 
     def models(self) -> choose.Models:
         """Return an object that provides other models during a conversation."""
-        config, machine = self.config, self.machine
+        config = self.config
+        machine = self.machine
         return choose.Models(
             providers=tuple(entries(config.providers)),
             provide=lambda reference: choose.create(reference, config, machine),
@@ -304,7 +313,8 @@ class App:
 
     def servers(self) -> McpServers | None:
         """Return the MCP servers of the agent, not yet connected. Raises ConfigError."""
-        servers, definition = self.config.mcp, self.definition
+        servers = self.config.mcp
+        definition = self.definition
         if definition is not None:
             folder = Path(definition.path).parent
             servers = choose_servers(servers, definition.mcp, folder, definition.servers)
@@ -395,7 +405,8 @@ class App:
     @property
     def first_commands(self) -> list[str]:
         """Return the commands that the chat begins with."""
-        options, commands = self.options, []
+        options = self.options
+        commands = []
         if self.chooses_first:
             commands.append(f"/sessions browse {' '.join(getattr(options, 'words', ()))}".rstrip())
         elif reference := self._first_reference:

@@ -174,7 +174,8 @@ class McpServer(Section, frozen=True):
     @property
     def fault(self) -> str:
         """The rule that the server breaks; empty when there is none."""
-        command, url = self.command, self.url
+        command = self.command
+        url = self.url
         local = bool(self.args or self.env or self.cwd)
         rules = {
             "it needs a command or a url, and only one of them": bool(command) != bool(url),

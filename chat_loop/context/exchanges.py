@@ -257,29 +257,6 @@ def exchange_tokens(
     return sum(message_tokens(message, count) for _, message in pieces)
 
 
-def shorten_exchange(
-    exchange: Exchange, lengths: Lengths, limit: int, count: Count
-) -> dict[Place, int]:
-    """Return the lengths of the parts of a carried exchange with which it takes about `limit`
-    tokens: first results are shortened, then the reply, then the query.
-    """
-
-    def excess() -> int:
-        return exchange_tokens(exchange, count, {**lengths, **cuts}, carried=True) - limit
-
-    cuts: dict[Place, int] = {}
-    if excess() > 0:
-        cuts |= shorten_results([exchange], lengths, excess(), count, spares_newest=False)
-    texts: tuple[tuple[ShortenedPart, str], ...] = (
-        ("reply", exchange.reply.text if exchange.reply is not None else ""),
-        ("query", exchange.query.text),
-    )
-    for part, text in texts:
-        if (rest := excess()) > 0:
-            cuts[place_of(exchange, part)] = max(SHORT_TOKENS, count(text) - rest)
-    return cuts
-
-
 class _Candidate(Struct, frozen=True):
     """A result that can be shortened, with its present tokens."""
 

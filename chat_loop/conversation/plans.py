@@ -17,7 +17,6 @@ from chat_loop.context.budget import Limits, Narration, Plan
 from chat_loop.context.exchanges import (
     Lengths,
     exchange_tokens,
-    shorten_exchange,
     shorten_results,
     squeeze,
 )
@@ -42,6 +41,7 @@ from chat_loop.sessions.records import (
     Summary,
     place_of_ref,
 )
+from chat_loop.tokens import Count
 from chat_loop.values import Compaction, Usage
 
 Load = Callable[[str], LoadedSession]
@@ -649,7 +649,7 @@ def continued(
     cuts: Lengths = {}
     if number == 1 and not (wish.last or unsummarized):  # nobody asked for all of it
         limit = frame.window.tokens // 10
-        cuts = shorten_exchange(newest[0], context.session.shortened, limit, frame.count)
+        cuts = _cut_to(limit, newest[0], context.session.shortened, frame.count)
     fitting = _fitting(frame, loaded, newest, context, summary, cuts)
     carried = fitting.exchanges
     if len(carried) < len(unsummarized) and made is None:  # a smaller window than before
@@ -729,6 +729,15 @@ class _Fitting(Struct, frozen=True):
 
     exchanges: tuple[Exchange, ...]
     lengths: Lengths
+
+
+def _cut_to(limit: int, exchange: Exchange, lengths: Lengths, count: Count) -> Lengths:
+    """Return the lengths with which a carried exchange has at most `limit` tokens: its results are
+    shortened before anything else.
+    """
+    excess = exchange_tokens(exchange, count, lengths, carried=True) - limit
+    cuts = shorten_results([exchange], lengths, excess, count, spares_newest=False)
+    return cuts | squeeze(exchange, {**lengths, **cuts}, limit, count)
 
 
 def _fitting(
