@@ -21,6 +21,7 @@ from benchmarks.factchain.scoring import flat
 from benchmarks.factchain.talk import Fact
 from benchmarks.factchain.wording import KINDS
 from chat_loop.context import summary
+from chat_loop.context.narrative import FIRST
 from chat_loop.errors import Overloaded, ProviderError, RateLimited
 from chat_loop.events import Finished, TextDelta
 from chat_loop.providers import Provider
@@ -150,7 +151,7 @@ def _written(lines: Sequence[tuple[str, str]], style: Style) -> str:
     """Return the summary in the requested style."""
     if style == "free":
         return "\n".join(line for _, line in lines)
-    parts = [f"**Background Context:** {summary.FIRST}", "", "**Current Session Summary:**"]
+    parts = [f"**Background Context:** {FIRST}", "", "**Current Session Summary:**"]
     for section, heading in (
         ("topics", "Topics Discussed"),
         ("decisions", "Decisions Made"),

@@ -1,5 +1,6 @@
-"""Grounding (pure): tells the bullets of a narrative that the conversation bears out from those that
-say nothing, such as "Nothing pending at this time", in any language and without a list of phrases.
+"""Grounding (pure): tells the bullets of a narrative that have a source in the conversation from
+those that say nothing, such as "Nothing pending at this time", in any language and without a list
+of phrases.
 
 A bullet is borne out by a sentence that shares its telling words, or by an exact value. A bullet
 that says that there is nothing shares only function words with what was said.
@@ -10,25 +11,43 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from functools import cache
 from math import log
 
 from msgspec.structs import replace
 
 from chat_loop.context.exact import find
-from chat_loop.library.terms import Term, drop_common, related, terms, words
+from chat_loop.context.messages import prompt
+from chat_loop.library.terms import SAME, Term, drop_common, related, terms, words
 from chat_loop.sessions.records import Summary
 from chat_loop.text import sentences
 
-ALONE = 0.2  # the least share of a bullet's telling words, by weight, in one sentence
+SHARE = 0.15  # the least share of a bullet's telling words, by weight, in one sentence
+ALONE = 0.25  # the same for the only bullet of a section: that is where "nothing" stands
+ABOUT_US = 0.5  # the same for a bullet with words of our own request, or that refers to another
 REFERRED = 0.1  # the same for the exchange that the bullet refers to
+LETTERS = 5  # the least letters of the telling words in that sentence
 _ALIKE = 0.5  # the least certainty that two words mean the same
 _PART = 3  # the least letters of a compound's other part: "spending" is no kind of "pending"
+_LAST = 6  # the least letters of a compound's last part: "getroffen" is no kind of "offen"
 REFERENCE = re.compile(r"\[[\d.,;\s–-]{1,40}(?:reply|user)?\]")
 """A bullet's reference to places in the chain: `[2.14]`, `[3, 5-7]`. It is not a value."""
-_SPEAKER = re.compile(r"^\[([\d.]{1,20})\] (?:User|Assistant|Tool|File)[^:\n]{0,40}: ", re.MULTILINE)
+_SPEAKER = re.compile(
+    r"^\[([\d.]{1,20})\] (?:User|Assistant|Tool|File)[^:\n]{0,40}: ", re.MULTILINE
+)
+_HIRAGANA = re.compile("[\u3040-\u309f]+")  # it is Japanese grammar
 _PLACE = re.compile(r"\d{1,9}\.\d{1,9}")
-_NOW = frozenset(("time", "moment", "momento", "momentan", "point", "zeitpunkt", "zeit", "stage"))
-"""Nouns of phrases that mean "now". Like function words, they tell nothing of a bullet's subject."""
+_EMPTY = frozenset(
+    "time moment momento momentan point zeitpunkt zeit stage user assistant".split()  # noqa: SIM905
+)
+"""Nouns of phrases that mean "now", and the speakers. Like function words, they tell nothing."""
+
+
+@cache
+def _own_words() -> frozenset[str]:
+    """Return the telling words with which a summary is asked for, such as "pending"."""
+    texts = (prompt(f"summary_{name}.txt") for name in ("system", "request", "form"))
+    return frozenset(term.text for text in texts for term in _telling(text) if term.plain)
 
 
 class Grounds:
@@ -58,33 +77,40 @@ class Grounds:
         named = (place for mark in REFERENCE.findall(bullet) for place in _PLACE.findall(mark))
         return [place for place in named if place in self._of]
 
-    def bears_out(self, bullet: str) -> bool:
-        """Return True if a bullet has a source: a sentence that shares its telling words, or an
-        exact value, which `verify` looks up.
+    def bears_out(self, bullet: str, *, alone: bool = False) -> bool:
+        """Return True if a bullet, perhaps the only one of its section, has a source: a sentence
+        that shares its telling words, or an exact value, which `verify` looks up.
         """
         bare = REFERENCE.sub("", bullet)
         if any(value.kind != "number" for value in find(bare)):
             return True
-        shares = self._shares(bare)
-        if max(shares.values(), default=0.0) >= ALONE:
+        asked = _telling(bare)
+        shares, letters = self._shares(asked)
+        places = self.refers(bullet)
+        named = [shares.get(number, 0.0) for at in places for number in self._of[at]]
+        if max(named, default=0.0) >= REFERRED:
             return True
-        for place in self.refers(bullet):
-            if any(shares.get(number, 0.0) >= REFERRED for number in self._of[place]):
-                return True
-        return False
+        least = ALONE if alone else SHARE
+        if places or any(_is_own(term) for term in asked):
+            least = ABOUT_US
+        full = (share for number, share in shares.items() if letters[number] >= LETTERS)
+        return max(full, default=0.0) >= least
 
-    def _shares(self, text: str) -> dict[int, float]:
-        """Return, by sentence, the share of a text's telling words that it has, by weight."""
-        asked = [term for term in drop_common(terms(text)) if term.text not in _NOW]
+    def _shares(self, asked: Sequence[Term]) -> tuple[dict[int, float], dict[int, int]]:
+        """Return, by sentence, the share of telling words that it has, by weight, and how many
+        letters these have. The words of our own request are in no sentence.
+        """
         found: dict[int, float] = defaultdict(float)
+        letters: dict[int, int] = defaultdict(int)
         whole = 0.0
         for term in asked:
-            places = self._where(term)
+            places = {} if _is_own(term) else self._where(term)
             weight = log(1 + self._sentences / (len(places) or 0.5))
             whole += weight
             for number, certainty in places.items():
                 found[number] += weight * certainty
-        return {number: weight / whole for number, weight in found.items()}
+                letters[number] += len(term.text) if term.text.isascii() else LETTERS
+        return {number: weight / whole for number, weight in found.items()}, letters
 
     def _where(self, term: Term) -> dict[int, float]:
         """Return the sentences with a term or with a form of it, and how certain that is."""
@@ -92,16 +118,39 @@ class Grounds:
             places = [self._places.get(word, set()) for word in term.words]
             return dict.fromkeys(set.intersection(*places), 1.0)
         word = term.words[0]
-        alike = {word, *self._forms.get(word[:3], ()), *self._forms.get(f"-{word[-3:]}", ())}
         found: dict[int, float] = {}
-        for other in alike:
-            begins = other[:3] == word[:3]
-            is_compound = abs(len(other) - len(word)) >= _PART
-            certainty = related(term, other) if begins or is_compound else 0.0
+        for other in {word, *self._forms.get(word[:3], ()), *self._forms.get(f"-{word[-3:]}", ())}:
+            certainty = related(term, other) if _is_form(word, other) else 0.0
             if certainty >= _ALIKE:
                 for number in self._places.get(other, ()):
                     found[number] = max(found.get(number, 0.0), certainty)
         return found
+
+
+def _is_form(word: str, other: str) -> bool:
+    """Return True if two words begin alike, or if one may be the last part of the other."""
+    short, long = sorted((word, other), key=len)
+    return word[:3] == other[:3] or (len(short) >= _LAST and len(long) - len(short) >= _PART)
+
+
+def _telling(text: str) -> list[Term]:
+    """Return the words of a text that say something about its subject."""
+    return [
+        term
+        for term in drop_common(terms(text))
+        if not (term.text in _EMPTY or _is_common(term.text) or _HIRAGANA.fullmatch(term.text))
+    ]
+
+
+def _is_common(word: str) -> bool:
+    """Return True for a form of a function word, such as "needed"."""
+    forms = (word.removesuffix(ending) for ending in ("s", "ed", "ing"))
+    return any(len(form) >= 4 and not drop_common((Term(form, (form,)),)) for form in forms)
+
+
+def _is_own(term: Term) -> bool:
+    """Return True for a form of a word of our own request."""
+    return any(related(term, word) >= SAME for word in _own_words())
 
 
 def drop_groundless(narrative: Summary, transcripts: Sequence[str]) -> Summary:
@@ -110,19 +159,25 @@ def drop_groundless(narrative: Summary, transcripts: Sequence[str]) -> Summary:
     count: a narrative that has some refers to what each bullet comes from.
     """
     grounds = Grounds(transcripts)
-    known = [topic for topic in narrative.topics if grounds.bears_out(topic)]
-    every = (*narrative.topics, *narrative.decisions, *narrative.pending)
-    if known or not narrative.topics:
-        keeps = grounds.bears_out
-    elif any(map(grounds.refers, every)):
+    if narrative.topics and not any(map(grounds.bears_out, narrative.topics)):
+        return _only_referring(narrative, grounds)
+    lists = {
+        name: tuple(
+            bullet for bullet in bullets if grounds.bears_out(bullet, alone=len(bullets) == 1)
+        )
+        for name, bullets in (("decisions", narrative.decisions), ("pending", narrative.pending))
+    }
+    return replace(narrative, **lists)
 
-        def keeps(bullet: str) -> bool:
-            return bool(grounds.refers(bullet))
 
-    else:
+def _only_referring(narrative: Summary, grounds: Grounds) -> Summary:
+    """Return a narrative with the decisions and open points that refer to the span, or all if no
+    bullet does.
+    """
+    if not any(map(grounds.refers, (*narrative.topics, *narrative.decisions, *narrative.pending))):
         return narrative
     return replace(
         narrative,
-        decisions=tuple(filter(keeps, narrative.decisions)),
-        pending=tuple(filter(keeps, narrative.pending)),
+        decisions=tuple(filter(grounds.refers, narrative.decisions)),
+        pending=tuple(filter(grounds.refers, narrative.pending)),
     )

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from chat_loop.context import activity
 from chat_loop.context.exact import figures, find, may_hold_values, normalize
+from chat_loop.context.grounding import REFERENCE
 from chat_loop.context.sources import source_lines, stems
 from chat_loop.redact import Redactor, is_clean
 from chat_loop.sessions.records import Exchange, Summary
@@ -29,8 +30,6 @@ LOOKED_AT = 60_000  # characters read from one text, half at each end
 PASTED_FACTS = 60  # the most sentences taken from one pasted text
 MOST_SOURCES = 10  # the most lines of results taken from one exchange
 
-REFERENCE = re.compile(r"\[[\d.,;\s–-]{1,40}(?:reply|user)?\]")
-"""A bullet's reference to places in the chain: `[2.14]`, `[3, 5-7]`. It is not a value."""
 _PLACE = re.compile(r" \[(\d{1,9}) (user|reply)\]\Z")
 _QUESTION = re.compile(r"[?？][\"'”’)\]»*_]{0,3}\Z|\A¿")
 _LABEL = re.compile(

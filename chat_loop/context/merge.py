@@ -9,7 +9,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from chat_loop.context import activity
-from chat_loop.context.ledger import REFERENCE, ledger
+from chat_loop.context.grounding import REFERENCE
+from chat_loop.context.ledger import ledger
 from chat_loop.sessions.records import Summary
 from chat_loop.tokens import Count
 

@@ -14,17 +14,18 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chat_loop.agent.ask import ask
+from chat_loop.context import narrative
 from chat_loop.context.budget import Narration, SummaryOptions
 from chat_loop.context.exact import ExactValue, figures, find, normalize
 from chat_loop.context.exchanges import attached_text
-from chat_loop.context.ledger import REFERENCE
+from chat_loop.context.grounding import REFERENCE, drop_groundless
 from chat_loop.context.messages import clip, prompt
+from chat_loop.context.narrative import FIRST, NAMES, NOTHING, InvalidSummary, OtherForm
 from chat_loop.errors import (
     ChatLoopError,
     ContextTooLong,
     EmptyReply,
     ProviderError,
-    RetryableError,
     TimedOut,
 )
 from chat_loop.events import Event, Finished, Retrying, SummaryProgress, SummaryStarted, TextDelta
@@ -40,28 +41,10 @@ SYSTEM, PROMPT, FORMAT = (prompt(f"summary_{name}.txt") for name in ("system", "
 GRAMMAR = prompt("summary_grammar.gbnf") + "\n"
 SMALL_WINDOW = 16_384  # tokens; with less, models would copy the parent's block if they got it
 MAX_PAUSE = 5.0  # seconds; a server that asks for a longer pause is not asked again
-FIRST = "Initial session."
-NOTHING = "The model returned nothing."
-NAMES = ("topics", "decisions", "pending")
-_HEADINGS = {
-    "background context": "background",
-    "current session summary": "",
-    "topics discussed": "topics",
-    "decisions made": "decisions",
-    "pending": "pending",
-}
-_HEADING_LINE = re.compile(r"[#>*_\s]*([A-Za-z][A-Za-z ]{3,30}?)[*_\s]*(?::[*_\s]*(.*))?")
-_BULLET = re.compile(r"\s*(?:[-*•+]|\d{1,2}[.)])\s+")
-_NOTHING = re.compile(
-    r"\W*(?:none|nothing|n/a|no(?: specific| further| other| new| pending| open)? "
-    r"(?:topics?|decisions?|pending|items?|tasks?|points?|questions?|issues?))?"
-    r"(?: (?:were|was|are|is|have been))?"
-    r"(?: \(?(?:made|discussed|recorded|noted|identified|mentioned|left|open|yet|so far"
-    r"|(?:in|during) (?:this|the) (?:session|conversation))){0,3}"
-    r"\W*(?:\[[\d.]+\]\W*)?",
-    re.IGNORECASE,
+AGAIN = (
+    "Your last answer had other headings. Begin with **Background Context:** and write each "
+    "heading exactly as above, in English."
 )
-"""A bullet that says there is nothing to list. "No database is needed" does not match."""
 _INCOMPLETE = {
     "length": "The summary was cut off at the token limit.",
     "refusal": "The model refused to write it.",
@@ -69,10 +52,6 @@ _INCOMPLETE = {
 _QUOTED = re.compile(r"[\"“„«](.{3,400})[\"”“»][.!?]?")
 _TERM = re.compile(r"[A-ZÀ-ÖØ-Þ]\w{1,60}")
 _INSIDE = re.compile(r"(?<=[^\W\d_] )[^\W\d_]{2,60}")  # a word inside a sentence
-
-
-class InvalidSummary(RetryableError):
-    """The model did not return a usable summary."""
 
 
 async def summarize(
@@ -150,8 +129,9 @@ class _Writer(Struct):
             except ProviderError as error:
                 provider = await self._second_attempt(provider, error)
                 room = self._limits(provider)[2] // (2 if isinstance(error, ContextTooLong) else 1)
+                again = AGAIN if isinstance(error, OtherForm) else ""
                 for half in parts(span, room, self.count):
-                    await self._ask(provider, half, part)
+                    await self._ask(provider, half, part, again)
 
     async def _second_attempt(self, provider: Provider, error: ProviderError) -> Provider:
         """Return another provider, or the same one after a short pause. Raise a final `error`."""
@@ -178,13 +158,16 @@ class _Writer(Struct):
         around = 700 + window // 20 + self.count(before) + self.count(self.orders)
         return ceiling, before, max(200, window - ceiling - around)
 
-    async def _ask(self, provider: Provider, texts: Sequence[str], part: tuple[int, int]) -> None:
-        """Add one part's narrative to `parts`. Raises ProviderError."""
+    async def _ask(
+        self, provider: Provider, texts: Sequence[str], part: tuple[int, int], again: str = ""
+    ) -> None:
+        """Add one part's narrative. `again` ends a second request. Raises ProviderError."""
         ceiling, before, _ = self._limits(provider)
         span = "\n\n".join(texts)
-        sent = request(span, before if part[0] == 1 else "", self.orders, ceiling)
+        orders = "\n\n".join(filter(None, (self.orders, again)))
+        sent = request(span, before if part[0] == 1 else "", orders, ceiling)
         text = await self._answer(provider, sent, part)
-        made, invented = await asyncio.to_thread(verify, narrative(text), f"{span}\n{before}")
+        made, invented = await asyncio.to_thread(_checked, narrative.read(text), texts, before)
         lines = [line for name in NAMES for line in getattr(made, name)]
         if len(invented) > len(lines):
             raise InvalidSummary("Most of the summary names values that nobody said.")
@@ -279,62 +262,39 @@ def request(
     return Request(system=SYSTEM, messages=messages, max_tokens=max_tokens, grammar=GRAMMAR)
 
 
-def narrative(text: str) -> Summary:
-    """Parse a model's summary, whatever markup its headings have. Raises InvalidSummary."""
-    if not text.strip():
-        raise InvalidSummary(NOTHING)
-    sections: dict[str, list[str]] = {}
-    current: list[str] | None = None
-    for line in text.split("\n"):
-        heading = _HEADING_LINE.fullmatch(line.strip())
-        name = _HEADINGS.get(heading[1].strip().lower()) if heading else None
-        if heading is not None and name is not None:
-            current = sections.setdefault(name, [])
-            if heading[2]:
-                current.append(heading[2])
-        elif current is not None and line.strip() and not line.lstrip().startswith("<!--"):
-            if current and not _BULLET.match(line) and current is not sections.get("background"):
-                current[-1] += f" {line}"
-            else:
-                current.append(_BULLET.sub("", line, count=1))
-    lists = {name: _items(sections.get(name, [])) for name in NAMES}
-    if len(sections.keys() & set(NAMES)) < 2:
-        raise InvalidSummary("The model didn't follow the summary format.")
-    if not any(lists.values()):
-        raise InvalidSummary("The summary is empty.")
-    return Summary(background=" ".join(_items(sections.get("background", []))) or FIRST, **lists)
-
-
-def _items(lines: Iterable[str]) -> tuple[str, ...]:
-    """Return each item on one line, without duplicates and without items that begin by saying
-    "nothing", which small models continue with filler.
+def _checked(made: Summary, texts: Sequence[str], before: str) -> tuple[Summary, tuple[str, ...]]:
+    """Return a narrative of exchanges, given as `texts`, with what has a source in them, and the
+    lines with values that are neither there nor in the block `before`.
     """
-    cleaned = (" ".join(line.split()) for line in lines)
-    said = (line for line in cleaned if not _NOTHING.fullmatch(line.partition(". ")[0]))
-    return tuple(dict.fromkeys(said))
+    true, invented = verify(made, "\n\n".join((*texts, before)))
+    grounded = drop_groundless(true, texts)
+    if not any(getattr(grounded, name) for name in NAMES) and not invented:
+        raise InvalidSummary("The summary is empty.")
+    return grounded, invented
 
 
 def join(summaries: Sequence[Summary], parent: Summary | None) -> Summary:
     """Join the narratives of a span's parts. If they have no background, use the parent's block."""
     lists = {
-        name: _items(line for part in summaries for line in getattr(part, name)) for name in NAMES
+        name: narrative.items(line for part in summaries for line in getattr(part, name))
+        for name in NAMES
     }
     background = summaries[0].background
     return Summary(background=_condensed(parent) if background == FIRST else background, **lists)
 
 
-def verify(narrative: Summary, source: str) -> tuple[Summary, tuple[str, ...]]:
+def verify(made: Summary, source: str) -> tuple[Summary, tuple[str, ...]]:
     """Return the narrative without lines whose values are not in `source`, and those lines."""
     values = _Source(source)
-    lines = {"background": tuple(sentence.text for sentence in sentences(narrative.background))}
-    lines |= {name: getattr(narrative, name) for name in NAMES}
+    lines = {"background": tuple(sentence.text for sentence in sentences(made.background))}
+    lines |= {name: getattr(made, name) for name in NAMES}
     true = {name: tuple(filter(values.supports, lines[name])) for name in lines}
     true["decisions"] = tuple(filter(values.names_all_of, true["decisions"]))
     invented = tuple(line for name in lines for line in lines[name] if line not in true[name])
     background = true.pop("background")
     if background != lines["background"]:
-        narrative = replace(narrative, background=" ".join(background))
-    return replace(narrative, **true), invented
+        made = replace(made, background=" ".join(background))
+    return replace(made, **true), invented
 
 
 class _Source:

@@ -10,13 +10,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from chat_loop.context.messages import clip
+from chat_loop.context.narrative import FIRST, InvalidSummary, read
 from chat_loop.context.summary import (
-    FIRST,
     GRAMMAR,
-    InvalidSummary,
     extract,
     join,
-    narrative,
     parts,
     request,
     transcribe,
@@ -205,6 +203,10 @@ EXACT = """\
 """
 
 
+EXACT_OPEN = EXACT.replace("- none", "- Write tests [3]")
+OPEN = replace(PLAIN, pending=("Write tests [3]",))
+
+
 @pytest.mark.parametrize(
     ("text", "summary"),
     [
@@ -224,14 +226,7 @@ EXACT = """\
         (EXACT.replace("limits [1]", "limits\n  [1]"), PLAIN),
         (EXACT.replace("- Rate limits [1]", "- Rate limits [1]\n" * 50), PLAIN),
         (EXACT.replace("- none", "None."), PLAIN),
-        (EXACT.replace("- none", "- N/A"), PLAIN),
         (EXACT.replace("- none", "*none*"), PLAIN),
-        (EXACT.replace("- none", "- No pending items."), PLAIN),
-        (EXACT.replace("- none", "- No decisions were made yet [1.1]"), PLAIN),
-        (EXACT.replace("- none", "- Nothing."), PLAIN),
-        (EXACT.replace("- none", "- No decisions (yet)."), PLAIN),
-        (EXACT.replace("- none", "- No decisions were made in this session."), PLAIN),
-        (EXACT.replace("- none", "- None. If there is more to discuss, it can be added."), PLAIN),
         *(
             (EXACT.replace("- none", f"- {point}"), replace(PLAIN, pending=(point,)))
             for point in (
@@ -241,6 +236,50 @@ EXACT = """\
             )
         ),
         (EXACT.replace("- none", ""), PLAIN),
+        # what stands around a summary is no part of it
+        (f"```markdown\n{EXACT_OPEN}```", OPEN),
+        (f"<summary>\n{EXACT_OPEN}</summary>", OPEN),
+        (f"<analysis>\n{EXACT}</analysis>\n<summary>\n{EXACT_OPEN}</summary>\nDone!", OPEN),
+        (f"{EXACT_OPEN}\nLet me know if I should go on!", OPEN),
+        (f"{EXACT_OPEN}Let me know if I should go on!\n", OPEN),
+        (f"{EXACT_OPEN}\n---\n\n**Files Changed:**\n- a.py\n", OPEN),
+        (
+            f"{EXACT_OPEN}- Wrapped after\n  a few words\n",
+            replace(OPEN, pending=(*OPEN.pending, "Wrapped after a few words")),
+        ),
+        # headings in other forms and languages
+        (
+            EXACT_OPEN.replace("**Topics", "**1. Topics").replace("**Decisions", "**2. Decisions"),
+            OPEN,
+        ),
+        (EXACT_OPEN.replace("**Topics Discussed:**", "1. **Topics Discussed:**"), OPEN),
+        (EXACT_OPEN.replace("**Topics Discussed:**", "📌 **Topics**"), OPEN),
+        (EXACT_OPEN.replace("Decisions Made", "Key Decisions"), OPEN),
+        (EXACT_OPEN.replace("Pending", "Pending / Next Steps"), OPEN),
+        (EXACT_OPEN.replace("Pending", "Pending Tasks"), OPEN),
+        (EXACT_OPEN.replace("Pending", "Next Steps"), OPEN),
+        (
+            EXACT_OPEN.replace("Topics Discussed", "Themen")
+            .replace("Decisions Made", "Beschlüsse")
+            .replace("Pending", "Offen"),
+            OPEN,
+        ),
+        (
+            EXACT_OPEN.replace("Background Context", "背景")
+            .replace("Topics Discussed", "話題")
+            .replace("Decisions Made", "決定")
+            .replace("Pending", "保留"),
+            OPEN,
+        ),
+        # a question is no decision
+        (
+            EXACT_OPEN.replace("Token bucket", "Should we use a token bucket?"),
+            replace(OPEN, decisions=()),
+        ),
+        (
+            EXACT_OPEN.replace("Write tests", "**Pending** is a bad name"),
+            replace(OPEN, pending=("**Pending** is a bad name [3]",)),
+        ),
         (EXACT.partition("**Pending:**")[0], PLAIN),
         (EXACT.replace("We spoke.", "We\nspoke."), PLAIN),
         (
@@ -292,7 +331,7 @@ EXACT = """\
     ],
 )
 def test_what_is_read_from_a_models_summary(text: str, summary: Summary) -> None:
-    assert narrative(text) == summary
+    assert read(text) == summary
 
 
 @pytest.mark.parametrize(
@@ -327,14 +366,14 @@ def test_what_is_read_from_a_models_summary(text: str, summary: Summary) -> None
 )
 def test_what_is_no_summary(text: str, why: str) -> None:
     with pytest.raises(InvalidSummary) as caught:
-        narrative(text)
+        read(text)
     assert str(caught.value).rstrip(".") == why
 
 
 @given(texts)
 def test_reading_a_summary_never_fails_otherwise(text: str) -> None:
     try:
-        found = narrative(f"{text}\n{EXACT}\n{text}")
+        found = read(f"{text}\n{EXACT}\n{text}")
     except InvalidSummary:
         return
     for name in ("topics", "decisions", "pending"):

@@ -15,7 +15,8 @@ from chat_loop.agent.ask import CallLimits
 from chat_loop.context import ledger
 from chat_loop.context.budget import Narration, SummaryOptions
 from chat_loop.context.messages import Context
-from chat_loop.context.summary import FIRST, join_narrations, summarize
+from chat_loop.context.narrative import FIRST
+from chat_loop.context.summary import join_narrations, summarize
 from chat_loop.errors import AuthenticationFailed, ContextTooLong, Overloaded
 from chat_loop.events import Event, Retrying, SummaryProgress, SummaryStarted
 from chat_loop.sessions import summary_block
@@ -397,3 +398,27 @@ def test_instructions_stand_before_the_focus() -> None:
     made = Made(talk(("Hi", "Hello.")), SUMMARY, focus="names", options=options)
     text = made.model.requests[0].messages[0].text
     assert text.endswith("\n\nMind the boats.\n\nThe user asks to keep above all: names")
+
+
+def test_a_summary_in_another_form_is_asked_for_again_in_the_form_that_is_wanted() -> None:
+    made = Made(talk(("Hi", "Hello.")), "We greeted each other. Nothing else was said.", SUMMARY)
+    first, second = [request.messages[0].text for request in made.model.requests]
+    assert second.startswith(first)
+    assert "write each heading exactly as above" in second[len(first) :]
+    assert made.narrative.topics == ("Greetings [1]",)
+
+
+def test_what_nothing_bears_out_is_not_in_the_narrative() -> None:
+    said = SUMMARY.replace("Greetings [1]", "Rate limiter for the API [1.1]")
+    said = said.replace("Stay polite [1]", "No decisions were made yet.")
+    said = said.replace("- none", "- Measure the rate limiter [1.1]\n- Nothing else is pending.")
+    made = Made(talk(("Next: measure the rate limiter of the API.", "I will.")), said)
+    assert made.narrative == Summary(
+        topics=("Rate limiter for the API [1.1]",), pending=("Measure the rate limiter [1.1]",)
+    )
+
+
+def test_a_summary_of_fillers_is_empty() -> None:
+    said = SUMMARY.replace("- Greetings [1]", "").replace("Stay polite [1]", "No decisions yet.")
+    made = Made(talk(("Boats are fine.", "They are.")), said, said)
+    assert made.outcome.problem == "The summary is empty."
