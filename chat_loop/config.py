@@ -97,6 +97,7 @@ class AutoCompactConfig(Section, frozen=True):
     enabled: bool = True
     trigger_threshold: Share = 0.8
     compact_ratio: Share = 0.4
+    target_compression: Share = 0.75
     preserve_recent: Count = 10
     use_ai_summary: bool = True
     summary_provider: str = ""

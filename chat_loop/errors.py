@@ -104,6 +104,10 @@ class ModelError(ChatLoopError):
     """An embedded model that cannot be installed, found or loaded."""
 
 
+DENIED = "Not run: "
+"""How the result of a call begins that was not allowed."""
+
+
 class ToolDenied(ChatLoopError):
     """A tool was not run because the user did not allow it."""
 

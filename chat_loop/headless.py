@@ -316,7 +316,7 @@ class Run:
             return True
         text = f"{tool.spec.name} was not run: it has to be allowed, and there is nobody to ask."
         self._show(events.Warned(text, "--yes allows all such calls."))
-        raise errors.ToolDenied(text, "Go on without it.")
+        raise errors.ToolDenied(f"{errors.DENIED}{text}", "Go on without it.")
 
     def _warn(self, message: str, hint: str) -> None:
         self._show(events.Warned(message, hint))

@@ -53,6 +53,14 @@ class Compaction(Struct, frozen=True, kw_only=True):
     superseded: int = 0
 
 
+class ToolCounts(Struct, frozen=True):
+    """What tools did, by the lists of a block."""
+
+    changed_files: int
+    commands: int
+    not_done: int  # calls that were denied, failed or were interrupted
+
+
 class ToolSpec(Struct, frozen=True):
     """A tool as a model sees it. `parameters` is the JSON schema of an object."""
 

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.automatic import users_of_arguments
 from chat_loop.agent.secret_gate import MAX_NAME, SecretGate, judged, left_out_note
-from chat_loop.errors import ChatLoopError, ToolDenied, os_reason
+from chat_loop.errors import DENIED, ChatLoopError, ToolDenied, os_reason
 from chat_loop.events import ToolReturned
 from chat_loop.providers.replies import MAX_ARGUMENTS, arguments_of
 from chat_loop.redact.key_places import paths_in_arguments
@@ -126,7 +126,7 @@ class Toolbox(Struct):
                     prepared = await _prepare(tool, arguments)  # files may have changed meanwhile
                     question = prepared.question
                     if question and not (self.approve and await self.approve(tool, question)):
-                        raise ToolDenied("Not run: the user did not allow it.")
+                        raise ToolDenied(f"{DENIED}the user did not allow it.")
                 allowed = bool(question)
                 started = self.limits.clock() if allowed else started
             changes = prepared.changes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import pick, registry, usage_error
+from chat_loop.context import activity
 from chat_loop.context.budget import messages_in, parts
 from chat_loop.context.request import left_out, token_estimates
 from chat_loop.conversation import continuing
@@ -112,7 +113,8 @@ async def summarize(chat: Chat, argument: str) -> None:
     draft = await conversation.draft(argument)
     if await conversation.take(draft, acknowledge=False):
         after = 1 + messages_in(conversation.context.exchanges)
-        panels.show_summary(chat.display, draft.compaction, draft.summary, before, after)
+        counts = activity.counts(draft.summary)
+        panels.show_summary(chat.display, draft.compaction, draft.summary, counts, before, after)
 
 
 @registry.command("context", "Context")

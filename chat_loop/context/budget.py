@@ -61,6 +61,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     enabled: bool = True
     trigger_threshold: float = 0.8
     compact_ratio: float = 0.4
+    target_compression: float = 0.75
     preserve_recent: int = 10
     max_messages: int = 0
     max_tokens: int = 0
@@ -273,7 +274,7 @@ def plan(
     fixed = max(0, used - sum(sizes) - restored)
     # the new block also carries the restored one, and a narrative takes about 1,000 tokens
     block = min(ledger_room(window, limits) + 1_000, sum(sizes) + restored)
-    comfortable = max(int(full * 0.75) - fixed - block, full // 8) - ahead
+    comfortable = max(int(full * limits.target_compression) - fixed - block, full // 8) - ahead
     recent = max(0, bisect_right(messages, messages[-1] - limits.preserve_recent) - 1)
     share = bisect_right(messages, int(messages[-1] * limits.compact_ratio)) - 1
     cut = min(max(share, carried), recent)

@@ -194,7 +194,8 @@ def _sources(exchange: Exchange, said: _Said, redactor: Redactor) -> Iterator[En
     lines = chain.from_iterable(
         source_lines(exchange, sentence.text, sentence.values) for sentence in sentences
     )
-    for text in islice(dict.fromkeys(lines), MOST_SOURCES):
+    told = chain(islice(dict.fromkeys(lines), MOST_SOURCES), activity.commits(exchange))
+    for text in told:
         line = Line(redactor(text), "key_facts", exchange.ref, "reply", pasted=True)
         yield Entry(line, read(line.text), line.section)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -10,7 +9,15 @@ from msgspec import Struct
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.text import one_line, printable
 from chat_loop.sessions.records import Exchange, Session, Summary
-from chat_loop.values import Compaction, Window, compaction_text, dollars_text, plural, window_text
+from chat_loop.values import (
+    Compaction,
+    ToolCounts,
+    Window,
+    compaction_text,
+    dollars_text,
+    plural,
+    window_text,
+)
 
 BAR = 30
 MIN_BAR_COLUMNS = 80
@@ -36,7 +43,12 @@ def show_draft(
 
 
 def show_summary(
-    display: DisplayManager, compaction: Compaction, summary: Summary, before: int, after: int
+    display: DisplayManager,
+    compaction: Compaction,
+    summary: Summary,
+    counts: ToolCounts,
+    before: int,
+    after: int,
 ) -> None:
     """Show the panel of a finished compaction; `before` and `after` count messages."""
     from rich.panel import Panel
@@ -51,14 +63,15 @@ def show_summary(
         lines += ["", "Key Topics:", *topics]
     if len(summary.topics) > TOPICS:
         lines.append(f"… and {len(summary.topics) - TOPICS} more")
-    uses = (re.search(r": (\d{1,9}) ", line) for line in summary.tools)
     lines += [
         "",
-        f"Files Modified: {len(summary.files)}",
-        f"Commands Run: {sum(int(use[1]) for use in uses if use)}",
+        f"Files Modified: {counts.changed_files}",
+        f"Commands Run: {counts.commands}",
         f"Key Decisions: {len(summary.decisions)}",
         f"Key Facts: {len(summary.key_facts)}",
     ]
+    if counts.not_done:
+        lines.append(f"Tools denied, failed or stopped: {counts.not_done}")
     if compaction.archived:
         lines.append(f"In the archive only: {plural(compaction.archived, 'value')}")
     body = "\n".join(lines)

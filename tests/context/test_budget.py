@@ -199,6 +199,24 @@ def test_a_restored_block_does_not_count_twice() -> None:
     assert [len(found.keep) for found in (alone, restored, beside)] == [33, 33, 18]
 
 
+def test_a_stronger_compression_compacts_more() -> None:
+    whole = talk(240, 200)
+    spoken = sum(exchange_tokens(each, COUNT) for each in whole)
+    kept = [
+        len(
+            plan(
+                whole,
+                30_000,
+                Limits(target_compression=share, compact_ratio=0.1),
+                COUNT,
+                used=spoken,
+            ).keep
+        )
+        for share in (1.0, 0.75, 0.6)
+    ]
+    assert kept[0] > kept[1] > kept[2] > 0
+
+
 @pytest.mark.parametrize(("exchanges", "kept"), [(1, 0), (3, 0), (4, 1), (5, 1), (20, 5), (100, 5)])
 def test_a_compaction_that_was_asked_for_keeps_the_newest_quarter_at_most_the_recent_ones(
     exchanges: int, kept: int

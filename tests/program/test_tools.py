@@ -32,6 +32,17 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+SUMMED = """\
+**Topics Discussed:**
+- Files that are touched
+
+**Decisions Made:**
+- none
+
+**Pending:**
+- none"""
+
+
 def results(home: Path) -> list[tuple[str, str, bool]]:
     """Return the tool calls of the only session: the tool, the result's text, and whether the call
     failed.
@@ -208,15 +219,23 @@ def test_answers_are_taken_from_a_pipe_and_its_end_is_no(tmp_path: Path, server:
     server.enqueue(
         calling(("run_command", {"command": f"touch {first}"})), Reply(chunks=("One.",)),
         calling(("run_command", {"command": f"touch {second}"})), Reply(chunks=("Two.",)),
+        Reply(chunks=(SUMMED,)),
+        calling(("run_command", {"command": f"touch {second}"})), Reply(chunks=("Three.",)),
     )  # fmt: skip
     keys = {"OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": f"{server.url}/v1"}
     arguments = ("--model", "openai:gpt-test", "--tools", TOOLS)
-    ended = run(tmp_path, *arguments, stdin=b"go\ny\nagain\n", keys=keys)
+    questions = b"go\ny\nagain\nn\n/summarize\n/summary\nonce more\n"
+    ended = run(tmp_path, *arguments, stdin=questions, keys=keys)
     out = ended.stdout.decode()
     assert (ended.returncode, first.exists(), second.exists()) == (0, True, False)
-    assert out.count(ASKED) == 2
+    assert out.count(ASKED) == 3
+    assert "  run_command denied\nAssistant: Three.\n" in out
     assert "  run_command: Exit code 0. It printed nothing.\n" in out
     assert "  run_command denied\nAssistant: Two.\n" in out
+    assert "Commands Run: 1" in out
+    assert "Tools denied, failed or stopped: 1" in out
+    told = r"run_command: 1 use \(touch [^)]*\), 1 denied \(touch "
+    assert re.search(told, " ".join(out.split()))
 
 
 @pytest.mark.slow
