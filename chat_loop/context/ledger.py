@@ -17,9 +17,9 @@ from chat_loop.context import activity
 from chat_loop.context.exact import figures, find, may_hold_values, normalize
 from chat_loop.context.grounding import REFERENCE
 from chat_loop.context.sources import source_lines, stems
+from chat_loop.context.statements import statements, without_place
 from chat_loop.redact import Redactor, is_clean
 from chat_loop.sessions.records import Exchange, Summary
-from chat_loop.text import sentences
 
 Section = Literal["decisions", "pending", "key_facts"]
 SECTIONS: tuple[Section, ...] = ("decisions", "pending", "key_facts")
@@ -239,11 +239,14 @@ def _worth_keeping(text: str, borrowed: bool) -> Iterator[ParsedSentence]:
     """Yield the sentences of a text that say something, without headings and code. A `borrowed`
     sentence, which is not the user's own, needs an exact value or a known label.
     """
-    for part in sentences(text):
+    for part in statements(text):
         if part.role in ("heading", "code") or len(part.text) <= 3:
             continue
         is_borrowed = (borrowed or part.role in ("row", "quoted")) and part.role != "command"
         # most of a reply has nothing exact, and is not parsed any further
+        rest = without_place(part.text) if is_borrowed else part.text
+        if rest != part.text and not may_hold_values(rest):
+            continue
         if not is_borrowed or may_hold_values(part.text) or _LABEL.match(part.text):
             sentence = read(part.text)
             if part.role == "command" or _is_worth_keeping(sentence, is_borrowed):

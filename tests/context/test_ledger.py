@@ -105,7 +105,21 @@ def kept(speaker: str, text: str) -> list[str]:
         ("u", "```\ntimeout = 30\nretries = 7\n```", []),
         ("u", "```\ngit push --force\n```", ["git push --force"]),
         ("u", "> The fee is 40 euros.\n> They told us so.", ["The fee is 40 euros."]),
-        ("u", "| a | 5 kg |\n|---|---|\n| b | none |", ["a | 5 kg"]),
+        ("u", "| a | 5 kg |\n|---|---|\n| b | none |", ["a = b | 5 kg = none"]),
+        ("u", "| part | weight |\n|---|---|\n| b | 5 kg |", ["part = b | weight = 5 kg"]),
+        ("u", "| b | 5 kg |\n| c | 6 kg |", []),
+        ("r", "| part | |\n|:--|--:|\n| b | 5 kg |\n\n| c | 6 kg |", ["part = b | 5 kg"]),
+        ("r", "See [the notes](https://example.org/17).", []),
+        (
+            "r",
+            "The prices are in [this list](https://example.org/17) of the yard.",
+            ["The prices are in [this list](https://example.org/17) of the yard."],
+        ),
+        ("r", r"So \(\lambda = 2.5\) holds.", []),
+        ("r", r"\[ \sigma = \frac{1}{48} \]", []),
+        ("r", r"With $N = 48$ it weighs 5 kg.", [r"With $N = 48$ it weighs 5 kg."]),
+        ("r", "It costs $5 here and $7_000 there.", ["It costs $5 here and $7_000 there."]),
+        ("r", r"The dump is C:\Temp\app_1\dump.dmp.", [r"The dump is C:\Temp\app_1\dump.dmp."]),
     ],
 )
 def test_what_is_harvested(speaker: str, text: str, found: list[str]) -> None:
