@@ -198,7 +198,7 @@ def test_files_and_tools_are_listed_by_what_really_happened(tmp_path: Path) -> N
         )
     first, second = played.requests[-4].block, played.requests[-1].block
     assert "**Files Touched:**\n- src/a.py\n" in first
-    assert "- edit_file: 2 uses (src/a.py 8443 5544; none.py a b)\n" in first
+    assert "- edit_file: 1 use (src/a.py 8443 5544), 1 failed (none.py a b)\n" in first
     assert "- read_file: 1 use (notes.txt)\n" in first
     assert "- read_file: 2 uses (notes.txt)\n" in second
     assert "**Files Touched:**\n- src/a.py\n" in second
