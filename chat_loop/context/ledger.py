@@ -53,6 +53,7 @@ _EXACTNESS = {"number": 1, "quote": 1} | dict.fromkeys(
 
 LABEL_POINTS = 3.0  # for a label, and again for a decision or a pending point
 SHAPE_POINTS = (0.0, 2.0, 4.0, 6.0)  # by the exactness of its values
+EXPLAINED = -4.0  # for a reply's sentence whose only values are code: it explains something
 WORD_POINTS = 8.0  # for 18 words; shorter sentences get fewer, since asides are short
 NEWER = 0.16  # the least likeness at which a line gives an older one a newer value
 
@@ -99,6 +100,7 @@ class ParsedSentence(Struct, frozen=True):
     figures: frozenset[str]
     words: frozenset[str]
     label: Label
+    is_code: bool  # all of its values are code and quotations
 
     def varies(self, other: ParsedSentence) -> bool:
         """Return True if the two sentences differ only in their last value."""
@@ -290,6 +292,7 @@ def read(text: str) -> ParsedSentence:
         figures=frozenset(bare),
         words=stems(outside + text[position:]),
         label=LABELS.get(first, "other") if label is not None else "",
+        is_code=bool(values) and all(value.kind in ("code", "quote") for value in values),
     )
 
 
@@ -468,7 +471,8 @@ def _score(lines: Sequence[Entry], index: WordIndex) -> None:
     """Score lines by the loss without them, and link each one to its newer value, if any."""
     for entry in lines:
         sentence = entry.sentence
-        entry.score = (
+        explains = sentence.is_code and entry.line.speaker == "reply" and not entry.line.pasted
+        entry.score = EXPLAINED * explains + (
             LABEL_POINTS * (bool(sentence.label) + (entry.section != "key_facts"))
             + SHAPE_POINTS[sentence.exactness]
             + WORD_POINTS * min(1.0, len(sentence.words) / 18)

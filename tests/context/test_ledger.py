@@ -304,6 +304,29 @@ def test_what_does_not_fit_goes_by_score_and_what_is_exact_in_it_is_listed() -> 
     assert made(BLOCK, room=0).summary == Summary()
 
 
+@pytest.mark.parametrize(
+    ("reply", "kept"),
+    [
+        (
+            "To show the last lines of any log, you can use the `tail` command with the option.",
+            "user",
+        ),
+        (
+            "The last lines of the log are in build/last.log:77, as the option says for the command.",
+            "reply",
+        ),
+    ],
+)
+def test_what_a_reply_explains_with_code_alone_goes_before_what_the_user_tells(
+    reply: str, kept: str
+) -> None:
+    spoken = exchanges(
+        ("Mum's train gets in on Friday, at 17:52, and she has a lot with her.", reply)
+    )
+    room = max(words(f"- {text}\n") for text in (reply, spoken[0].query.text)) + 2
+    assert [item.speaker for item in items(made(None, spoken, room=room).summary)] == [kept]
+
+
 def test_a_value_that_another_line_says_is_not_lost() -> None:
     decision = "Decision: the oak shelf is 87 cm wide."
     spoken = exchanges((f"{decision} The shelf is 87 cm. The lamp is 40 cm.", ""))
