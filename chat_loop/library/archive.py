@@ -5,16 +5,21 @@ the index of their folder. Sizes are in tokens, as `count` estimates them.
 from __future__ import annotations
 
 import re
+import threading
 import time
+import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from chat_loop.errors import SessionError
+from chat_loop.errors import IndexUnavailable, SessionError
 from chat_loop.library.archive_tools import READ
 from chat_loop.library.engine import Engine
+from chat_loop.library.index import Index
 from chat_loop.library.library import Library
 from chat_loop.library.refresh import texts
 from chat_loop.library.search import LEAST, Hit, Place, excerpt, search_chain
@@ -22,6 +27,7 @@ from chat_loop.library.semantic import SemanticIndex
 from chat_loop.library.terms import is_question
 from chat_loop.sessions.chain import last_queries, link_of
 from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.partial import Stamp, clamp_time
 from chat_loop.sessions.records import Exchange, Session
 from chat_loop.text import sentences
 from chat_loop.tokens import Count, estimate
@@ -56,10 +62,28 @@ _REQUEST = re.compile(
 )
 
 
+class _Known(Struct, frozen=True, kw_only=True):
+    """An open index, the ancestors with their last queries, and the stamps of their files."""
+
+    index: Index
+    ancestors: dict[str, int]
+    stamps: list[Stamp]
+    close: Callable[[], object]
+
+
+def _stamp(path: Path, identity: str) -> Stamp:
+    try:
+        status = path.stat(follow_symlinks=False)
+    except OSError:
+        return Stamp(0, identity, 0)
+    return Stamp(clamp_time(status.st_mtime_ns), identity, status.st_size)
+
+
 class Archive:
     """The ancestors of a live session, for any thread, and itself as `current()` returns it. Its
     methods may take a while. A query does not wait until the latest exchanges of the session
-    `unindexed` are indexed.
+    `unindexed` are indexed. The index stays open: as long as no ancestor's file changes, a query
+    looks at no other file of the folder.
     """
 
     def __init__(
@@ -79,6 +103,8 @@ class Archive:
         self._depth = session.depth
         self._count = count
         self._semantic = semantic
+        self._lock = threading.Lock()
+        self._known: _Known | None = None
 
     @property
     def is_behind(self) -> bool:
@@ -164,6 +190,19 @@ class Archive:
         Raises SessionError, and TimeoutError after `seconds` of indexing, which the next call goes
         on with.
         """
+        with self._lock:
+            known = self._known
+            if known is not None and known.stamps == self._stamps(known.ancestors):
+                try:
+                    with known.index.transaction():
+                        return question(known.index)
+                except IndexUnavailable:
+                    pass  # another process keeps it, or made it anew
+            self._forget()
+            return self._ask_anew(question, seconds, unindexed)
+
+    def _ask_anew(self, question: Callable[[Engine], T], seconds: float, unindexed: str) -> T:
+        """Return the answer of the folder's index after a look at all of its files."""
         until = time.monotonic() + seconds
 
         def check(done: float, of: int) -> None:
@@ -173,10 +212,40 @@ class Archive:
         # Only ancestors are searched, so the open session is not indexed until it is one of them.
         folder = self._sessions.directory
         with closing(Library(folder, check, unread=(self._link.id, unindexed))) as library:
-            return library.ask(question)
+
+            def ask(index: Engine) -> tuple[T, dict[str, int], list[Stamp]]:
+                ancestors = self._ancestors(index)
+                stamps = self._stamps(ancestors)
+                is_current = not index.stale(stamps)[0]
+                return question(index), ancestors, stamps if is_current else []
+
+            answer, ancestors, stamps = library.ask(ask)
+        if stamps:
+            self._keep(ancestors, stamps)
+        return answer
+
+    def _keep(self, ancestors: dict[str, int], stamps: list[Stamp]) -> None:
+        """Keep an open index for the next questions, until this archive is no longer used."""
+        try:
+            index = Index(self._sessions.directory)
+        except IndexUnavailable:
+            return
+        close = weakref.finalize(self, index.close)
+        self._known = _Known(index=index, ancestors=ancestors, stamps=stamps, close=close)
+
+    def _forget(self) -> None:
+        if self._known is not None:
+            self._known.close()
+            self._known = None
+
+    def _stamps(self, ancestors: Collection[str]) -> list[Stamp]:
+        """Return the size and time of each ancestor's file, zero for one that is gone."""
+        return [_stamp(self._sessions.session_file(identity), identity) for identity in ancestors]
 
     def _ancestors(self, index: Engine) -> dict[str, int]:
         """Return the ancestors, nearest first, each with the last of its queries that counts."""
+        if self._known is not None and index is self._known.index:
+            return self._known.ancestors
         links = {**index.links(), self._link.id: self._link}
         ancestors = last_queries(self._link.id, links)
         del ancestors[self._link.id]

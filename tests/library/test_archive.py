@@ -30,10 +30,11 @@ from chat_loop.library.archive import (
     search_text,
 )
 from chat_loop.library.archive_tools import READ, SEARCH, TOOLS
-from chat_loop.library.index import FILE
+from chat_loop.library.index import FILE, stale_count
 from chat_loop.library.library import Library
 from chat_loop.library.refresh import texts
 from chat_loop.library.search import Hit, Place, excerpt
+from chat_loop.sessions import partial
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange
 from chat_loop.tokens import estimate
@@ -52,6 +53,26 @@ def refs(hits: list[Hit]) -> list[str]:
 def followed(sessions: SessionManager, *spoken: list[str | tuple[str, str]]) -> Archive:
     """Return the archive of a chain whose last session is the open one."""
     return Archive(sessions, chained(sessions, *spoken))
+
+
+def test_a_second_query_looks_at_no_other_file_and_misses_no_change_of_an_ancestor(
+    tmp_path: Path,
+) -> None:
+    sessions = SessionManager(tmp_path, now=lambda: START)
+    archive = followed(sessions, [WEATHER, PORT], ["Hello."], ["Go on."])
+    question = "Which port does the staging database listen on?"
+    assert archive.recall(question)[1] == ("1.2",)
+    session(sessions, "other", "", ["An unrelated session."])
+    assert archive.recall(question)[1] == ("1.2",)
+    unread = stale_count(tmp_path, partial.newest_first(tmp_path))
+    assert unread == 2, "the open session and the other one are not read for a recall"
+    (tmp_path / FILE).unlink()
+    assert archive.recall(question)[1] == ("1.2",)
+    (ancestor,) = tmp_path.glob("s1_*.md")
+    ancestor.write_text(ancestor.read_text("utf-8").replace("5433", "5434"), "utf-8")
+    assert "5434" in archive.recall(question)[0]
+    ancestor.unlink()
+    assert archive.recall(question) == ("", ())
 
 
 def test_what_the_ancestors_said_is_found_under_its_reference(tmp_path: Path) -> None:
