@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property, lru_cache
 from itertools import chain, islice
 from math import fsum, log
 from typing import Literal
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.context import activity
@@ -140,17 +140,13 @@ class LedgerBlock(Struct, frozen=True):
         return frozenset(value for line in self.archived for value in read(line.text).values)
 
 
-class Entry(Struct, eq=False):
-    """A candidate for the block. `older` are similar earlier ones; `newer` has its newer value."""
+class Candidate(Struct, frozen=True, eq=False):
+    """A line that may stand in the block, and its parsed sentence. Two are never the same, even if
+    they say the same.
+    """
 
     line: Line
     sentence: ParsedSentence
-    section: Section
-    weight: float = 0.0  # of its words
-    replaced: bool = False
-    score: float = 0.0
-    older: list[Entry] = field(default_factory=list)
-    newer: Entry | None = None
 
 
 def items(summary: Summary) -> Iterator[Line]:
@@ -166,10 +162,10 @@ def items(summary: Summary) -> Iterator[Line]:
                 yield Line(text, section, place[1], "reply" if place[2] == "reply" else "user")
 
 
-def collect(exchanges: Iterable[Exchange], redactor: Redactor | None = None) -> list[Entry]:
+def collect(exchanges: Iterable[Exchange], redactor: Redactor | None = None) -> list[Candidate]:
     """Return the sentences worth keeping, in order, without secrets and echoes."""
     redactor = redactor or Redactor()
-    entries: list[Entry] = []
+    candidates: list[Candidate] = []
     for exchange in exchanges:
         query, reply = exchange.query.text, exchange.reply.text if exchange.reply else ""
         pasted, query, reply = len(query) > OWN_WORDS, _clip(query), _clip(reply)
@@ -182,13 +178,13 @@ def collect(exchanges: Iterable[Exchange], redactor: Redactor | None = None) -> 
                 section = sentence.label
             is_pasted = pasted and speaker == "user"
             line = Line(sentence.text, section, exchange.ref, speaker, is_pasted)
-            entries.append(Entry(line, sentence, section))
+            candidates.append(Candidate(line, sentence))
         if exchange.uses:
-            entries += _sources(exchange, said, redactor)
-    return entries
+            candidates += _sources(exchange, said, redactor)
+    return candidates
 
 
-def _sources(exchange: Exchange, said: _Said, redactor: Redactor) -> Iterator[Entry]:
+def _sources(exchange: Exchange, said: _Said, redactor: Redactor) -> Iterator[Candidate]:
     """Yield the lines of results from which the reply took values. They count as said by the reply,
     but as pasted: they neither decide anything nor replace another line.
     """
@@ -199,7 +195,7 @@ def _sources(exchange: Exchange, said: _Said, redactor: Redactor) -> Iterator[En
     told = chain(islice(dict.fromkeys(lines), MOST_SOURCES), activity.commits(exchange))
     for text in told:
         line = Line(redactor(text), "key_facts", exchange.ref, "reply", pasted=True)
-        yield Entry(line, read(line.text), line.section)
+        yield Candidate(line, read(line.text))
 
 
 def _clip(text: str) -> str:
@@ -212,7 +208,7 @@ def _clip(text: str) -> str:
 def read_ahead(parent: Summary | None, exchanges: Sequence[Exchange]) -> None:
     """Parse the sources of a block before it is needed, to fill the caches of the slowest step."""
     collect(exchanges)
-    _entries(items(parent or Summary()))
+    _candidates(items(parent or Summary()))
 
 
 @lru_cache(maxsize=1024)  # a context is read in the background before it is compacted
@@ -297,57 +293,61 @@ def read(text: str) -> ParsedSentence:
 
 
 class WordIndex:
-    """The weights of all words: the rarer a word, the more it weighs. Creating the index also sets
-    `weight` and `older` of each entry.
-    """
+    """The weights of all words, the rarer the more, and for each candidate similar earlier ones."""
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
-        counts = Counter(chain.from_iterable(entry.sentence.words for entry in entries))
-        total = 1 + len(entries)
-        self._weights = {word: log(1 + total / number) for word, number in counts.items()}
+    def __init__(self, candidates: Sequence[Candidate]) -> None:
+        numbers = Counter(chain.from_iterable(each.sentence.words for each in candidates))
+        total = 1 + len(candidates)
+        self._weights = {word: log(1 + total / number) for word, number in numbers.items()}
+        self._weight_of = {each: self.weight(each.sentence.words) for each in candidates}
+        self._older: dict[Candidate, tuple[Candidate, ...]] = {}
         places: dict[str, list[int]] = {}
-        for number, entry in enumerate(entries):
-            sentence = entry.sentence
-            entry.weight = self.weight(sentence.words)
+        for number, candidate in enumerate(candidates):
             known = []
-            for key in sentence.words | sentence.figures:
+            for key in candidate.sentence.words | candidate.sentence.figures:
                 if (before := places.get(key)) is None:
                     places[key] = [number]
                 else:
                     known.append((len(before), key))
             rarest = sorted(known)[:4]
             near = {at for _, key in rarest for at in places[key][-40:]}
-            entry.older = [entries[at] for at in sorted(near)]
+            self._older[candidate] = tuple(candidates[at] for at in sorted(near))
             for _, key in known:
                 places[key].append(number)
+
+    def older(self, candidate: Candidate) -> tuple[Candidate, ...]:
+        """Return the earlier candidates that share the rarest words or figures, in order."""
+        return self._older[candidate]
 
     def weight(self, words: Iterable[str]) -> float:
         """Return the total weight of `words`."""
         return fsum(map(self._weights.__getitem__, words))
 
-    def covered(self, entry: Entry, other: Entry) -> float:
-        """Return the share of an entry's words that `other` also has, by weight, from 0 to 1."""
-        words, others = entry.sentence.words, other.sentence.words
-        return 1.0 if words <= others else self.weight(words & others) / entry.weight
+    def covered(self, one: Candidate, other: Candidate) -> float:
+        """Return the share of the words of `one` that `other` also has, by weight, from 0 to 1."""
+        words, others = one.sentence.words, other.sentence.words
+        return 1.0 if words <= others else self.weight(words & others) / self._weight_of[one]
 
-    def repeats(self, entry: Entry, other: Entry, *, bullet: bool = False) -> bool:
-        """Return True if `other` has all of an entry's values and nearly all of its words."""
-        sentence, before = entry.sentence, other.sentence
+    def repeats(self, one: Candidate, other: Candidate, *, bullet: bool = False) -> bool:
+        """Return True if `other` has all values of `one` and nearly all of its words."""
+        sentence, before = one.sentence, other.sentence
         if not sentence.normal_set <= before.normal_set:
             return False
         if not bullet and sentence.apart(before):
             return False
-        least = 0.7 if bullet else 0.8 if sentence.normals else 1.0
-        return self.covered(entry, other) >= least
+        least = 0.8 if sentence.normals else 1.0
+        return self.covered(one, other) >= (0.7 if bullet else least)
 
-    def likeness(self, new: Entry, old: Entry) -> float:
+    def likeness(self, new: Candidate, old: Candidate) -> float:
         """Return the likelihood, from 0 to 1, that `new` only gives `old` a new value."""
         sentence, before = new.sentence, old.sentence
         is_other = sentence.normal_set.isdisjoint(before.normal_set)
         if not is_other or sentence.measures.isdisjoint(before.measures):
             return 0.0
         common = self.weight(sentence.words & before.words)
-        share = common / min(new.weight, old.weight) if common else 0.0
+        if not common:
+            return 0.0
+        share = common / min(self._weight_of[new], self._weight_of[old])
         return share * (1.0 if sentence.varies(before) else 0.75)
 
 
@@ -369,142 +369,190 @@ def ledger(
     parent = parent or Summary()
     narrative = narrative or Summary(background=parent.background)
     redactor = Redactor(repr(parent), repr(narrative))  # new redaction marks continue their numbers
-    carried = _entries(items(parent))
+    carried = _candidates(items(parent))
     if branch is not None:
-        carried += _entries(items(branch))
-        carried.sort(key=lambda entry: entry.line.session)
-    pinned = _entries(Line(pin, "key_facts") for pin in pins)
-    new, ahead = collect(fresh, redactor), collect(tail, redactor)
+        carried += _candidates(items(branch))
+        carried.sort(key=lambda candidate: candidate.line.session)
+    pinned = _candidates(Line(pin, "key_facts") for pin in pins)
+    new = collect(fresh, redactor)
+    ahead = collect(tail, redactor)
     sections_of: dict[str, Section] = dict.fromkeys(narrative.decisions, "decisions")
     for text in narrative.pending:
         sections_of.setdefault(text, "pending")
-    bullets = _entries(Line(text, section) for text, section in sections_of.items())
-    everything = [*pinned, *carried, *new, *ahead, *bullets]
-    index = WordIndex(everything)
-    superseded = _replace([*(carried if branch else ()), *new, *ahead, *bullets], index)
-    live = [entry for entry in (*carried, *new) if not entry.replaced]
-    candidates = _without_repetitions(pinned, live, bullets, index)
-    _score(candidates, index)
-    lines = _fitting(candidates, room, count)
-    left_out = set(candidates).difference(lines)
+    bullets = _candidates(Line(text, section) for text, section in sections_of.items())
+
+    index = WordIndex([*pinned, *carried, *new, *ahead, *bullets])
+    later = [*(carried if branch else ()), *new, *ahead, *bullets]
+    replaced, superseded = _replaced(later, index)
+    live = [candidate for candidate in (*carried, *new) if candidate not in replaced]
+    sections = _without_repetitions(pinned, live, bullets, index)
+    scores = _scores(sections, index)
+    kept = _fitting(sections, scores, room, count)
+
     # by session, the user's lines before the model's; a narrative's bullets come last
-    lines.sort(key=lambda entry: (entry.line.session, entry.line.speaker != "user"))
-    sections = {
-        section: tuple(entry.line.whole for entry in lines if entry.section == section)
+    ordered = sorted(kept, key=lambda each: (each.line.session, each.line.speaker != "user"))
+    lists = {
+        section: tuple(each.line.whole for each in ordered if sections[each] == section)
         for section in SECTIONS
     }
     summary = replace(
         narrative,
-        **sections,
+        **lists,
         pinned=tuple(dict.fromkeys(pins)),
         files=activity.files(parent.files, fresh),
         tools=activity.tools(parent.tools, fresh),
     )
-    archived = (entry.line for entry in live if entry in left_out and entry.sentence.values)
+    left_out = sections.keys() - kept
+    archived = (each.line for each in live if each in left_out and each.sentence.values)
     return LedgerBlock(summary, tuple(archived), superseded)
 
 
-def _entries(lines: Iterable[Line]) -> list[Entry]:
-    """Return lines as entries. The references in a narrative's bullets are not read as values."""
+def _candidates(lines: Iterable[Line]) -> list[Candidate]:
+    """Return lines as candidates. References in a narrative's bullets are not read as values."""
     return [
-        Entry(line, read(line.text if line.ref else REFERENCE.sub("", line.text)), line.section)
+        Candidate(line, read(line.text if line.ref else REFERENCE.sub("", line.text)))
         for line in lines
     ]
 
 
-def _replace(entries: Iterable[Entry], index: WordIndex) -> int:
-    """Mark lines that newer ones replace or complete. Return the number of replaced values."""
+def _replaced(later: Iterable[Candidate], index: WordIndex) -> tuple[Set[Candidate], int]:
+    """Return the candidates that `later` ones replace or complete, and the number of replaced
+    values.
+    """
+    gone: set[Candidate] = set()
     superseded = 0
-    for new in entries:
-        done, bullet = new.sentence.label == "done", not new.line.ref
-        scored: list[tuple[float, Entry]] = []
-        for old in new.older:
-            if old.replaced or new.line.pasted or (old.section == "pending") != done:
-                continue
-            overrides = new.line.speaker == "user" or old.line.speaker == "reply"
-            # a model's line counts if it names the old value as well: "from 30 to 45 s"
-            named = old.sentence.figures <= new.sentence.figures and old.section == "key_facts"
-            replaces = new.sentence.replaces(old.sentence, in_other_words=bullet)
-            if done or (replaces and (overrides or named)):
-                scored.append((index.covered(old, new), old))
+    for new in later:
+        is_done = new.sentence.label == "done"
+        scored = [
+            (index.covered(old, new), old)
+            for old in index.older(new)
+            if old not in gone and _may_replace(new, old)
+        ]
         best = max((score for score, _ in scored), default=0.0)
         winners = [old for score, old in scored if score == best >= 0.5]
         if len({old.sentence.words for old in winners}) > 1:
             continue  # if two different lines match equally well, neither is replaced
-        for old in winners:
-            old.replaced = True
-        superseded += 0 if done else len(winners)
-    return superseded
+        gone.update(winners)
+        superseded += 0 if is_done else len(winners)
+    return gone, superseded
+
+
+def _may_replace(new: Candidate, old: Candidate) -> bool:
+    """Return True if `new` completes an open point, or gives an older line another value."""
+    is_done = new.sentence.label == "done"
+    if new.line.pasted or (old.line.section == "pending") != is_done:
+        return False
+    if is_done:
+        return True
+    overrides = new.line.speaker == "user" or old.line.speaker == "reply"
+    # a model's line counts if it names the old value as well: "from 30 to 45 s"
+    is_named = old.sentence.figures <= new.sentence.figures and old.line.section == "key_facts"
+    is_bullet = not new.line.ref
+    replaces = new.sentence.replaces(old.sentence, in_other_words=is_bullet)
+    return replaces and (overrides or is_named)
 
 
 def _without_repetitions(
-    pinned: Sequence[Entry], live: Sequence[Entry], bullets: Sequence[Entry], index: WordIndex
-) -> list[Entry]:
-    """Return the lines without repetitions. A key fact takes the section of its repetition."""
-    lines: list[Entry] = []
+    pinned: Sequence[Candidate],
+    live: Sequence[Candidate],
+    bullets: Sequence[Candidate],
+    index: WordIndex,
+) -> dict[Candidate, Section]:
+    """Return the candidates that say nothing again, in order, each with its section of the block. A
+    key fact takes the section of its repetition.
+    """
+    sections: dict[Candidate, Section] = {}
     written: set[str] = set()
     originals = {*pinned, *live}
-    sourced = {entry for entry in live if entry.line.ref}
-    for entry in (*live, *bullets):
-        bullet = entry not in originals
-        candidates = sourced if bullet else originals
+    sourced = {candidate for candidate in live if candidate.line.ref}
+    section_of = {candidate: candidate.line.section for candidate in (*pinned, *live, *bullets)}
+    for candidate in (*live, *bullets):
+        is_bullet = candidate not in originals
+        earlier = sourced if is_bullet else originals
         repeated = next(
             (
                 old
-                for old in entry.older
-                if old in candidates and index.repeats(entry, old, bullet=bullet)
+                for old in index.older(candidate)
+                if old in earlier and index.repeats(candidate, old, bullet=is_bullet)
             ),
             None,
         )
         if repeated is None:
-            if entry.line.whole not in written:
-                lines.append(entry)
-                written.add(entry.line.whole)
+            if candidate.line.whole not in written:
+                sections[candidate] = section_of[candidate]
+                written.add(candidate.line.whole)
             continue
-        originals.discard(entry)
-        if repeated.section == "key_facts" and (not bullet or repeated.line.speaker == "user"):
-            repeated.section = entry.section
-    return lines
+        originals.discard(candidate)
+        marks = not is_bullet or repeated.line.speaker == "user"
+        if section_of[repeated] == "key_facts" and marks:
+            section_of[repeated] = section_of[candidate]
+    return {candidate: section_of[candidate] for candidate in sections}
 
 
-def _score(lines: Sequence[Entry], index: WordIndex) -> None:
-    """Score lines by the loss without them, and link each one to its newer value, if any."""
-    for entry in lines:
-        sentence = entry.sentence
-        explains = sentence.is_code and entry.line.speaker == "reply" and not entry.line.pasted
-        entry.score = EXPLAINED * explains + (
-            LABEL_POINTS * (bool(sentence.label) + (entry.section != "key_facts"))
-            + SHAPE_POINTS[sentence.exactness]
-            + WORD_POINTS * min(1.0, len(sentence.words) / 18)
-        )
-    candidates = {entry for entry in lines if entry.section != "pending"}
-    for new in lines:
-        older = [old for old in new.older if old in candidates and old.line.ref != new.line.ref]
+class _Scores(Struct, frozen=True):
+    """The loss without each candidate, and for some of them the one with its newer value."""
+
+    points: Mapping[Candidate, float]
+    newer: Mapping[Candidate, Candidate]
+
+
+def _scores(sections: Mapping[Candidate, Section], index: WordIndex) -> _Scores:
+    """Score candidates, given with their sections. A newer value counts as much as the older."""
+    points = {each: _points(each, section) for each, section in sections.items()}
+    newer: dict[Candidate, Candidate] = {}
+    for new in sections:
+        if new.line.pasted:
+            continue
+        older = [
+            old
+            for old in index.older(new)
+            if sections.get(old, "pending") != "pending" and old.line.ref != new.line.ref
+        ]
         scored = [(index.likeness(new, old), at) for at, old in enumerate(older)]
         likeness, at = max(scored, default=(0.0, 0))
-        if likeness >= NEWER and not new.line.pasted:
-            older[at].newer = new
-            new.score = max(new.score, older[at].score)
+        if likeness >= NEWER:
+            newer[older[at]] = new
+            points[new] = max(points[new], points[older[at]])
+    return _Scores(points, newer)
 
 
-def _fitting(lines: Sequence[Entry], room: int, count: Callable[[str], int]) -> list[Entry]:
-    """Return the highest-scoring lines that fit. A newer value is chosen before the older one."""
-    selected: set[Entry] = set()
+def _points(candidate: Candidate, section: Section) -> float:
+    """Return the loss without a candidate by itself."""
+    sentence = candidate.sentence
+    line = candidate.line
+    points = LABEL_POINTS * (bool(sentence.label) + (section != "key_facts"))
+    points += SHAPE_POINTS[sentence.exactness]
+    points += WORD_POINTS * min(1.0, len(sentence.words) / 18)
+    if sentence.is_code and line.speaker == "reply" and not line.pasted:
+        points += EXPLAINED
+    return points
+
+
+def _fitting(
+    sections: Mapping[Candidate, Section],
+    scores: _Scores,
+    room: int,
+    count: Callable[[str], int],
+) -> list[Candidate]:
+    """Return the highest-scoring candidates that fit, in their order. A newer value is chosen
+    before the older one.
+    """
+    selected: set[Candidate] = set()
     groups: set[tuple[Section, str]] = set()
-    newest_first = list(reversed(lines))
-    for best in sorted(newest_first, key=lambda entry: -entry.score):
-        for entry in (best.newer or best, best):
-            if entry in selected:
+    newest_first = list(sections)[::-1]
+    for best in sorted(newest_first, key=lambda each: -scores.points[each]):
+        for candidate in (scores.newer.get(best, best), best):
+            if candidate in selected:
                 continue
-            group = (entry.section, entry.line.mark)
-            needed = count(f"- {entry.line.text}\n")
+            group = (sections[candidate], candidate.line.mark)
+            needed = count(f"- {candidate.line.text}\n")
             if group not in groups:  # neighbors share one mark
                 needed += count(group[1])
             if needed > room:
                 break
-            selected.add(entry)
+            selected.add(candidate)
             groups.add(group)
             room -= needed
         if room < 3:
             break
-    return [entry for entry in lines if entry in selected]
+    return [candidate for candidate in sections if candidate in selected]

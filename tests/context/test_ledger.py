@@ -685,7 +685,7 @@ def test_the_work_grows_with_what_is_said(monkeypatch: pytest.MonkeyPatch) -> No
     counts: list[int] = []
     covered = module.WordIndex.covered
 
-    def counting(self: module.WordIndex, one: module.Entry, other: module.Entry) -> float:
+    def counting(self: module.WordIndex, one: module.Candidate, other: module.Candidate) -> float:
         counts[-1] += 1
         return covered(self, one, other)
 
