@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import tiktoken
 
+KEPT_CHARS = 4_096  # a longer text is not kept with its count
 EXACT_CHARS = 200_000  # longer texts are counted by samples: 5 MB in full take 0.5 s and more
 PIECE = 1 << 18  # characters that are estimated at once, since each pass over them copies them
 ENCODING = "o200k_base"
@@ -95,7 +96,9 @@ class TokenCounter:
         self._data = data
         self._lock = threading.Lock()
         self._encoding: tiktoken.Encoding | None = None
-        self._exact = lru_cache(maxsize=4096)(self._encode)  # a context is counted again and again
+        # a context is counted again and again
+        self._exact = lru_cache(maxsize=4096)(self._encode)
+        self._long: dict[tuple[int, int], int] = {}
 
     def load(self) -> bool:
         """Load the encoding, from any thread; it takes up to 0.5 s and 50 MB, once."""
@@ -109,7 +112,21 @@ class TokenCounter:
 
     def count(self, text: str) -> int:
         """Count the tokens of `text`, by 64 samples if it is long; never wait for `load`."""
-        return estimate(text) if self._encoding is None else self._exact(text)
+        if self._encoding is None:
+            return estimate(text)
+        return self._exact(text) if len(text) <= KEPT_CHARS else self._count_long(text)
+
+    def _count_long(self, text: str) -> int:
+        """Count a text that is too long to keep. What it had is found by its hash and length."""
+        key = (hash(text), len(text))
+        known = self._long.get(key)
+        if known is None:
+            known = self._encode(text)
+            with self._lock:
+                if len(self._long) >= 4_096:
+                    self._long.clear()
+                self._long[key] = known
+        return known
 
     def _encode(self, text: str) -> int:
         encoding = self._encoding

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1] / "chat_loop"
 
 LAYERS = (
-    ("values", "events", "errors", "redact", "tasks", "text", "characters"),
+    ("values", "events", "errors", "redact", "tasks", "text", "characters", "caches"),
     ("yaml_files", "tokens", "config", "options"),
     ("sessions",),
     ("log", "memory", "store"),

@@ -13,6 +13,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from chat_loop.caches import cached_by_size
 from chat_loop.context import activity
 from chat_loop.context.exact import figures, find, may_hold_values, normalize
 from chat_loop.context.grounding import REFERENCE
@@ -27,6 +28,7 @@ Speaker = Literal["user", "reply", "narrative"]
 
 OWN_WORDS = 20_000  # characters; people type several pages, but a longer query was pasted
 LOOKED_AT = 60_000  # characters read from one text, half at each end
+READ_AHEAD = 4_000_000  # characters of exchanges whose sentences are kept
 PASTED_FACTS = 60  # the most sentences taken from one pasted text
 MOST_SOURCES = 10  # the most lines of results taken from one exchange
 
@@ -211,7 +213,7 @@ def read_ahead(parent: Summary | None, exchanges: Sequence[Exchange]) -> None:
     _candidates(items(parent or Summary()))
 
 
-@lru_cache(maxsize=1024)  # a context is read in the background before it is compacted
+@cached_by_size(READ_AHEAD)  # a context is read in the background before it is compacted
 def read_clean(query: str, reply: str, pasted: bool) -> _Said | None:
     """Return the sentences of `_read_exchange`, or None if the texts may contain secrets."""
     if not (is_clean(query) and is_clean(reply)):
