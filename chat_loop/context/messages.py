@@ -232,4 +232,8 @@ def shorten_block(text: str, limit: int, count: Count) -> str:
         # sorted from longest to shortest: find the first that fits
         fits = bisect_left(shorter, -limit, hi=len(items), key=lambda short: -count(render(short)))
         summary = shorter[fits]
+    if count(render(summary)) > limit:  # a person may have pasted a book into it
+        rest = count(render(replace(summary, background="")))
+        background = clip(summary.background, max(100, limit - rest), count)
+        summary = replace(summary, background=background)
     return render(summary)

@@ -23,6 +23,15 @@ LISTS = {
     "files": "**Files Touched:**",
     "tools": "**Tools Used:**",
 }
+_TITLES = {heading.strip("*:").casefold(): name for name, heading in LISTS.items()}
+_TITLES |= {
+    "background context": "background",
+    "background": "background",
+    "topics": "topics",
+    "decisions": "decisions",
+}
+"""What people write as headings, in lower case and without markup."""
+_BULLET = re.compile(r"[-+*•] |[0-9]{1,3}[.)] ")
 _PLACE = re.compile(r" \[[0-9]{1,6} (?:user|reply)\]\Z")
 """An item's session in the chain, counted from 1, and its speaker: ` [2 user]`, ` [2 reply]`."""
 
@@ -50,10 +59,9 @@ def render(summary: Summary, *, grouped: bool = True, spaced: bool = False) -> s
 
 
 def parse(text: str) -> Summary:
-    """Read a block's inner text. Lines other than headings and bullets continue the text above.
-    Never raises: from a block with other headings, it takes the parts that it recognizes.
+    """Read a block's inner text, which a person may have edited: headings and bullets may have
+    other markup. Lines other than these continue the text above, or else the background.
     """
-    names = {heading: name for name, heading in LISTS.items()}
     lists: dict[str, list[tuple[str, list[str]]]] = {name: [] for name in LISTS}
     current = ""
     background: list[str] = []
@@ -61,10 +69,13 @@ def parse(text: str) -> Summary:
     for line in text.split("\n"):
         if line.startswith(_BACKGROUND.rstrip()):
             item = background = [line[len(_BACKGROUND) :]]
-        elif (name := names.get(line.rstrip())) is not None:
+        elif (name := _heading(line)) == "background":
+            current = ""
+            item = background
+        elif name:
             current, item = name, []
-        elif line.startswith(("- ", "+ ")) and current:
-            item = [line[2:]]
+        elif current and (bullet := _BULLET.match(line)):
+            item = [line[bullet.end() :]]
             lists[current].append((line[0] if lists[current] else "-", item))
         elif line.startswith("  ") and item:
             item.append(line[2:])
@@ -76,6 +87,16 @@ def parse(text: str) -> Summary:
         background=decode("\n".join(background)),
         **{name: _with_places(items) for name, items in lists.items()},
     )
+
+
+def _heading(line: str) -> str:
+    """Return the part of a block that a line is the heading of, or "" if it is none. A heading is
+    not indented, and begins with `#`, `*` or `_` or ends with a colon.
+    """
+    bare = line.rstrip()
+    if bare[:1] not in ("#", "*", "_") and bare[-1:] != ":":
+        return ""
+    return _TITLES.get(bare.strip("#*_: ").casefold(), "") if bare[:1] != " " else ""
 
 
 def digest(text: str) -> str:

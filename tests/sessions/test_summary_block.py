@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 
 from chat_loop.sessions import summary_block
@@ -14,3 +15,45 @@ from tests.support.strategies import summaries
 @given(summaries)
 def test_law_of_the_summary_block(summary: Summary) -> None:
     assert summary_block.parse(summary_block.render(summary)) == summary
+
+
+EDITED = """\
+## Background
+We build a boat.
+
+# Topics
+* Wood [1.1]
+1. Sails [1.2]
+2) Ropes
+   and knots
+
+Decisions made:
+\u2022 Oak it is.
+We use port 4711.
+
+### **Pending**
+- Call the yard.
+
+Notes of mine:
+nothing else
+"""
+
+
+def test_an_edited_block_is_read_as_what_a_person_means() -> None:
+    assert summary_block.parse(EDITED) == Summary(
+        background="We build a boat.",
+        topics=("Wood [1.1]", "Sails [1.2]", "Ropes\n and knots"),
+        decisions=("Oak it is.\nWe use port 4711.",),
+        pending=("Call the yard.\nNotes of mine:\nnothing else",),
+    )
+
+
+@pytest.mark.parametrize("text", ["we use port 4711", "- we use port 4711", "Port: 4711\nPinned"])
+def test_free_text_is_the_background(text: str) -> None:
+    assert summary_block.parse(text) == Summary(background=text)
+
+
+def test_a_plain_word_of_a_heading_is_no_heading() -> None:
+    text = "**Pending:**\n- Call the yard,\n  **Pinned:**\n  Pinned\nPinned is a word."
+    (item,) = summary_block.parse(text).pending
+    assert item == "Call the yard,\n**Pinned:**\nPinned\nPinned is a word."

@@ -160,16 +160,26 @@ def read_entry(
     return entry
 
 
+def title_of(line: str) -> str:
+    marked = line[:1] in ("#", "*", "_") or line.rstrip()[-1:] == ":"
+    title = line.rstrip().strip("#*_: ").lower() if marked and line[:1] != " " else ""
+    titles = {name.strip("*:").lower() for name in NAMES}
+    short = ("background context", "background", "topics", "decisions")
+    return title if title in titles or title in short else ""
+
+
 def read_summary(lines: list[str]) -> Record:
     background, items, current = [""], list[tuple[str, str, list[str]]](), ""
     begun: list[str] = []  # the current item or the background; empty below a heading
     for line in lines:
         if line.startswith("**Background Context:**"):
             begun = background = [line[24:]]
-        elif line.rstrip() in NAMES:
-            begun, current = [], NAMES[line.rstrip()]
-        elif current and line[:2] in ("- ", "+ "):
-            begun = [line[2:]]
+        elif (title := title_of(line)).startswith("background"):
+            begun, current = background, ""
+        elif title:
+            begun, current = [], next(n for h, n in NAMES.items() if title in h.lower())
+        elif current and (bullet := re.match(r"(?:[-+*•]|[0-9]{1,3}[.)]) ", line)):
+            begun = [line[bullet.end() :]]
             items.append((current, line[0], begun))
         elif begun and line.startswith("  "):
             begun.append(line[2:])
