@@ -162,7 +162,7 @@ async def decide(chat: Chat, argument: str) -> None:
     """Record a decision; like a pin, it is kept word for word."""
     if not argument:
         raise usage_error("decide")
-    chat.conversation.pin(f"Decision: {argument}")
+    chat.conversation.pin(f"{summary_block.DECIDED}{argument}")
     chat.display.line("Recorded; it is kept word for word.", "dim")
 
 

@@ -112,9 +112,12 @@ class Context(Struct, frozen=True, dict=True):
 
     @property
     def pins(self) -> tuple[str, ...]:
-        """The parent's pins, then this session's, without duplicates or unpinned ones."""
+        """The parent's pins, then this session's, without duplicates or unpinned ones.
+        Decisions come first.
+        """
         before = parent.pinned if (parent := self.parent_block) else ()
-        return records.remaining(before, self.session.entries, records.Pin, records.Unpin)
+        pins = records.remaining(before, self.session.entries, records.Pin, records.Unpin)
+        return tuple(sorted(pins, key=lambda pin: not pin.startswith(summary_block.DECIDED)))
 
 
 def messages_of(

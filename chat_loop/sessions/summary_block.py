@@ -7,6 +7,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from hashlib import sha256
+from itertools import takewhile
+
+from msgspec.structs import replace
 
 from chat_loop.sessions.escape import decode, encode
 from chat_loop.sessions.records import Summary
@@ -14,6 +17,9 @@ from chat_loop.sessions.records import Summary
 _BACKGROUND = "**Background Context:** "
 _CURRENT = "**Current Session Summary:**"
 _NONE = "*none*"
+DECIDED = "Decision: "
+"""How a pin begins that `/decide` made. In the block, it stands among the decisions."""
+_RECORDED = "*Recorded with /decide:*"
 LISTS = {
     "topics": "**Topics Discussed:**",
     "decisions": "**Decisions Made:**",
@@ -43,26 +49,35 @@ def render(summary: Summary, *, grouped: bool = True, spaced: bool = False) -> s
     """
     background = encode(summary.background).replace("\n", "\n  ")
     parts = [_BACKGROUND + background, "", _CURRENT, *([""] if spaced else [])]
+    recorded = tuple(takewhile(lambda pin: pin.startswith(DECIDED), summary.pinned))
+    others = replace(summary, pinned=summary.pinned[len(recorded) :])
     for name, heading in LISTS.items():
-        items: Sequence[str] = getattr(summary, name)
-        if items or name in ("topics", "decisions", "pending"):
-            matches = [_PLACE.findall(item[-32:]) if grouped else [] for item in items]
-            places = ["", *("".join(place) for place in matches), ""]
-            parts.append(heading)
-            for number, item in enumerate(items, 1):
-                before, place, after = places[number - 1 : number + 2]
-                text = encode(item.removesuffix(place) if place == after else item)
-                bullet = "+ " if place and place == before else "- "
-                parts.append(bullet + text.replace("\n", "\n  "))
-            parts += [""] if items else [_NONE, ""]
+        lines = _lines(getattr(others, name), grouped)
+        if name == "decisions" and recorded:
+            lines += [_RECORDED, *_lines(recorded, grouped=False)]
+        if lines or name in ("topics", "decisions", "pending"):
+            parts += [heading, *(lines or [_NONE]), ""]
     return "\n".join(parts[:-1])
+
+
+def _lines(items: Sequence[str], grouped: bool) -> list[str]:
+    """Return the lines of a list's items."""
+    matches = [_PLACE.findall(item[-32:]) if grouped else [] for item in items]
+    places = ["", *("".join(place) for place in matches), ""]
+    lines = []
+    for number, item in enumerate(items, 1):
+        before, place, after = places[number - 1 : number + 2]
+        text = encode(item.removesuffix(place) if place == after else item)
+        bullet = "+ " if place and place == before else "- "
+        lines.append(bullet + text.replace("\n", "\n  "))
+    return lines
 
 
 def parse(text: str) -> Summary:
     """Read a block's inner text, which a person may have edited: headings and bullets may have
     other markup. Lines other than these continue the text above, or else the background.
     """
-    lists: dict[str, list[tuple[str, list[str]]]] = {name: [] for name in LISTS}
+    lists: dict[str, list[tuple[str, list[str]]]] = {name: [] for name in (*LISTS, "recorded")}
     current = ""
     background: list[str] = []
     item: list[str] = []
@@ -74,6 +89,8 @@ def parse(text: str) -> Summary:
             item = background
         elif name:
             current, item = name, []
+        elif line.rstrip() == _RECORDED:
+            current, item = "recorded", []
         elif current and (bullet := _BULLET.match(line)):
             item = [line[bullet.end() :]]
             lists[current].append((line[0] if lists[current] else "-", item))
@@ -83,10 +100,10 @@ def parse(text: str) -> Summary:
             continue
         else:
             (item or background).append(line)
-    return Summary(
-        background=decode("\n".join(background)),
-        **{name: _with_places(items) for name, items in lists.items()},
-    )
+    recorded = _with_places(lists.pop("recorded"))
+    parts = {name: _with_places(items) for name, items in lists.items()}
+    parts["pinned"] = recorded + parts["pinned"]
+    return Summary(background=decode("\n".join(background)), **parts)
 
 
 def _heading(line: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.records import (
@@ -12,9 +14,13 @@ from chat_loop.sessions.records import (
 from tests.support.strategies import summaries
 
 
-@given(summaries)
-def test_law_of_the_summary_block(summary: Summary) -> None:
-    assert summary_block.parse(summary_block.render(summary)) == summary
+@given(summaries, st.integers(0, 3))
+def test_law_of_the_summary_block(summary: Summary, decided: int) -> None:
+    pins = tuple(f"{summary_block.DECIDED}{pin}" for pin in summary.pinned[:decided])
+    summary = replace(summary, pinned=(*pins, *summary.pinned[decided:]))
+    for grouped in (True, False):
+        text = summary_block.render(summary, grouped=grouped)
+        assert summary_block.parse(text) == summary
 
 
 EDITED = """\
@@ -57,3 +63,16 @@ def test_a_plain_word_of_a_heading_is_no_heading() -> None:
     text = "**Pending:**\n- Call the yard,\n  **Pinned:**\n  Pinned\nPinned is a word."
     (item,) = summary_block.parse(text).pending
     assert item == "Call the yard,\n**Pinned:**\nPinned\nPinned is a word."
+
+
+def test_what_was_recorded_with_decide_stands_among_the_decisions() -> None:
+    summary = Summary(
+        decisions=("Oak it is. [1 user]",),
+        pinned=("Decision: port 6000.", "Decision: a\n- b", "The code is 4711.", "Decision: late."),
+    )
+    text = summary_block.render(summary)
+    assert "- Oak it is. [1 user]\n*Recorded with /decide:*\n- Decision: port 6000.\n" in text
+    assert "**Pinned:**\n- The code is 4711.\n- Decision: late." in text
+    alone = summary_block.render(Summary(pinned=summary.pinned[:1]))
+    assert "**Decisions Made:**\n*Recorded with /decide:*\n- Decision: port 6000.\n\n" in alone
+    assert summary_block.parse(text) == summary

@@ -161,6 +161,8 @@ def read_entry(
 
 
 def title_of(line: str) -> str:
+    if line.rstrip() == "*Recorded with /decide:*":
+        return "recorded"
     marked = line[:1] in ("#", "*", "_") or line.rstrip()[-1:] == ":"
     title = line.rstrip().strip("#*_: ").lower() if marked and line[:1] != " " else ""
     titles = {name.strip("*:").lower() for name in NAMES}
@@ -177,15 +179,15 @@ def read_summary(lines: list[str]) -> Record:
         elif (title := title_of(line)).startswith("background"):
             begun, current = background, ""
         elif title:
-            begun, current = [], next(n for h, n in NAMES.items() if title in h.lower())
-        elif current and (bullet := re.match(r"(?:[-+*•]|[0-9]{1,3}[.)]) ", line)):
-            begun = [line[bullet.end() :]]
+            begun, current = [], next((n for h, n in NAMES.items() if title in h.lower()), title)
+        elif current and (found := re.match(r"(?:[-+*•]|[0-9]{1,3}[.)]) ", line)):
+            begun = [line[found.end() :]]
             items.append((current, line[0], begun))
         elif begun and line.startswith("  "):
             begun.append(line[2:])
         elif line.strip() not in ("", "**Current Session Summary:**", "*none*"):
             (begun or background).append(line)
-    summary: Record = {name: [] for name in NAMES.values()}
+    summary: Record = {name: [] for name in (*NAMES.values(), "recorded")}
     place, after = "", ("", "")
     for name, bullet, item in reversed(items):
         text = unescaped("\n".join(item))
@@ -193,6 +195,7 @@ def read_summary(lines: list[str]) -> Record:
             place = "".join(re.findall(r" \[[0-9]{1,6} (?:user|reply)\]\Z", text))
         summary[name].insert(0, text + place if joined else text)
         after = name, bullet
+    summary["pinned"] = summary.pop("recorded") + summary["pinned"]
     return summary | {"background": unescaped("\n".join(background))}
 
 
