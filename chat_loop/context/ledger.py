@@ -546,10 +546,11 @@ def _fitting(
         for candidate in (scores.newer.get(best, best), best):
             if candidate in selected:
                 continue
-            group = (sections[candidate], candidate.line.mark)
+            mark = candidate.line.mark
+            group = (sections[candidate], mark)
             needed = count(f"- {candidate.line.text}\n")
-            if group not in groups:  # neighbors share one mark
-                needed += count(group[1])
+            if group not in groups:  # neighbors share one line with their place
+                needed += count(mark)
             if needed > room:
                 break
             selected.add(candidate)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from hashlib import sha256
-from itertools import takewhile
+from itertools import groupby, takewhile
 
 from msgspec.structs import replace
 
@@ -40,12 +40,15 @@ _TITLES |= {
 _BULLET = re.compile(r"[-+*•] |[0-9]{1,3}[.)] ")
 _PLACE = re.compile(r" \[[0-9]{1,6} (?:user|reply)\]\Z")
 """An item's session in the chain, counted from 1, and its speaker: ` [2 user]`, ` [2 reply]`."""
+_GROUP = re.compile(r"\*(User|Model), session ([0-9]{1,6}):\*")
+_OTHERS = "*Others:*"
+_SPEAKERS = {"User": "user", "Model": "reply"}
 
 
 def render(summary: Summary, *, grouped: bool = True, spaced: bool = False) -> str:
     """Return the block's inner text. `spaced` adds an empty line between two adjacent headings. If
-    `grouped`, only the last of adjacent items with the same place, such as `[2 user]`, names it,
-    and all except the first have the bullet `+`. Further lines of an item are indented.
+    `grouped`, a line above adjacent items with the same place, such as `[2 user]`, names it for all
+    of them. Further lines of an item are indented.
     """
     background = encode(summary.background).replace("\n", "\n  ")
     parts = [_BACKGROUND + background, "", _CURRENT, *([""] if spaced else [])]
@@ -62,25 +65,53 @@ def render(summary: Summary, *, grouped: bool = True, spaced: bool = False) -> s
 
 def _lines(items: Sequence[str], grouped: bool) -> list[str]:
     """Return the lines of a list's items."""
-    matches = [_PLACE.findall(item[-32:]) if grouped else [] for item in items]
-    places = ["", *("".join(place) for place in matches), ""]
+    runs = [(place, [*run]) for place, run in groupby(items, _place_of)]
+    if not grouped or all(len(run) == 1 for place, run in runs if place):
+        return [_item(item) for item in items]
     lines = []
-    for number, item in enumerate(items, 1):
-        before, place, after = places[number - 1 : number + 2]
-        text = encode(item.removesuffix(place) if place == after else item)
-        bullet = "+ " if place and place == before else "- "
-        lines.append(bullet + text.replace("\n", "\n  "))
+    for number, (place, run) in enumerate(runs):
+        if place:
+            lines.append(_group_line(place))
+        elif number:
+            lines.append(_OTHERS)
+        lines += [_item(item.removesuffix(place)) for item in run]
     return lines
+
+
+def _place_of(item: str) -> str:
+    """Return the end of an item with its place, such as ` [2 user]`, or "" if it has none."""
+    return "".join(_PLACE.findall(item[-32:]))
+
+
+def _item(text: str) -> str:
+    return "- " + encode(text).replace("\n", "\n  ")
+
+
+def _group_line(place: str) -> str:
+    """Return the line above items with a place: `*User, session 2:*` for ` [2 user]`."""
+    session, speaker = place.strip(" []").split(" ")
+    return f"*{'User' if speaker == 'user' else 'Model'}, session {session}:*"
+
+
+def _group(line: str) -> str | None:
+    """Return the place that a line names for the items below it, "" for none, or None if the line
+    is of another kind.
+    """
+    if line.rstrip() == _OTHERS:
+        return ""
+    match = _GROUP.fullmatch(line.rstrip())
+    return None if match is None else f" [{match[2]} {_SPEAKERS[match[1]]}]"
 
 
 def parse(text: str) -> Summary:
     """Read a block's inner text, which a person may have edited: headings and bullets may have
     other markup. Lines other than these continue the text above, or else the background.
     """
-    lists: dict[str, list[tuple[str, list[str]]]] = {name: [] for name in (*LISTS, "recorded")}
+    lists: dict[str, list[tuple[str, list[str], str]]] = {name: [] for name in (*LISTS, "recorded")}
     current = ""
     background: list[str] = []
     item: list[str] = []
+    place = ""
     for line in text.split("\n"):
         if line.startswith(_BACKGROUND.rstrip()):
             item = background = [line[len(_BACKGROUND) :]]
@@ -88,12 +119,13 @@ def parse(text: str) -> Summary:
             current = ""
             item = background
         elif name:
-            current, item = name, []
-        elif line.rstrip() == _RECORDED:
-            current, item = "recorded", []
+            current, item, place = name, [], ""
+        elif current and (group := _group(line)) is not None:
+            item, place = [], group
         elif current and (bullet := _BULLET.match(line)):
             item = [line[bullet.end() :]]
-            lists[current].append((line[0] if lists[current] else "-", item))
+            sign = line[0] if lists[current] else "-"
+            lists[current].append((sign, item, place))
         elif line.startswith("  ") and item:
             item.append(line[2:])
         elif line.strip() in ("", _CURRENT, _NONE):
@@ -111,6 +143,8 @@ def _heading(line: str) -> str:
     not indented, and begins with `#`, `*` or `_` or ends with a colon.
     """
     bare = line.rstrip()
+    if bare == _RECORDED:
+        return "recorded"
     if bare[:1] not in ("#", "*", "_") and bare[-1:] != ":":
         return ""
     return _TITLES.get(bare.strip("#*_: ").casefold(), "") if bare[:1] != " " else ""
@@ -121,13 +155,16 @@ def digest(text: str) -> str:
     return sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def _with_places(items: Sequence[tuple[str, list[str]]]) -> tuple[str, ...]:
-    """Return the items, given with their bullets, each with the place of its group."""
+def _with_places(items: Sequence[tuple[str, list[str], str]]) -> tuple[str, ...]:
+    """Return the items, given with their bullets and the place in the line above their group. In
+    blocks of earlier versions, only the last item of a group names its place, and all except the
+    first have the bullet `+`.
+    """
     result: list[str] = []
     place, after = "", "-"
-    for bullet, lines in reversed(items):
+    for bullet, lines, above in reversed(items):
         text = decode("\n".join(lines))
-        place = place if after == "+" else "".join(_PLACE.findall(text[-32:]))
-        result.append(text + place if after == "+" else text)
-        after = bullet
+        place = place if after == "+" else _place_of(text)
+        result.append(text + (place if after == "+" else above))
+        after = "-" if above else bullet
     return tuple(reversed(result))

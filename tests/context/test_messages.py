@@ -105,7 +105,7 @@ Previous session file: /home/bob/a.md
 *none*
 <!-- SESSION_SUMMARY_END -->
 
-The summary is for orientation. What is pinned or marked [2 user] or [2 reply] is word for word what the user or you \
+The summary is for orientation. What is pinned, marked [2 user] or [2 reply], or below *User, session 2:* or *Model, session 2:* is word for word what the user or you \
 said in the chain's second session; [2.14] is its query 14. If the summary does not contain the answer to a later \
 question, search the archive when you have a tool for that; otherwise say that it does not."""
     )

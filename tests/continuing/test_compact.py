@@ -43,7 +43,8 @@ Previous session file: HOME/sessions/session-1.md
 <!-- SESSION_SUMMARY_START -->
 {BLOCK}<!-- SESSION_SUMMARY_END -->
 
-The summary is for orientation. What is pinned or marked [2 user] or [2 reply] is word for word what \
+The summary is for orientation. What is pinned, marked [2 user] or [2 reply], or below \
+*User, session 2:* or *Model, session 2:* is word for word what \
 the user or you said in the chain's second session; [2.14] is its query 14. If the summary does not \
 contain the answer to a later question, search the archive when you have a tool for that; otherwise \
 say that it does not.
@@ -149,7 +150,7 @@ def test_the_newest_short_exchanges_stay_with_their_words(tmp_path: Path, wire: 
         "assistant: Nothing, but the tide of 14:20.",
         "user: And then?",
     )
-    assert "- The hull is oak.\n+ The paint is red. [1 user]\n" in after.block
+    assert "*User, session 1:*\n- The hull is oak.\n- The paint is red.\n" in after.block
     assert "14:20" not in after.block
     summary, next_summary, _ = played.summaries
     assert summary.text.endswith("The user asks to keep above all: the colors")
@@ -159,7 +160,7 @@ def test_the_newest_short_exchanges_stay_with_their_words(tmp_path: Path, wire: 
     assert "[1.4] User: What is new?" in next_summary.text
     assert "The paint is red." not in next_summary.text
     assert len(again.messages) == 1
-    assert "the tide of 14:20. [1 reply]\n" in again.block
+    assert "*Model, session 1:*\n- Nothing, but the tide of 14:20.\n" in again.block
     assert played.acknowledgments == ()
     assert list(transcripts) == ["session-1", "session-2", "session-3"]
     assert " covers=3 " in transcripts["session-1"]

@@ -119,7 +119,10 @@ def test_a_fork_is_compacted_resumed_and_searched_without_the_words_after_it(
     for asked in (*played.asked[3:], *resumed.asked):
         assert "Our lock" not in asked.text
         assert "Our key" not in asked.text
-    assert "- Our port is 8443.\n+ Our mast is 12 m. [1 user]\n" in resumed.acknowledgments[0].block
+    assert (
+        "*User, session 1:*\n- Our port is 8443.\n- Our mast is 12 m.\n"
+        in resumed.acknowledgments[0].block
+    )
 
 
 def test_what_does_not_fit_is_summarized(tmp_path: Path) -> None:

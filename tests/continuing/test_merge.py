@@ -34,13 +34,14 @@ def branched(chats: Chats, *, sealed: bool = False) -> None:
 def facts(played: Played) -> list[str]:
     """Return the lines under Key Facts in the block of the last request, each with its place."""
     text = played.requests[-1].block.partition("**Key Facts:**\n")[2].partition("\n\n")[0]
-    lines: list[str] = []
     place = ""
-    for line in reversed(text.splitlines()):  # a place stands at the end of its group
-        words, found, rest = line[2:].partition(" [")
-        place = f"{found}{rest}" or place
-        lines.append(words + place)
-    return lines[::-1]
+    lines = []
+    for line in text.splitlines():
+        if group := re.fullmatch(r"\*(User|Model), session (\d+):\*", line):
+            place = f" [{group[2]} {'user' if group[1] == 'User' else 'reply'}]"
+        else:
+            lines.append(line.removeprefix("- ") + place)
+    return lines
 
 
 def test_two_branches_become_one(tmp_path: Path) -> None:

@@ -287,7 +287,9 @@ def test_a_session_without_a_summary(tmp_path: Path) -> None:
     shown = played.after("/resume session-2 --summary")
     assert found(shown)[0].endswith(" · key points and 5 messages")
     assert "\n  Topics: Shelf 1 holds 100 files. [1.1]; " in shown
-    assert "- Shelf 1 holds 100 files.\n+ Shelf 2 holds 200 files.\n" in long.block
+    assert (
+        "*User, session 1:*\n- Shelf 1 holds 100 files.\n- Shelf 2 holds 200 files.\n" in long.block
+    )
     assert long.messages[0].endswith(f" from [1.3] on.\n\n{SHELVES[2]}")
     assert long.messages[1:] == (*echoed(*SHELVES[2:])[1:], "user: Two?")
     assert {name: files[name] for name in before} == before, "a pipe pays for no summary"

@@ -170,8 +170,12 @@ def title_of(line: str) -> str:
     return title if title in titles or title in short else ""
 
 
+Item = tuple[str, str, str, list[str]]
+GROUP = re.compile(r"\*(User|Model), session ([0-9]{1,6}):\*|\*Others:\*")
+
+
 def read_summary(lines: list[str]) -> Record:
-    background, items, current = [""], list[tuple[str, str, list[str]]](), ""
+    background, items, current, place = [""], list[Item](), "", ""
     begun: list[str] = []  # the current item or the background; empty below a heading
     for line in lines:
         if line.startswith("**Background Context:**"):
@@ -179,24 +183,32 @@ def read_summary(lines: list[str]) -> Record:
         elif (title := title_of(line)).startswith("background"):
             begun, current = background, ""
         elif title:
-            begun, current = [], next((n for h, n in NAMES.items() if title in h.lower()), title)
+            begun, place = [], ""
+            current = next((n for h, n in NAMES.items() if title in h.lower()), title)
+        elif current and (group := GROUP.fullmatch(line.rstrip())):
+            speaker = {"User": "user", "Model": "reply"}.get(group[1])
+            begun, place = [], f" [{group[2]} {speaker}]" if speaker else ""
         elif current and (found := re.match(r"(?:[-+*•]|[0-9]{1,3}[.)]) ", line)):
             begun = [line[found.end() :]]
-            items.append((current, line[0], begun))
+            items.append((current, line[0], place, begun))
         elif begun and line.startswith("  "):
             begun.append(line[2:])
         elif line.strip() not in ("", "**Current Session Summary:**", "*none*"):
             (begun or background).append(line)
+    return with_places(items) | {"background": unescaped("\n".join(background))}
+
+
+def with_places(items: list[Item]) -> Record:
     summary: Record = {name: [] for name in (*NAMES.values(), "recorded")}
     place, after = "", ("", "")
-    for name, bullet, item in reversed(items):
+    for name, bullet, above, item in reversed(items):
         text = unescaped("\n".join(item))
         if not (joined := after == (name, "+")):
             place = "".join(re.findall(r" \[[0-9]{1,6} (?:user|reply)\]\Z", text))
-        summary[name].insert(0, text + place if joined else text)
-        after = name, bullet
+        summary[name].insert(0, text + (place if joined else above))
+        after = name, "" if above else bullet
     summary["pinned"] = summary.pop("recorded") + summary["pinned"]
-    return summary | {"background": unescaped("\n".join(background))}
+    return summary
 
 
 def unescaped(text: str, single_line: str = "") -> str:
