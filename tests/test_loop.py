@@ -45,7 +45,7 @@ Time: 2.0s | Tokens: 110 (in: 100, out: 10)
 You: compact
 📝 Generating session summary... ✓
 💾 Saved session: sally_20261121_223015 (1 query, 110 tokens)
-📦 Compacted 110 → 212 tokens · 1 decision, 1 fact kept. The context became larger; /uncompact goes back.
+📦 Compacted 110 → 220 tokens · 1 decision, 1 fact kept. The context became larger; /uncompact goes back.
 🔄 Starting new session with summary...
 Sally: Ready to continue!
 Time: 2.0s | Tokens: 110 (in: 100, out: 10)
