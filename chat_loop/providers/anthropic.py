@@ -67,11 +67,9 @@ class AnthropicProvider(wire.WireProvider):
         return anthropic, client, anthropic.AnthropicError
 
     def _body(self, request: Request) -> dict[str, object]:
+        with_reasoning = self.returns_opaque
         messages: Sequence[Mapping[str, object]] = [
-            {
-                "role": message.role,
-                "content": content_of(message, with_reasoning=self.returns_opaque),
-            }
+            {"role": message.role, "content": content_of(message, with_reasoning=with_reasoning)}
             for message in request.messages
         ]
         tools: list[dict[str, object]] = [
@@ -157,7 +155,7 @@ def content_of(message: Message, *, with_reasoning: bool = False) -> str | list[
     """Return a message's content: results, images, text, calls, in the order of the wire, with the
     blocks of reasoning that it has to send back in their places.
     """
-    placed = [*wanted.placed_blocks(message)] if with_reasoning else []
+    placed = [*wanted.placed_blocks(message)] if with_reasoning and message.opaque else []
     if not (message.calls or message.results or message.images or placed):
         return replace_surrogates(message.text)
     blocks: list[dict[str, object]] = []

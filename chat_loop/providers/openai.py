@@ -104,8 +104,9 @@ class OpenAIProvider(wire.WireProvider):
             turns = _with_instructions(turns, request.system)
         elif system:
             messages.append({"role": "system", "content": system})
+        wants_back = self.wants_back
         for message in turns:
-            messages += self._messages_of(message)
+            messages += self._messages_of(message, wants_back)
         summary = request.grammar is not None
         if self.model.startswith(self.entry.cache_marks) and not summary:
             messages = with_breakpoints(messages)
@@ -125,7 +126,9 @@ class OpenAIProvider(wire.WireProvider):
             body[limit] = longest_reply(request, self.window.tokens, asked=asked)
         return {name: value for name, value in body.items() if name not in self._left_out}
 
-    def _messages_of(self, message: Message) -> Iterator[dict[str, object]]:
+    def _messages_of(
+        self, message: Message, wants_back: tuple[WantedField, ...]
+    ) -> Iterator[dict[str, object]]:
         """Yield a message in the form of the wire, where each result is a separate message."""
         for result in message.results:
             content = replies.replace_surrogates(result.text)
@@ -136,11 +139,11 @@ class OpenAIProvider(wire.WireProvider):
             if message.calls:
                 answer["content"] = text or ("" if NULL_CONTENT in self._left_out else None)
                 answer["tool_calls"] = [
-                    self._call_of(call, wanted.extra_of_call(message, number, self.wants_back))
+                    self._call_of(call, wanted.extra_of_call(message, number, wants_back))
                     for number, call in enumerate(message.calls)
                 ]
             pads = wanted.EVERYWHERE in self._left_out or bool(message.calls)
-            yield answer | wanted.fields_of(message, self.wants_back, pads=pads)
+            yield answer | wanted.fields_of(message, wants_back, pads=pads)
         elif images := [image for image in message.images if image.data]:
             urls = ({"url": f"data:{image.media};base64,{image.data}"} for image in images)
             parts: list[object] = [{"type": "image_url", "image_url": url} for url in urls]

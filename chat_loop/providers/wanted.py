@@ -210,6 +210,8 @@ def fields_of(
     """Return the fields that an assistant's message of Chat Completions gets back. If it `pads`, a
     blank stands for missing reasoning.
     """
+    if not (message.opaque or pads):  # nearly always, and asked of each answer of each request
+        return {}
     value = _decoded(message.opaque)
     plain = next(filter(None, (text_at(value, name) for name in PLAIN)), "")
     fields: dict[str, object] = {}
