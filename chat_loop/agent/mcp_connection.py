@@ -34,7 +34,7 @@ from chat_loop.redact import redact_text
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-    from chat_loop.agent.mcp_servers import ServerState
+    from chat_loop.agent.mcp_state import ServerState
 
 MAX_MESSAGE = 4 << 20  # bytes of a message from a server
 TOO_LARGE = f"it sent a message of more than {MAX_MESSAGE >> 20} MB"

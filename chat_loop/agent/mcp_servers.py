@@ -9,12 +9,11 @@ import os
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from concurrent.futures import wait
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from chat_loop.agent.approval import DIGEST
 from chat_loop.agent.isolation import CapturedError, background_loop, describe, plain_line
+from chat_loop.agent.mcp_state import ServerState
 from chat_loop.agent.tools import Arguments, ServerTool, Tool, call_question
 from chat_loop.config import McpServer
 from chat_loop.errors import ChatLoopError, UsageError, install_hint
@@ -40,18 +39,6 @@ def _package_problem(error: BaseException) -> tuple[str, str]:
 def _where(config: McpServer) -> str:
     """Return the address of a server, or the command that starts it."""
     return config.url or " ".join((config.command, *config.args))
-
-
-class ServerState(Struct, frozen=True, kw_only=True):
-    """The state of a server, with its tools under its own names."""
-
-    name: str
-    where: str
-    state: Literal["not started", "connecting", "connected", "failed"] = "not started"
-    problem: str = ""
-    tools: tuple[ServerTool, ...] = ()
-    skipped: tuple[str, ...] = ()  # the names of tools that cannot be called
-    reconnects: bool = False  # it failed, and the next call reconnects it
 
 
 class McpServers:

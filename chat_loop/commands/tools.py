@@ -29,7 +29,8 @@ from chat_loop.tokens import shorten
 from chat_loop.values import plural, window_text
 
 if TYPE_CHECKING:
-    from chat_loop.agent.mcp_servers import McpServers, ServerState
+    from chat_loop.agent.mcp_servers import McpServers
+    from chat_loop.agent.mcp_state import ServerState
     from chat_loop.commands.chat import Chat
     from chat_loop.display.manager import DisplayManager
     from chat_loop.input.lines import Reader

@@ -18,7 +18,7 @@ from chat_loop.config import (
     WantedField,
     expand_variables,
 )
-from chat_loop.errors import AuthenticationFailed, ConfigError, NoProvider, ProviderError
+from chat_loop.errors import ConfigError, NoProvider
 from chat_loop.providers.pasted import clean_key, normal_address, trimmed
 from chat_loop.providers.servers import is_local_address
 
@@ -133,28 +133,6 @@ def entry_of(name: str, settings: Mapping[str, ProviderConfig]) -> Entry:
             for field in ("model", "max_tokens", "region", "profile")
         },
     )
-
-
-def missing_requirement(entry: Entry, environment: Mapping[str, str]) -> ProviderError | None:
-    """Return an error about the first thing that a provider still lacks, without asking it."""
-    try:
-        key = entry.key(environment)
-    except AuthenticationFailed as error:
-        return error
-    if entry.needs_key and not key:
-        names = " or ".join(entry.keys) or "A key"
-        hint = f"export {entry.keys[0]}=..." if entry.keys else ""
-        return AuthenticationFailed(f"{names} is not set.", hint)
-    try:
-        entry.address(environment)
-        entry.request_headers(environment)
-        if entry.kind == "bedrock":
-            from chat_loop.providers.bedrock import check_access  # loads AWS's library
-
-            check_access(entry, environment)
-    except ProviderError as error:
-        return error
-    return None
 
 
 def keys_in(config: Config, environment: Mapping[str, str]) -> Iterator[str]:

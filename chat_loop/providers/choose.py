@@ -10,10 +10,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.config import Config, ProviderConfig
-from chat_loop.errors import ModelError, NoProvider, UsageError
+from chat_loop.errors import (
+    AuthenticationFailed,
+    ModelError,
+    NoProvider,
+    ProviderError,
+    UsageError,
+)
 from chat_loop.providers import Provider, catalogue
 from chat_loop.providers.anthropic import AnthropicProvider
-from chat_loop.providers.bedrock import BedrockProvider
+from chat_loop.providers.bedrock import BedrockProvider, check_access
 from chat_loop.providers.capabilities import window_of
 from chat_loop.providers.catalogue import CATALOGUE, Entry, Kind, entries, entry_of
 from chat_loop.providers.models import store
@@ -40,6 +46,26 @@ ADAPTERS: Mapping[Kind, type[WireProvider]] = {
     "bedrock": BedrockProvider,
     "openai": OpenAIProvider,
 }
+
+
+def missing_requirement(entry: Entry, environment: Mapping[str, str]) -> ProviderError | None:
+    """Return an error about the first thing that a provider still lacks, without asking it."""
+    try:
+        key = entry.key(environment)
+    except AuthenticationFailed as error:
+        return error
+    if entry.needs_key and not key:
+        names = " or ".join(entry.keys) or "A key"
+        hint = f"export {entry.keys[0]}=..." if entry.keys else ""
+        return AuthenticationFailed(f"{names} is not set.", hint)
+    try:
+        entry.address(environment)
+        entry.request_headers(environment)
+        if entry.kind == "bedrock":
+            check_access(entry, environment)
+    except ProviderError as error:
+        return error
+    return None
 
 
 class Machine(Struct, frozen=True, kw_only=True):
@@ -118,7 +144,7 @@ def _candidates(config: Config, machine: Machine) -> Iterator[tuple[str, str]]:
     """Yield the models that could answer, best first; ask each server only in its turn."""
     for entry in entries(config.providers).values():
         is_service = entry.model and (entry.needs_key or entry.kind == "bedrock")
-        if is_service and not catalogue.missing_requirement(entry, machine.environment):
+        if is_service and not missing_requirement(entry, machine.environment):
             key = next((name for name in entry.keys if machine.environment.get(name)), "")
             note = f"{key} is set" if key else "credentials of AWS"
             yield f"{entry.name}:{entry.model}", note

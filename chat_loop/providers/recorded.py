@@ -14,8 +14,14 @@ from chat_loop.characters import exact_line
 from chat_loop.config import Config
 from chat_loop.errors import ChatLoopError, ProviderError
 from chat_loop.providers import Provider
-from chat_loop.providers.catalogue import CATALOGUE, entries, missing_requirement
-from chat_loop.providers.choose import ADAPTERS, Machine, create, full_reference
+from chat_loop.providers.catalogue import CATALOGUE, entries
+from chat_loop.providers.choose import (
+    ADAPTERS,
+    Machine,
+    create,
+    full_reference,
+    missing_requirement,
+)
 from chat_loop.providers.prices import VENDORS
 from chat_loop.providers.servers import accepts_connections, is_local_address
 from chat_loop.sessions.marker import safe_value

@@ -29,7 +29,7 @@ from chat_loop.sessions.chain import exchange_of
 from chat_loop.sessions.files import lock_session
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange, Session
-from chat_loop.subcommands.sessions import SessionActions
+from chat_loop.subcommands.stored import StoredSessions
 from chat_loop.tokens import Count, TokenCounter
 from chat_loop.values import plural
 
@@ -37,9 +37,9 @@ T = TypeVar("T")
 LATE_SECONDS = 120  # the time limit for a summary in the process that an exit starts
 
 
-def fork(actions: SessionActions, options: argparse.Namespace) -> int:
+def fork(stored: StoredSessions, options: argparse.Namespace) -> int:
     """Begin a session that continues another one after a query, to be resumed later."""
-    loaded, sessions = actions.load(options.reference), actions.app.sessions
+    loaded, sessions = stored.load(options.reference), stored.app.sessions
     number = exchange_of(loaded.session, options.at).query.number
     plan = plans.fork(loaded, number, lambda parent: sessions.load(sessions.session_file(parent)))
     answering = plan.parent.up_to(number).answering
@@ -50,9 +50,9 @@ def fork(actions: SessionActions, options: argparse.Namespace) -> int:
     return 0
 
 
-def merge(actions: SessionActions, options: argparse.Namespace) -> int:
+def merge(stored: StoredSessions, options: argparse.Namespace) -> int:
     """Begin a session that continues two others."""
-    first, second = actions.load(options.first), actions.load(options.second)
+    first, second = stored.load(options.first), stored.load(options.second)
 
     async def work(planning: Planning) -> str:
         branches = continuing.branches_of(planning, first, second)
@@ -60,15 +60,15 @@ def merge(actions: SessionActions, options: argparse.Namespace) -> int:
         header = first.session.header
         return continuing.write_child(planning.sessions, plan, header, planning.answering)
 
-    identity = _planned(actions, work)
+    identity = _planned(stored, work)
     out(f"{identity}\n")
     err(f"Merged. Resume with: chat-loop --resume {identity}")
     return 0
 
 
-def compact(actions: SessionActions, options: argparse.Namespace) -> int:
+def compact(stored: StoredSessions, options: argparse.Namespace) -> int:
     """Make or remake the summary of a stored session."""
-    loaded = actions.load(options.reference)
+    loaded = stored.load(options.reference)
     header, seal = loaded.session.header, loaded.session.seal
     if options.late:
         signal.alarm(LATE_SECONDS)  # even if something hangs
@@ -80,36 +80,36 @@ def compact(actions: SessionActions, options: argparse.Namespace) -> int:
     async def work(planning: Planning) -> int:
         if options.late and (seal is None or seal.summary is not None):
             return 0
-        focus = " ".join((*options.focus, _feedback(actions, header.id))).strip()
+        focus = " ".join((*options.focus, _feedback(stored, header.id))).strip()
         made = await continuing.summarize(planning, loaded, focus, remade=not options.late)
         how = {"model": "by a model", "extracted": "without a model", "none": ""}[made.source]
         tokens = f", {made.usage.total:,} tokens" if made.usage else ""
         out(f"{header.id}: summary made {how}{tokens}.\n")
         return 0
 
-    return _planned(actions, work, loaded.session)
+    return _planned(stored, work, loaded.session)
 
 
-def _feedback(actions: SessionActions, identity: str) -> str:
+def _feedback(stored: StoredSessions, identity: str) -> str:
     """Return the user's comment on a session's summary, from a child that begins with it."""
-    for link in actions.own.links().values():
+    for link in stored.own.links().values():
         if link.parent == identity:
             with suppress(SessionError):
-                child = actions.sessions.load(actions.sessions.session_file(link.id)).session
+                child = stored.sessions.load(stored.sessions.session_file(link.id)).session
                 if said := child.settings.get(FEEDBACK):
                     return f"(said of the last summary: {said})"
     return ""
 
 
 def _planned(
-    actions: SessionActions,
+    stored: StoredSessions,
     work: Callable[[Planning], Awaitable[T]],
     session: Session | None = None,
 ) -> T:
     """Do `work` with the models that the options name, or else that of the `session`. Raises
     NoProvider and SessionError.
     """
-    app = actions.app
+    app = stored.app
     offer = Offer()
     if session is not None and not app.model_is_chosen:
         offer = app.offer(session.answering)
@@ -163,14 +163,14 @@ def stored_planning(
     )
 
 
-def export(actions: SessionActions, options: argparse.Namespace) -> int:
+def export(stored: StoredSessions, options: argparse.Namespace) -> int:
     """Write a conversation as one document to a file, or to standard output for `-`."""
-    loaded, target, to_output = actions.load(options.reference), options.file, options.file == "-"
+    loaded, target, to_output = stored.load(options.reference), options.file, options.file == "-"
     form = exporting.export_format(
-        options.form or "markdown" * to_output, target, actions.app.plugins
+        options.form or "markdown" * to_output, target, stored.app.plugins
     )
     with Meter().clock("Exporting"):
-        chain, problem = exporting.chain_of(actions.sessions, loaded, whole=not options.one)
+        chain, problem = exporting.chain_of(stored.sessions, loaded, whole=not options.one)
         if to_output:
             images, complaints = exporting.images_of(chain)
             data = exporting.export_bytes(chain, form, secrets=options.secrets, images=images)
@@ -190,7 +190,7 @@ def export(actions: SessionActions, options: argparse.Namespace) -> int:
     return 0
 
 
-def import_(actions: SessionActions, options: argparse.Namespace) -> int:
+def import_(stored: StoredSessions, options: argparse.Namespace) -> int:
     """Import exports, or a folder of basic-agent-chat-loop. A file may contain part of a chain."""
     importer, has_empty = importing.Importer(), False
     with Meter().clock("Importing"):
@@ -202,10 +202,10 @@ def import_(actions: SessionActions, options: argparse.Namespace) -> int:
             else:
                 importer.add_path(importing.file_path(name))
             has_empty = has_empty or len(importer.sessions) == before
-        stored = importer.store(actions.sessions)
+        imported = importer.store(stored.sessions)
     for complaint in importer.complaints:
         err(one_line(complaint, 300))
-    for session in stored:
+    for session in imported:
         state = "imported" if session.is_new else "there already"
         state += f" as {session.id}" if session.id != session.original_id else ""
         out(f"{session.original_id}  {state}\n")

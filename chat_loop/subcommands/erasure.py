@@ -23,14 +23,14 @@ from chat_loop.sessions.files import TRASH, lock_session, read_part
 from chat_loop.sessions.live import change_content
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import IMAGE_FOLDER, Attachment, Change, Query, Session
-from chat_loop.subcommands.sessions import SessionActions
+from chat_loop.subcommands.stored import StoredSessions
 from chat_loop.values import plural
 
 Changes = dict[Path, tuple[bytes | None, str]]
 """The new content of each file (None deletes it), and the words that describe the change."""
 
 
-def redact(actions: SessionActions, options: argparse.Namespace) -> int:
+def redact(stored: StoredSessions, options: argparse.Namespace) -> int:
     """Delete a text from a conversation: its sessions and their branches, even in the trash."""
     if options.text == "-" and not options.yes:
         raise UsageError("The text comes from standard input: nobody can be asked.", "Add --yes.")
@@ -40,12 +40,12 @@ def redact(actions: SessionActions, options: argparse.Namespace) -> int:
         text = _read(path).decode("utf-8", "replace")
         return erase(text) != text
 
-    identity = actions.path(options.reference).stem
-    links = actions.own.links()
+    identity = stored.path(options.reference).stem
+    links = stored.own.links()
     family = {node.id for node in lineage.tree(identity, links)}
     first, changes = Changes(), Changes()
     with ExitStack() as locks:
-        files = [*_files(actions, family, links, locks)]
+        files = [*_files(stored, family, links, locks)]
         # what only a service can read may repeat the text in each session of the conversation
         is_found = any(has_text(path) for path, _, _ in files)
         without_text = partial(erasure.without_text, erase=erase, keeps_opaque=not is_found)
@@ -60,14 +60,14 @@ def redact(actions: SessionActions, options: argparse.Namespace) -> int:
                 count = erase.count - before
                 how = plural(count, "place") if count else "what only a service can read"
                 changes[path] = changed, how
-            for copy in filter(has_text, _copies(actions, session)):
+            for copy in filter(has_text, _copies(stored, session)):
                 first[copy] = None, "deleted: /undo cannot restore that text"
-        first |= _history(actions, lambda entry: erase(entry) != entry)
-        first |= _log(actions, has_text)
-        code = _carry_out(actions, first | changes, yes=options.yes)
-    paths = actions.paths
-    memory, root = locate(Path(actions.app.directory), actions.app.home)
-    others = [*sorted(_all_files(actions) - changes.keys()), paths.config]
+        first |= _history(stored, lambda entry: erase(entry) != entry)
+        first |= _log(stored, has_text)
+        code = _carry_out(stored, first | changes, yes=options.yes)
+    paths = stored.paths
+    memory, root = locate(Path(stored.app.directory), stored.app.home)
+    others = [*sorted(_all_files(stored) - changes.keys()), paths.config]
     others += [paths.config.parent / "approvals.json"]
     others += {paths.data / NAME, memory or root / NAME}
     if names := [path.name for path in others if has_text(path)]:
@@ -76,23 +76,23 @@ def redact(actions: SessionActions, options: argparse.Namespace) -> int:
     return code
 
 
-def purge(actions: SessionActions, options: argparse.Namespace) -> int:
+def purge(stored: StoredSessions, options: argparse.Namespace) -> int:
     """Delete a session for good, with everything that later sessions got from it."""
     identity = options.reference
     if not options.yes:  # unasked, take only an id: later, a number or prefix may fit another
         try:
-            identity = actions.path(identity).stem
+            identity = stored.path(identity).stem
         except AmbiguousSession:
             raise
         except SessionNotFound:  # it may be in the trash, or a purge was interrupted
             pass
     tools = archive_tools.READ, archive_tools.SEARCH
     without_parent = partial(erasure.without_parent, archive_tools=tools)
-    links = actions.own.links()
+    links = stored.own.links()
     later = {key for key in links if identity in lineage.ancestry([key], links)}
     changes, purged = Changes(), dict[Path, Session | None]()
     with ExitStack() as locks:
-        for path, data, session in _files(actions, {identity, *later}, links, locks):
+        for path, data, session in _files(stored, {identity, *later}, links, locks):
             if identity in (path.stem, session.header.id if session else ""):
                 purged[path] = session
             elif (changed := change_content(data, without_parent)) is None:
@@ -102,21 +102,21 @@ def purge(actions: SessionActions, options: argparse.Namespace) -> int:
         if not purged:  # it is deleted last, so the others were already changed
             changes.clear()
         sessions = [*filter(None, purged.values())]
-        copies = {copy for session in sessions for copy in _copies(actions, session)}
-        for path in _all_files(actions) - purged.keys() if copies else ():
+        copies = {copy for session in sessions for copy in _copies(stored, session)}
+        for path in _all_files(stored) - purged.keys() if copies else ():
             data = _read(path)
             copies -= {copy for copy in copies if copy.stem.encode() in data}
         entries = [entry for session in sessions for entry in session.entries]
         texts = {entry.text for entry in entries if isinstance(entry, Query)}
-        changes |= _history(actions, texts.__contains__)
-        changes |= _log(actions, lambda path: bool(purged) and path.exists())
+        changes |= _history(stored, texts.__contains__)
+        changes |= _log(stored, lambda path: bool(purged) and path.exists())
         changes |= dict.fromkeys((*sorted(copies), *purged), (None, "deleted"))
-        gone = [actions.sessions.session_file(identity)]  # the store has it even if the trash does
-        return _carry_out(actions, changes, yes=options.yes, gone=gone)
+        gone = [stored.sessions.session_file(identity)]  # the store has it even if the trash does
+        return _carry_out(stored, changes, yes=options.yes, gone=gone)
 
 
 def _carry_out(
-    actions: SessionActions, changes: Changes, *, yes: bool, gone: Sequence[Path] = ()
+    stored: StoredSessions, changes: Changes, *, yes: bool, gone: Sequence[Path] = ()
 ) -> int:
     """Show the changes, ask, and write them in this order. Return the exit code. Files that are
     deleted or `gone` are deleted from the store, too. Raises SaveError and StoreUnavailable.
@@ -131,17 +131,17 @@ def _carry_out(
             return 1
     elif changes:
         out(f"{listed}\n")
-    store = actions.app.synchronizer() if actions.store and changes else None
+    store = stored.app.synchronizer() if stored.store and changes else None
     if store is not None:
         deleted = (path for path, (data, _) in changes.items() if data is None)
         store.mark_removed((*deleted, *gone))
-    actions.sessions.erase({path: data for path, (data, _) in changes.items()})
-    actions.close()
-    folder = actions.sessions.directory
+    stored.sessions.erase({path: data for path, (data, _) in changes.items()})
+    stored.close()
+    folder = stored.sessions.directory
     if not discard(folder, BUSY_SECONDS):  # even if nothing else was left to do
         raise SessionError("The index still has the words: it is in use.", "Run the command again.")
-    actions.sessions.pointers.forget()
-    if (database := actions.app.database) is not None:
+    stored.sessions.pointers.forget()
+    if (database := stored.app.database) is not None:
         erased = {path.stem for path in (*changes, *gone) if path.suffix == ".md"}
         database.erase(folder, [*erased])
     if store is not None:
@@ -154,22 +154,22 @@ def _carry_out(
     return int(not changes)
 
 
-def _all_files(actions: SessionActions) -> set[Path]:
+def _all_files(stored: StoredSessions) -> set[Path]:
     """Return the files of all sessions, including those in the trash."""
-    folder = actions.sessions.directory
+    folder = stored.sessions.directory
     return {*folder.glob("*.md"), *(folder / TRASH).glob("*.md")}
 
 
 def _files(
-    actions: SessionActions, family: set[str], others: Container[str], locks: ExitStack
+    stored: StoredSessions, family: set[str], others: Container[str], locks: ExitStack
 ) -> Iterator[tuple[Path, bytes, Session | None]]:
     """Lock the sessions of a family, and yield its files with their content and sessions. This
     includes files with other names, and files in the trash. Raises SessionLocked if a session is
     open.
     """
-    manager = actions.sessions
+    manager = stored.sessions
     manager.remove_leftovers()
-    for path in sorted(_all_files(actions), reverse=True):
+    for path in sorted(_all_files(stored), reverse=True):
         if path.parent == manager.directory:
             if path.stem in others and path.stem not in family:
                 continue
@@ -182,7 +182,7 @@ def _files(
             yield path, data, session
 
 
-def _copies(actions: SessionActions, session: Session | None) -> Iterator[Path]:
+def _copies(stored: StoredSessions, session: Session | None) -> Iterator[Path]:
     """Yield a session's images, and the old texts of files that its tools changed."""
     digests: set[str] = set()
     for entry in session.entries if session else ():
@@ -190,13 +190,13 @@ def _copies(actions: SessionActions, session: Session | None) -> Iterator[Path]:
             digests.add(entry.sha256)
         elif isinstance(entry, Change):
             digests |= {entry.written, entry.replaced}
-    paths = sorted((actions.sessions.directory / IMAGE_FOLDER).glob("*.*"))
+    paths = sorted((stored.sessions.directory / IMAGE_FOLDER).glob("*.*"))
     yield from (path for path in paths if path.stem in digests)
 
 
-def _history(actions: SessionActions, is_removed: Callable[[str], bool]) -> Changes:
+def _history(stored: StoredSessions, is_removed: Callable[[str], bool]) -> Changes:
     """Return the changes that remove entries from the history of the user's input."""
-    history, changes = actions.paths.history, Changes()
+    history, changes = stored.paths.history, Changes()
     for path in (history, history.with_name(f"{history.name}.old")):
         data, count = without_entries(_read(path), is_removed)
         if count:
@@ -204,9 +204,9 @@ def _history(actions: SessionActions, is_removed: Callable[[str], bool]) -> Chan
     return changes
 
 
-def _log(actions: SessionActions, is_removed: Callable[[Path], bool]) -> Changes:
+def _log(stored: StoredSessions, is_removed: Callable[[Path], bool]) -> Changes:
     """Return the change that deletes the log: the message of an error may quote a session."""
-    log = actions.paths.log
+    log = stored.paths.log
     return {log: (None, "deleted: it may quote those words")} if is_removed(log) else {}
 
 

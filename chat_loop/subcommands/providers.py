@@ -9,8 +9,8 @@ from chat_loop.config import Config, Paths
 from chat_loop.display.plain import out, out_json
 from chat_loop.errors import install_hint
 from chat_loop.plugins import Plugins
-from chat_loop.providers.catalogue import Entry, entries, missing_requirement
-from chat_loop.providers.choose import Machine, usual_model
+from chat_loop.providers.catalogue import Entry, entries
+from chat_loop.providers.choose import Machine, missing_requirement, usual_model
 from chat_loop.providers.models import store
 from chat_loop.providers.servers import accepts_connections, server_at, without_credentials
 

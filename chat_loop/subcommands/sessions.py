@@ -6,38 +6,36 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import cached_property, partial
-from importlib import import_module
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict, replace
 
-from chat_loop.commands.references import find_session, require_file
 from chat_loop.config import Config, Paths
 from chat_loop.display import rows as drawn
 from chat_loop.display.consent import CONFIRMING, Question
 from chat_loop.display.plain import Meter, ask, err, out, out_json, out_line
 from chat_loop.display.text import one_line
-from chat_loop.errors import ChatLoopError, SaveError, SessionError, SessionNotFound, UsageError
+from chat_loop.errors import ChatLoopError, SaveError, SessionError, UsageError
 from chat_loop.input.start import columns
 from chat_loop.library import lineage
 from chat_loop.library.engine import FIGURES
-from chat_loop.library.library import Database, Library, filter_of, moment_of
+from chat_loop.library.library import filter_of, moment_of
 from chat_loop.providers.prices import costs
 from chat_loop.sessions import naming, summary_block
 from chat_loop.sessions.chain import Link, read_chain
-from chat_loop.sessions.files import Files, read_part, working_folder
+from chat_loop.sessions.files import read_part
 from chat_loop.sessions.live import TRIED_AGAIN
-from chat_loop.sessions.manager import LoadedSession, SessionManager
+from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.partial import misnamed_files
 from chat_loop.sessions.records import Session, SessionRow
 from chat_loop.sessions.writer import render
+from chat_loop.subcommands.stored import StoredSessions
 from chat_loop.tokens import estimate
 from chat_loop.values import compaction_text, counts_text, dollars_text, plural
 
 if TYPE_CHECKING:
-    from chat_loop.app import App
+    pass
 
 SCHEMA = 2  # the version of `sessions list --json`, which docs/sessions.md describes
 FIELDS = (
@@ -73,59 +71,8 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
         actions.close()
 
 
-class SessionActions:
+class SessionActions(StoredSessions):
     """The actions on a folder of sessions that need no model."""
-
-    def __init__(
-        self, options: argparse.Namespace, config: Config, paths: Paths, files: Files | None = None
-    ) -> None:
-        self.options, self.config, self.paths = options, config, paths
-        self.store = config.sessions.store
-        if options.agent_reference or config.agents:  # its settings may name another folder
-            self.config = self.app.config
-        folder = paths.sessions(self.config, options.sessions_dir)
-        is_theirs = None
-        if self.store:
-            state = import_module("chat_loop.store.state")
-            is_theirs = state.SyncState(folder, self.store).is_theirs
-        self.sessions = SessionManager(
-            folder, files=files, project=str(working_folder() or ""), is_theirs=is_theirs
-        )
-        progress = partial(Meter().count, what="sessions read")
-        folder = self.sessions.directory
-        database = Database(config.library) if config.library else None
-        self.library = Library(folder, progress, thorough=True, database=database)
-        self.own = Library(folder, progress, thorough=True) if database else self.library
-        """The library of this folder alone."""
-
-    @cached_property
-    def app(self) -> App:
-        """The objects of a chat, for the actions that need an agent: a list does not load them."""
-        from chat_loop.app import App
-
-        return App(self.options, self.config, self.paths, None)
-
-    def close(self) -> None:
-        """Close the libraries."""
-        self.library.close()
-        self.own.close()
-
-    def path(self, reference: str, *, stored: bool = False) -> Path:
-        """Return the file of the session that `reference` names. With `stored`, it may exist only
-        in a team's library. Raises SessionNotFound.
-        """
-        try:
-            path = find_session(self.sessions, self.library, reference, self.library.listed)
-        except SessionNotFound as error:
-            error.hint = "chat-loop sessions list shows numbers and ids; WORDS after it filter."
-            raise
-        if not stored:
-            require_file(path, self.library)
-        return path
-
-    def load(self, reference: str) -> LoadedSession:
-        """Read the session that `reference` names. Raises SessionError."""
-        return self.sessions.load(self.path(reference))
 
     def list(self, options: argparse.Namespace) -> int:
         """Print the conversations, last used first, with the numbers that other commands take."""

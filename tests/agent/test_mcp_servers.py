@@ -13,7 +13,8 @@ import pytest
 import yaml
 
 from chat_loop.agent.ask import CallLimits
-from chat_loop.agent.mcp_servers import McpServers, ServerState
+from chat_loop.agent.mcp_servers import McpServers
+from chat_loop.agent.mcp_state import ServerState
 from chat_loop.agent.tools import Tool, Toolbox
 from chat_loop.config import McpServer, choose_servers, parse
 from chat_loop.errors import UsageError

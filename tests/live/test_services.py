@@ -22,8 +22,8 @@ from chat_loop.errors import ContextTooLong, ModelNotFound
 from chat_loop.events import Event, Finished, TextDelta, ToolCalled
 from chat_loop.headless import INCOMPLETE
 from chat_loop.providers import Provider
-from chat_loop.providers.catalogue import CATALOGUE, missing_requirement
-from chat_loop.providers.choose import Machine, create
+from chat_loop.providers.catalogue import CATALOGUE
+from chat_loop.providers.choose import Machine, create, missing_requirement
 from chat_loop.sessions import partial
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.values import Image, Message, Request, ToolResult, ToolSpec, Usage

@@ -21,7 +21,7 @@ from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import PURGED_PARENT, REMOVED, Change, Opaque, Query, Session
 from chat_loop.sessions.writer import render
 from chat_loop.subcommands import erasure
-from chat_loop.subcommands.sessions import SessionActions
+from chat_loop.subcommands.stored import StoredSessions
 from tests.support.headless import run
 from tests.support.saved_sessions import FIRST, OLD, OPEN, RATES, SECOND, at, put
 
@@ -286,7 +286,7 @@ class KilledFiles(Files):
 
 def act(home: Path, files: Files, *arguments: str) -> int:
     parsed = options.parse(["sessions", *arguments, "--yes"])
-    actions = SessionActions(parsed, Config(), Paths(home / "config.yaml", home, home), files)
+    actions = StoredSessions(parsed, Config(), Paths(home / "config.yaml", home, home), files)
     try:
         return int(getattr(erasure, parsed.action)(actions, parsed))
     finally:
