@@ -606,27 +606,28 @@ class Conversation:
 
     async def undo(self, exchange: Exchange) -> None:
         """Take an exchange out of the context. Its words stay in its file."""
-        await self.background.cancel_own()
-        at = self.sessions.now()
-        if exchange.session == self.session.header.id:
-            self.add(records.Undo(number=exchange.query.number, at=at))
-            return
-        carried = (each for each in self.context.carried if not _is_same(each, exchange))
-        self._context = replace(self.context, carried=tuple(carried))
-        undo = records.Undo(number=0, at=at, ref=exchange.ref, session=exchange.session)
-        self.add(undo)
+        kept = [each for each in self.context.carried if not _is_same(each, exchange)]
+        await self._change(exchange, records.Undo, kept)
 
     async def redo(self, exchange: Exchange) -> None:
         """Bring back an exchange that was undone."""
+        carried = sorted((*self.context.carried, exchange), key=lambda each: place_of_ref(each.ref))
+        await self._change(exchange, records.Redo, carried)
+
+    async def _change(
+        self,
+        exchange: Exchange,
+        record: type[records.Undo | records.Redo],
+        carried: Sequence[Exchange],
+    ) -> None:
+        """Record that an exchange was undone or came back. If it is of an ancestor, carry these."""
         await self.background.cancel_own()
         at = self.sessions.now()
         if exchange.session == self.session.header.id:
-            self.add(records.Redo(number=exchange.query.number, at=at))
+            self.add(record(number=exchange.query.number, at=at))
             return
-        carried = sorted((*self.context.carried, exchange), key=lambda each: place_of_ref(each.ref))
         self._context = replace(self.context, carried=tuple(carried))
-        redo = records.Redo(number=0, at=at, ref=exchange.ref, session=exchange.session)
-        self.add(redo)
+        self.add(record(number=0, at=at, ref=exchange.ref, session=exchange.session))
 
     # Compaction
 
