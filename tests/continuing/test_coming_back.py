@@ -144,3 +144,23 @@ def test_an_exit_says_what_a_resume_will_bring(tmp_path: Path) -> None:
         long = chats.play("A long reply.", "exit").after("exit")
     assert "A resume brings back all words." in " ".join(short.split())
     assert "It will be made when you resume the session." in " ".join(long.split())
+
+
+def test_a_chain_whose_middle_is_missing_brings_what_is_there(tmp_path: Path) -> None:
+    """The summary stands in for the words that are gone, and references into the gap say so."""
+    gap = "The chain ends before session-2: Session session-2 is not in HOME/sessions."
+    references = ("/show 1.1", "/undo 2.1", "/rewind 2.1", "/fork 1.1")
+    with Chats(tmp_path) as chats:
+        chats.play(DAYS[0], "exit")
+        chats.play(DAYS[1], "exit", options=("-c",))
+        chats.play(DAYS[2], "exit", options=("-c",))
+        chats.path("session-2").unlink()
+        resumed = chats.play("So?", "/history", *references, "exit", options=("-r", "session-3"))
+    [request] = resumed.requests
+    assert request.messages[1:] == (*echoed(DAYS[2])[1:], "user: So?")
+    for query in DAYS[:3]:
+        assert query in request.block
+    assert resumed.after("/history").startswith(f"⚠️  {gap}\n")
+    for reference in references:
+        number = reference.partition(" ")[2]
+        assert f"✗ No message {number}. {gap}\n" in resumed.after(reference)
