@@ -1,9 +1,9 @@
 """FactChain: the planted facts that are left after one, three, five and ten compactions, and the
 cost.
 
-    wording, wording_*      texts with slots: three profiles, seven languages, ten types of facts
+    wording, wordings/      texts with slots: three profiles, seven languages, ten types of facts
     talk                    a seeded conversation of ten segments, and every fact in it
-    tools, wording_tools    the same with questions that are answered by tools
+    tools                   the same with questions that are answered by tools
     summarisers, standin    the models: one that loses, one that fails, a real one; and the one in the chat
     ours                    the program itself: the only file that knows its interface
     baselines               the methods of other programs, around the same summarizers

@@ -15,10 +15,9 @@ from random import Random
 
 from msgspec.structs import replace
 
-from benchmarks.factchain import wording_tools
 from benchmarks.factchain.planting import Deck
 from benchmarks.factchain.talk import Called, Fact, Talk, Turn
-from benchmarks.factchain.wording import Filling, Speaker, named
+from benchmarks.factchain.wording import Filling, Speaker, blocks, named
 
 QUESTIONS = 4  # per segment
 AGAIN = 0.25  # the share of questions whose subject was asked about before
@@ -54,7 +53,7 @@ class _Asked:
 @cache
 def kinds(profile: str) -> tuple[Kind, ...]:
     """Read a wording: the first one for the profile `seen`, the other for all others."""
-    block = wording_tools.SEEN if profile == "seen" else wording_tools.UNSEEN
+    block = blocks("tools")["seen" if profile == "seen" else "unseen"]
     return tuple(_kind(part.split("\n")) for part in block.strip("\n").split("\n\n"))
 
 
@@ -92,7 +91,7 @@ class _Asker:
         self._random = Random(f"tools {talk.profile} {talk.seed}")
         self._deck = Deck(self._random)
         self._kinds = kinds(talk.profile)
-        self._slots = named(wording_tools.SLOTS, ",")
+        self._slots = named(blocks("tools")["slots"], ",")
         self._asked: list[_Asked] = []
         self._values: set[tuple[str, ...]] = set()
 
@@ -160,7 +159,7 @@ class _Asker:
         return fact, as_returned, said
 
     def _reply(self, said: Sequence[str]) -> str:
-        filler = wording_tools.FILLER.strip().split("\n")
+        filler = blocks("tools")["filler"].strip().split("\n")
         sentences = [*said, *(self._deck.deal("filler", filler) for _ in range(3))]
         self._random.shuffle(sentences)
         joint = self._random.choice((" ", "\n\n", "\n- "))

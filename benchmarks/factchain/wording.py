@@ -1,4 +1,5 @@
-"""Texts with slots, and the sentences made from them.
+"""Texts with slots, and the sentences made from them. The texts are in `wordings/`, in a file for
+each language of a profile.
 
 A fact's text and question are lines of a block; a line that begins with a blank continues the
 previous line:
@@ -17,12 +18,14 @@ previous line:
 from __future__ import annotations
 
 import re
+import tomllib
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import import_module
+from pathlib import Path
 from random import Random
 from typing import Literal
 
+FOLDER = Path(__file__).parent / "wordings"
 Speaker = Literal["user", "model", "told", "used", "result"]
 """The last three are of a result: told by the reply, its value used by the reply, only there."""
 
@@ -157,23 +160,26 @@ class Filling:
 @cache
 def language(profile: str, code: str) -> Language:
     """Read one language of one profile."""
-    folder = f"benchmarks.factchain.wording_{profile}"
-    facts = vars(import_module(f"{folder}.{LANGUAGES[code]}"))
-    talk = vars(import_module(f"{folder}.{LANGUAGES[code]}_talk"))
-    common = vars(import_module(f"{folder}.common"))
-    slots = named(common["COMMON"], ",") | named(facts["SLOTS"], ",")
+    texts = blocks(f"{profile}/{LANGUAGES[code]}")
+    common = blocks(f"{profile}/common")
     return Language(
         code=code,
-        shapes={kind: shapes(kind, facts[kind.upper()]) for kind in KINDS},
-        slots=slots,
-        labels=named(facts["LABELS"], ","),
-        leads=tuple(_lines(facts["LEADS"])),
-        openers=tuple(_lines(talk["OPENERS"])),
-        talk=tuple(_lines(talk["TALK"])),
-        ask=tuple(_lines(talk["ASK"])),
-        reply=tuple(_lines(talk["REPLY"])),
-        decoys=tuple(_lines(talk["DECOYS"])),
+        shapes={kind: shapes(kind, texts[kind]) for kind in KINDS},
+        slots=named(common["slots"], ",") | named(texts["slots"], ","),
+        labels=named(texts["labels"], ","),
+        leads=tuple(_lines(texts["leads"])),
+        openers=tuple(_lines(texts["openers"])),
+        talk=tuple(_lines(texts["talk"])),
+        ask=tuple(_lines(texts["ask"])),
+        reply=tuple(_lines(texts["reply"])),
+        decoys=tuple(_lines(texts["decoys"])),
     )
+
+
+@cache
+def blocks(name: str) -> dict[str, str]:
+    """Return the blocks of text in a file of `wordings/` by their names."""
+    return tomllib.loads((FOLDER / f"{name}.toml").read_text("utf-8"))
 
 
 def shapes(kind: str, block: str) -> tuple[Shape, ...]:
