@@ -417,7 +417,7 @@ Found bread.
 """
 
 
-@pytest.mark.parametrize("make", [anthropic_at, openai_at])
+@pytest.mark.parametrize("make", [anthropic_at, pytest.param(openai_at, marks=pytest.mark.slow)])
 def test_a_turn_with_tools_over_a_real_wire_whole(
     server: Loopback, tmp_path: Path, make: Callable[[str], Provider]
 ) -> None:

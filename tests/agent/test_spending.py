@@ -45,6 +45,7 @@ def ask(home: Path, server: Loopback, zone: str = "UTC") -> tuple[int, str]:
     return result.returncode, result.stderr.decode()
 
 
+@pytest.mark.slow
 def test_one_question_that_would_pass_the_limit_is_not_sent(tmp_path: Path) -> None:
     limited(tmp_path, "{session_cost: 0.5}")
     with Loopback(fine) as server:

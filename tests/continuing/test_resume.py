@@ -18,7 +18,6 @@ from tests.support.chats import (
     Chats,
     Played,
     Wire,
-    call,
     echoed,
     field,
 )
@@ -627,25 +626,6 @@ def test_chains_and_dates_that_somebody_edited(tmp_path: Path) -> None:
     assert forked.code == 0
 
 
-@pytest.mark.parametrize("wire", WIRES)
-def test_words_come_back_with_their_tool_calls(tmp_path: Path, wire: Wire) -> None:
-    tools = ("--tools", "read_file")
-    with Chats(tmp_path, wire) as chats:
-        (chats.project / "notes.txt").write_text("the port is 5150\n")
-        chats.replies["Read"] = [call("read_file", path="notes.txt"), "It is in the notes."]
-        chats.play("Read the notes.", "exit", options=tools)
-        chats.replies.clear()
-        whole = chats.play("/resume session-1 --full --quick", "Which?", "exit", options=tools)
-        part = chats.play("/resume session-1 --last 1 --quick", "Which?", "exit", options=tools)
-    for played in (whole, part):
-        assert played.requests[0].messages[-4:] == (
-            'call: read_file {"path": "notes.txt"}',
-            "result: the port is 5150\n",
-            "assistant: It is in the notes.",
-            "user: Which?",
-        )
-
-
 def test_a_number_names_the_newest_session_of_its_conversation(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         chats.configure(restoration={"acknowledge": False})
@@ -660,34 +640,6 @@ def test_a_number_names_the_newest_session_of_its_conversation(tmp_path: Path) -
     )
 
 
-def test_a_session_goes_on_with_its_model(tmp_path: Path) -> None:
-    with Chats(tmp_path) as chats:
-        chats.play("Our port is 8443.", "exit")
-        [request] = chats.run("-c", stdin="Which lock?\nexit\n").requests
-    assert (request.wire, request.body["model"]) == ("openai", "test-model")
-
-
-def test_continue_takes_the_newest_conversation_of_this_project(tmp_path: Path) -> None:
-    with Chats(tmp_path) as chats:
-        other = tmp_path / "other"
-        for folder in (chats.project, other):
-            (folder / ".git").mkdir(parents=True)
-        chats.configure(summary={"on_exit": "later"})
-        chats.play("Here.", "exit")
-        here, chats.project = chats.project, other
-        chats.play("There.", "exit")
-        chats.project = here
-        [request] = chats.play("And?", "exit", options=("-c",)).requests
-    assert request.messages == (*echoed("Here."), "user: And?")
-
-
-def test_a_resume_shows_where_one_was(tmp_path: Path) -> None:
-    with small(tmp_path) as chats:
-        tell(chats, "Which wood?")
-        shown = chats.play("/rename Boats", "exit", options=("-c",)).shown
-    assert "You said: Which wood?" in shown
-
-
 def test_the_found_session_is_named_and_dated(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         chats.play("Oak.", "/rename Kitchen", "exit")
@@ -696,21 +648,6 @@ def test_the_found_session_is_named_and_dated(tmp_path: Path) -> None:
         title = found(chats.play("/resume session-1", "exit").after("/resume session-1"))[0]
     assert "Kitchen" in title
     assert "2019" in title
-
-
-def test_a_short_conversation_comes_back_in_words(tmp_path: Path) -> None:
-    with Chats(tmp_path) as chats:
-        chats.play("Oak.", "exit")
-        [request] = chats.play("And?", "exit", options=("-c",)).requests
-    assert request.messages == (*echoed("Oak."), "user: And?")
-
-
-def test_an_edited_summary_of_a_short_session_is_used_or_named(tmp_path: Path) -> None:
-    with Chats(tmp_path) as chats:
-        chats.play("Oak.", "exit")
-        with_block(chats.path("session-1"), "We use port 4711.\n")
-        resumed = chats.play("/resume session-1", "Which port?", "exit")
-    assert "summary has an invalid format" in resumed.shown or "4711" in resumed.requests[0].text
 
 
 def test_a_resume_without_a_message_leaves_no_row(tmp_path: Path) -> None:

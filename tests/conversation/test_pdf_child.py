@@ -152,6 +152,7 @@ def test_a_folder_behind_a_link_is_refused(here: Path) -> None:
         read_files("@out/")
 
 
+@pytest.mark.slow
 def test_a_chat_sends_a_pdf_and_a_folder(here: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()

@@ -308,6 +308,7 @@ def test_a_number_that_is_no_count_counts_as_nothing(
     assert last == Finished(stop="end", usage=Usage())
 
 
+@pytest.mark.slow
 def test_a_count_of_4000_digits_ends_neither_the_program_nor_the_session(
     server: Loopback, tmp_path: Path
 ) -> None:
