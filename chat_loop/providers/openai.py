@@ -105,8 +105,9 @@ class OpenAIProvider(wire.WireProvider):
         elif system:
             messages.append({"role": "system", "content": system})
         wants_back = self.wants_back
+        pads = wanted.EVERYWHERE in self._left_out
         for message in turns:
-            messages += self._messages_of(message, wants_back)
+            messages += self._messages_of(message, wants_back, pads=pads)
         summary = request.grammar is not None
         if self.model.startswith(self.entry.cache_marks) and not summary:
             messages = with_breakpoints(messages)
@@ -127,9 +128,11 @@ class OpenAIProvider(wire.WireProvider):
         return {name: value for name, value in body.items() if name not in self._left_out}
 
     def _messages_of(
-        self, message: Message, wants_back: tuple[WantedField, ...]
+        self, message: Message, wants_back: tuple[WantedField, ...], *, pads: bool
     ) -> Iterator[dict[str, object]]:
-        """Yield a message in the form of the wire, where each result is a separate message."""
+        """Yield a message in the form of the wire, where each result is a separate message. If it
+        `pads`, a blank stands for missing reasoning in each answer.
+        """
         for result in message.results:
             content = replies.replace_surrogates(result.text)
             yield {"role": "tool", "tool_call_id": result.id.rjust(MIN_ID, "0"), "content": content}
@@ -142,8 +145,8 @@ class OpenAIProvider(wire.WireProvider):
                     self._call_of(call, wanted.extra_of_call(message, number, wants_back))
                     for number, call in enumerate(message.calls)
                 ]
-            pads = wanted.EVERYWHERE in self._left_out or bool(message.calls)
-            yield answer | wanted.fields_of(message, wants_back, pads=pads)
+            fields = wanted.fields_of(message, wants_back, pads=pads or bool(message.calls))
+            yield answer | fields
         elif images := [image for image in message.images if image.data]:
             urls = ({"url": f"data:{image.media};base64,{image.data}"} for image in images)
             parts: list[object] = [{"type": "image_url", "image_url": url} for url in urls]
