@@ -214,3 +214,34 @@ def test_nothing_is_paid_for_what_cannot_be_kept(tmp_path: Path, why: str) -> No
         asyncio.run(talk.resume(parent))
     assert talk.sent == []
     assert talk.conversation.context.carried
+
+
+@pytest.mark.parametrize("what", ["erased", "replaced", "extended"])
+def test_a_file_that_somebody_changes_meanwhile_keeps_what_they_did(
+    tmp_path: Path, what: str
+) -> None:
+    talk = Resumed(tmp_path, "Yes.")
+    path = talk.sessions.session_file(talk.parent)
+    notes = "Notes of my own.\n"
+
+    async def run() -> None:
+        await talk.begin()
+        before = path.read_text(encoding="utf-8")
+        path.unlink()
+        if what != "erased":
+            kept = before if what == "extended" else ""
+            path.write_text(f"{kept}\n{notes}", encoding="utf-8")
+        await talk.summarize()
+        await talk.conversation.ask("And now?")
+        talk.conversation.close()
+
+    asyncio.run(run())
+    assert path.exists() == (what != "erased")
+    if what == "replaced":
+        assert path.read_text(encoding="utf-8") == f"\n{notes}"
+    elif what == "extended":
+        text = path.read_text(encoding="utf-8")
+        assert notes in text
+        assert QUERIES[0] in text
+    assert talk.conversation.session.exchanges[-1].query.text == "And now?"
+    assert talk.uses() == ["restored"], "the child has it all the same"
