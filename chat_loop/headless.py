@@ -314,9 +314,10 @@ class Run:
         """Allow a call if --yes is given, else raise ToolDenied, since there is nobody to ask."""
         if self._app.options.allow:
             return True
-        text = f"{tool.spec.name} was not run: it has to be allowed, and there is nobody to ask."
+        reason = "it has to be allowed, and there is nobody to ask."
+        text = f"{tool.spec.name} was not run: {reason}"
         self._show(events.Warned(text, "--yes allows all such calls."))
-        raise errors.ToolDenied(f"{errors.DENIED}{text}", "Go on without it.")
+        raise errors.ToolDenied(f"{errors.DENIED}{reason}", "Go on without it.")
 
     def _warn(self, message: str, hint: str) -> None:
         self._show(events.Warned(message, hint))

@@ -49,7 +49,8 @@ async def model(chat: Chat, argument: str) -> None:
     current provider. What does not fit the new model's window is compacted before your next
     message.
     """
-    conversation, display = chat.conversation, chat.display
+    conversation = chat.conversation
+    display = chat.display
     now = conversation.agent.model
     if not argument:
         await _list_models(chat, now)
@@ -187,7 +188,8 @@ def agent_lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
 @registry.command("mcp [NAME | restart NAME]", "Model and tools")
 async def mcp(chat: Chat, argument: str) -> None:
     """Show the MCP servers, or the tools of one; restart reconnects one."""
-    servers, display = chat.servers, chat.display
+    servers = chat.servers
+    display = chat.display
     if servers is None:
         raise UsageError(*NO_SERVERS)
     servers.start()
@@ -275,14 +277,17 @@ class ToolApproval:
     """
 
     def __init__(self, display: DisplayManager, reader: Reader, kept: ProjectApprovals) -> None:
-        self._display, self._reader, self._kept = display, reader, kept
+        self._display = display
+        self._reader = reader
+        self._kept = kept
         self._always: dict[tuple[str, str], Approval] = {}
         self._is_told = False
         """True once the user knows that the file has entries of another version."""
 
     async def approve(self, tool: Tool, text: str) -> bool:
         """Return True if the call is allowed, by the user now or earlier. Raises ChatLoopError."""
-        name, asks_again = tool.spec.name, text.startswith(ASKED_AGAIN)
+        name = tool.spec.name
+        asks_again = text.startswith(ASKED_AGAIN)
         call = text if asks_again or name == "run_command" else ""
         wanted = self._kept.of(tool, call)
         always = self._always.get((name, call))

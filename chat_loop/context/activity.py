@@ -5,7 +5,7 @@ counts is what results say: a call that was denied has done nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct, field
@@ -20,7 +20,14 @@ MAX_FILES = 100
 _NOTABLE = 3  # the number of uses whose arguments a line quotes
 
 Outcome = Literal["uses", "failed", "denied", "interrupted"]
-_OUTCOMES: tuple[Outcome, ...] = ("uses", "failed", "denied", "interrupted")
+_OUTCOMES: Mapping[str, Outcome] = {
+    "use": "uses",
+    "uses": "uses",
+    "failed": "failed",
+    "denied": "denied",
+    "interrupted": "interrupted",
+}
+"""What the words of a line mean, in the order in which a line has them."""
 _LINE = re.compile(r"([\w.-]{1,64}): (\d{1,9} (?:uses?|failed|denied|interrupted)\b.*)", re.DOTALL)
 _GROUP = re.compile(r"(\d{1,9}) (uses?|failed|denied|interrupted)(?: \(([^()]{0,2000})\))?")
 _CHANGES = re.compile(r"(?:^|_)(?:write|edit|create|append|patch|delete|move)(?:_|$)")
@@ -46,9 +53,10 @@ class _Tally(Struct):
 
     def line(self, name: str) -> str:
         groups = []
-        for outcome in _OUTCOMES:
+        for outcome in dict.fromkeys(_OUTCOMES.values()):
             if count := self.counts.get(outcome):
-                text = f"{count} {'use' if (outcome, count) == ('uses', 1) else outcome}"
+                is_one_use = outcome == "uses" and count == 1
+                text = f"{count} {'use' if is_one_use else outcome}"
                 arguments = "; ".join(self.notable[outcome])
                 groups.append(f"{text} ({arguments})" if arguments else text)
         return f"{name}: {', '.join(groups)}"
@@ -101,8 +109,7 @@ def commits(exchange: Exchange) -> Iterator[str]:
 def _groups(text: str) -> Iterator[tuple[Outcome, int, str]]:
     """Yield the outcomes in a tool's line, each with its count and its arguments."""
     for match in _GROUP.finditer(text):
-        outcome: Outcome = "uses" if match[2] == "use" else match[2]  # type: ignore[assignment]
-        yield outcome, int(match[1]), match[3] or ""
+        yield _OUTCOMES[match[2]], int(match[1]), match[3] or ""
 
 
 def _outcome(use: Use) -> Outcome:

@@ -37,9 +37,8 @@ _SPEAKER = re.compile(
 )
 _HIRAGANA = re.compile("[\u3040-\u309f]+")  # it is Japanese grammar
 _PLACE = re.compile(r"\d{1,9}\.\d{1,9}")
-_EMPTY = frozenset(
-    "time moment momento momentan point zeitpunkt zeit stage user assistant".split()  # noqa: SIM905
-)
+_NOW = ("time", "moment", "momento", "momentan", "point", "zeitpunkt", "zeit", "stage")
+_EMPTY = frozenset((*_NOW, "user", "assistant"))
 """Nouns of phrases that mean "now", and the speakers. Like function words, they tell nothing."""
 
 

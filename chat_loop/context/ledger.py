@@ -169,8 +169,11 @@ def collect(exchanges: Iterable[Exchange], redactor: Redactor | None = None) -> 
     redactor = redactor or Redactor()
     candidates: list[Candidate] = []
     for exchange in exchanges:
-        query, reply = exchange.query.text, exchange.reply.text if exchange.reply else ""
-        pasted, query, reply = len(query) > OWN_WORDS, _clip(query), _clip(reply)
+        query = exchange.query.text
+        reply = exchange.reply.text if exchange.reply else ""
+        pasted = len(query) > OWN_WORDS
+        query = _clip(query)
+        reply = _clip(reply)
         said = read_clean(query, reply, pasted)
         if said is None:
             said = tuple(_read_exchange(redactor(query), redactor(reply), pasted))
@@ -271,7 +274,8 @@ def read(text: str) -> ParsedSentence:
     exact = [value for value in values if value.kind != "name"]
     normals = tuple(normalize(value.text) for value in exact)
     label = _LABEL.match(text)
-    outside, position = "", label.end() if label is not None else 0
+    outside = ""
+    position = label.end() if label is not None else 0
     bare: set[str] = set()
     for value, normal in zip(exact, normals, strict=True):
         outside += f"{text[position : value.start]} "
@@ -327,12 +331,14 @@ class WordIndex:
 
     def covered(self, one: Candidate, other: Candidate) -> float:
         """Return the share of the words of `one` that `other` also has, by weight, from 0 to 1."""
-        words, others = one.sentence.words, other.sentence.words
+        words = one.sentence.words
+        others = other.sentence.words
         return 1.0 if words <= others else self.weight(words & others) / self._weight_of[one]
 
     def repeats(self, one: Candidate, other: Candidate, *, bullet: bool = False) -> bool:
         """Return True if `other` has all values of `one` and nearly all of its words."""
-        sentence, before = one.sentence, other.sentence
+        sentence = one.sentence
+        before = other.sentence
         if not sentence.normal_set <= before.normal_set:
             return False
         if not bullet and sentence.apart(before):
@@ -342,7 +348,8 @@ class WordIndex:
 
     def likeness(self, new: Candidate, old: Candidate) -> float:
         """Return the likelihood, from 0 to 1, that `new` only gives `old` a new value."""
-        sentence, before = new.sentence, old.sentence
+        sentence = new.sentence
+        before = old.sentence
         is_other = sentence.normal_set.isdisjoint(before.normal_set)
         if not is_other or sentence.measures.isdisjoint(before.measures):
             return 0.0

@@ -65,7 +65,8 @@ async def summarize(
     focus: str = "",
 ) -> Narration:
     """Have a model write the narrative of `exchanges` after `parent`, in one or more calls."""
-    started, problem = options.limits.clock(), ""
+    started = options.limits.clock()
+    problem = ""
     orders = [clip(options.instructions, 400, count)]
     if focus:
         orders.append(f"The user asks to keep above all: {clip(redact_text(focus), 200, count)}")
@@ -112,7 +113,8 @@ class _Writer(Struct):
 
     async def write(self, exchanges: Sequence[Exchange]) -> None:
         """Write the narratives of the span's parts. Raises the second attempt's ProviderError."""
-        provider, redactor = self.routes[0], Redactor()
+        provider = self.routes[0]
+        redactor = Redactor()
         ceiling, before, room = self._limits(provider)
         texts = (transcribe(exchange, redactor) for exchange in exchanges)
         spans = await asyncio.to_thread(parts, texts, room, self.count)
@@ -135,7 +137,8 @@ class _Writer(Struct):
 
     async def _second_attempt(self, provider: Provider, error: ProviderError) -> Provider:
         """Return another provider, or the same one after a short pause. Raise a final `error`."""
-        limits, pause = self.options.limits, 0.0
+        limits = self.options.limits
+        pause = 0.0
         other = next((route for route in self.routes if route is not provider), None)
         if other is None and not isinstance(error, ContextTooLong):
             if not isinstance(error, InvalidSummary):
@@ -150,7 +153,8 @@ class _Writer(Struct):
 
     def _limits(self, provider: Provider) -> tuple[int, str, int]:
         """Return a narrative's maximum tokens, the parent's narrative, and a part's maximum."""
-        window, before = provider.window.tokens, ""
+        window = provider.window.tokens
+        before = ""
         if self.parent is not None and window > SMALL_WINDOW:
             words = replace(self.parent, pinned=(), key_facts=(), files=(), tools=())
             before = clip(redact_text(summary_block.render(words)), window // 4, self.count)
@@ -181,7 +185,8 @@ class _Writer(Struct):
     async def _answer(self, provider: Provider, sent: Request, part: tuple[int, int]) -> str:
         """Return the whole text of an answer, and count its tokens. Raises ProviderError."""
         number, of = part
-        text, stop = "", "error"
+        text = ""
+        stop = "error"
         events = ask(provider, sent, replace(self.options.limits, attempts=1))
         try:
             async with asyncio.timeout(self.options.limit), aclosing(events) as stream:
@@ -340,7 +345,8 @@ class _Source:
         """Return True if the text contains a value, perhaps in another spelling."""
         if value.kind in ("quote", "name"):
             return True
-        bare, numbers = value.text.strip("`\"'"), set(figures(value.text))
+        bare = value.text.strip("`\"'")
+        numbers = set(figures(value.text))
         spellings = (value.text, bare, f"v{bare}")
         if normalize(value.text) in self._normals or any(map(self._stands, spellings)):
             return True

@@ -37,7 +37,8 @@ T = TypeVar("T")
 NOT_READY = "The archive is still being read. Try again in a moment."
 NO_ARCHIVE = "There is no archive: nothing was said before what is in your context."
 CANNOT = "The archive cannot be searched"
-CALL_SECONDS, RECALL_SECONDS = 5.0, 1.0
+CALL_SECONDS = 5.0
+RECALL_SECONDS = 1.0
 """The longest that a tool call, and a query, wait while many new files are indexed."""
 MAX_HITS = 5
 ROOM = 1_500
@@ -278,7 +279,8 @@ def recall_text(
     best, second = (*strengths, 0.0, 0.0)[:2]
     least = min(STRONG, max(_ALONE, 3 * second))
     strong = [hit for hit in hits if hit.strength >= least and hit.places]
-    lines, refs = [_RECALLED], list[str]()
+    lines = [_RECALLED]
+    refs = list[str]()
     for hit in strong:
         spoken = hit.texts[:2]
         places = [place for place in hit.places if place.part < 2]
@@ -313,7 +315,8 @@ def read_text(exchanges: Sequence[Exchange], request: str, room: int, count: Cou
     """
     if not exchanges:
         return "There is no previous session to read."
-    numbers, depth = [exchange.query.number for exchange in exchanges], exchanges[0].depth
+    numbers = [exchange.query.number for exchange in exchanges]
+    depth = exchanges[0].depth
     available = (
         f"The previous session, number {depth} of the chain, has queries {min(numbers)} to "
         f"{max(numbers)}. Search the archive for what is older."

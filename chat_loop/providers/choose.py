@@ -222,7 +222,8 @@ def local_window(model: str, config: Config) -> Window:
 
 
 def _build(entry: Entry, model: str, config: Config, machine: Machine) -> Provider:
-    window, images = window_of(model, config.windows), config.images.get(model)
+    window = window_of(model, config.windows)
+    images = config.images.get(model)
     if entry.kind == "local":
         from chat_loop.providers.local import LocalProvider  # the embedded engine
 

@@ -119,9 +119,12 @@ def parse(text: str) -> Summary:
             current = ""
             item = background
         elif name:
-            current, item, place = name, [], ""
+            current = name
+            item = []
+            place = ""
         elif current and (group := _group(line)) is not None:
-            item, place = [], group
+            item = []
+            place = group
         elif current and (bullet := _BULLET.match(line)):
             item = [line[bullet.end() :]]
             sign = line[0] if lists[current] else "-"
@@ -161,7 +164,8 @@ def _with_places(items: Sequence[tuple[str, list[str], str]]) -> tuple[str, ...]
     first have the bullet `+`.
     """
     result: list[str] = []
-    place, after = "", "-"
+    place = ""
+    after = "-"
     for bullet, lines, above in reversed(items):
         text = decode("\n".join(lines))
         place = place if after == "+" else _place_of(text)

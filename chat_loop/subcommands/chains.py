@@ -39,7 +39,8 @@ LATE_SECONDS = 120  # the time limit for a summary in the process that an exit s
 
 def fork(stored: StoredSessions, options: argparse.Namespace) -> int:
     """Begin a session that continues another one after a query, to be resumed later."""
-    loaded, sessions = stored.load(options.reference), stored.app.sessions
+    loaded = stored.load(options.reference)
+    sessions = stored.app.sessions
     number = exchange_of(loaded.session, options.at).query.number
     plan = plans.fork(loaded, number, lambda parent: sessions.load(sessions.session_file(parent)))
     answering = plan.parent.up_to(number).answering
@@ -52,7 +53,8 @@ def fork(stored: StoredSessions, options: argparse.Namespace) -> int:
 
 def merge(stored: StoredSessions, options: argparse.Namespace) -> int:
     """Begin a session that continues two others."""
-    first, second = stored.load(options.first), stored.load(options.second)
+    first = stored.load(options.first)
+    second = stored.load(options.second)
 
     async def work(planning: Planning) -> str:
         branches = continuing.branches_of(planning, first, second)
@@ -69,7 +71,8 @@ def merge(stored: StoredSessions, options: argparse.Namespace) -> int:
 def compact(stored: StoredSessions, options: argparse.Namespace) -> int:
     """Make or remake the summary of a stored session."""
     loaded = stored.load(options.reference)
-    header, seal = loaded.session.header, loaded.session.seal
+    header = loaded.session.header
+    seal = loaded.session.seal
     if options.late:
         signal.alarm(LATE_SECONDS)  # even if something hangs
     try:  # before paying a model for a summary that cannot be saved
@@ -165,7 +168,9 @@ def stored_planning(
 
 def export(stored: StoredSessions, options: argparse.Namespace) -> int:
     """Write a conversation as one document to a file, or to standard output for `-`."""
-    loaded, target, to_output = stored.load(options.reference), options.file, options.file == "-"
+    loaded = stored.load(options.reference)
+    target = options.file
+    to_output = options.file == "-"
     form = exporting.export_format(
         options.form or "markdown" * to_output, target, stored.app.plugins
     )
@@ -192,7 +197,8 @@ def export(stored: StoredSessions, options: argparse.Namespace) -> int:
 
 def import_(stored: StoredSessions, options: argparse.Namespace) -> int:
     """Import exports, or a folder of basic-agent-chat-loop. A file may contain part of a chain."""
-    importer, has_empty = importing.Importer(), False
+    importer = importing.Importer()
+    has_empty = False
     with Meter().clock("Importing"):
         for name in options.files:
             before = len(importer.sessions)

@@ -43,7 +43,8 @@ def redact(stored: StoredSessions, options: argparse.Namespace) -> int:
     identity = stored.path(options.reference).stem
     links = stored.own.links()
     family = {node.id for node in lineage.tree(identity, links)}
-    first, changes = Changes(), Changes()
+    first = Changes()
+    changes = Changes()
     with ExitStack() as locks:
         files = [*_files(stored, family, links, locks)]
         # what only a service can read may repeat the text in each session of the conversation
@@ -90,7 +91,8 @@ def purge(stored: StoredSessions, options: argparse.Namespace) -> int:
     without_parent = partial(erasure.without_parent, archive_tools=tools)
     links = stored.own.links()
     later = {key for key in links if identity in lineage.ancestry([key], links)}
-    changes, purged = Changes(), dict[Path, Session | None]()
+    changes = Changes()
+    purged = dict[Path, Session | None]()
     with ExitStack() as locks:
         for path, data, session in _files(stored, {identity, *later}, links, locks):
             if identity in (path.stem, session.header.id if session else ""):
@@ -196,7 +198,8 @@ def _copies(stored: StoredSessions, session: Session | None) -> Iterator[Path]:
 
 def _history(stored: StoredSessions, is_removed: Callable[[str], bool]) -> Changes:
     """Return the changes that remove entries from the history of the user's input."""
-    history, changes = stored.paths.history, Changes()
+    history = stored.paths.history
+    changes = Changes()
     for path in (history, history.with_name(f"{history.name}.old")):
         data, count = without_entries(_read(path), is_removed)
         if count:

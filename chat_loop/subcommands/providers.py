@@ -23,7 +23,9 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
 
 def providers(config: Config, machine: Machine, *, as_json: bool) -> int:
     """Print what each provider needs. Servers that take no key are contacted."""
-    rows, lines, usable = [], [], ""
+    rows = []
+    lines = []
+    usable = ""
     for entry in entries(config.providers).values():
         model, missing, hint = state_of(entry, machine)
         row = {"name": entry.name, "title": entry.title, "usable": not missing}

@@ -80,7 +80,8 @@ class SessionActions(StoredSessions):
         if has_copies := bool(misnamed_files(folder)):
             for text in self.sessions.take_in_copies():
                 err(text)
-        fold, width = not options.unfold, columns(unknown=0)
+        fold = not options.unfold
+        width = columns(unknown=0)
         filters = filter_of(vars(options), self.sessions.now(), " ".join(options.words))
         find = partial(self.library.rows, wanted=filters, fold=fold, everything=options.all)
         streams = options.limit is None and not (width or options.as_json)
@@ -134,10 +135,12 @@ class SessionActions(StoredSessions):
         """Print a session's transcript, its value as JSON, or the summaries of its chain."""
         path = self.path(options.reference, stored=True)
         if not path.is_file() and (found := self.library.session(path.stem)) is not None:
-            loaded, data = LoadedSession(found, path), render(found)
+            loaded = LoadedSession(found, path)
+            data = render(found)
         else:
             with Meter().clock("Reading"):
-                loaded, data = self.sessions.load(path), b""
+                loaded = self.sessions.load(path)
+                data = b""
         session = loaded.session
         if options.show_summaries:
             self._show_summaries(session, as_json=options.as_json)
@@ -168,7 +171,8 @@ class SessionActions(StoredSessions):
                 continue
             out(f"{identity}: {seal.at:%Y-%m-%d %H:%M}, by {WRITERS[seal.source]}\n")
             if (audit := seal.compaction) is not None:
-                model, price = audit.model or "no model", dollars_text(audit.cost)
+                model = audit.model or "no model"
+                price = dollars_text(audit.cost)
                 out(f"{compaction_text(audit)} · {model} · {price}\n")
             out(f"\n{summary_block.render(seal.summary)}\n\n")
 
@@ -188,7 +192,9 @@ class SessionActions(StoredSessions):
             err("No matches.")
         rows = []
         for hit in hits:
-            row, query, excerpts = hit.row, hit.exchange.query, excerpts_of(hit, estimate)
+            row = hit.row
+            query = hit.exchange.query
+            excerpts = excerpts_of(hit, estimate)
             if options.as_json:
                 values = {name: getattr(row, name) for name in ("name", "tags", "path")}
                 values["owner"] = row.owner or None
@@ -271,7 +277,8 @@ class SessionActions(StoredSessions):
     def delete_summary(self, options: argparse.Namespace) -> int:
         """Delete the summary of a session; its words and the audit of its compaction stay."""
         loaded = self.load(options.reference)
-        identity, seal = loaded.session.header.id, loaded.session.seal
+        identity = loaded.session.header.id
+        seal = loaded.session.seal
         if seal is None or seal.summary is None:
             raise SessionError(f"Session {identity} has no summary.")
         empty = replace(seal, summary=None, source="none", usage=None, seconds=None, covers=None)
