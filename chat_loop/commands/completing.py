@@ -30,7 +30,11 @@ FIXED = {
     "copy": COPY_CHOICES,
     "history": {"--full": "every message whole"},
     "memory": {"ask": "choose which files of the project are used"},
-    "summary": {"good": "more like this", "bad": "better, as a NOTE says"},
+    "summary": {
+        "edit": "change it in your editor",
+        "good": "more like this",
+        "bad": "better, as a NOTE says",
+    },
     "sessions": {"all": "all of them", "browse": "on the whole screen"},
     "tools": {"revoke": "take an approval back"},
     "--last": {"1": "the last exchange", "5": "the last five"},

@@ -13,6 +13,7 @@ from chat_loop.display import panels
 from chat_loop.display.consent import Question
 from chat_loop.errors import UsageError
 from chat_loop.sessions import summary_block
+from chat_loop.sessions.records import Summary
 from chat_loop.values import Usage, dollars_text, plural
 
 
@@ -44,20 +45,26 @@ async def _preview(chat: Chat, focus: str) -> None:
 
     accept = Question("Compact?", ("yes", "no", "edit"))
     draft = await conversation.draft(focus, announce=announce)
-    text = summary_block.render(draft.summary)
-    panels.show_draft(chat.display, draft.compaction, draft.plan.keep, text)
+    panels.show_draft(chat.display, draft.compaction, draft.plan.keep, draft.summary)
     while (answer := await chat.ask(accept)) == "edit":
-        text = await chat.reader.edit(summary_block.render(draft.summary, grouped=False))
-        edited = summary_block.parse(text)
-        if not any(getattr(edited, name) for name in summary_block.LISTS):
-            text = "Nothing is left of the summary: not compacted."
-            raise UsageError(text, "Keep its headings.")
-        draft = conversation.edited(draft, edited)
-        chat.display.prose(summary_block.render(draft.summary), indent=2)
+        summary = await _edited(chat, draft.summary, "not compacted")
+        if summary != draft.summary:
+            draft = conversation.edited(draft, summary)
+            panels.show_block(chat.display, summary)
     if answer == "yes":
         await conversation.take(draft)
     else:
         chat.display.line("Not compacted.", "dim")
+
+
+async def _edited(chat: Chat, summary: Summary, refusal: str) -> Summary:
+    """Return a summary as the user edited it. Raises UsageError if nothing is left of it."""
+    text = await chat.reader.edit(summary_block.render(summary, grouped=False))
+    edited = summary_block.parse(text)
+    has_lists = any(getattr(edited, name) for name in summary_block.LISTS)
+    if not (has_lists or edited.background.strip()):
+        raise UsageError(f"Nothing is left of the summary: {refusal}.", "Keep a line of it.")
+    return edited
 
 
 @registry.command("uncompact", "Context")
@@ -79,19 +86,23 @@ async def uncompact(chat: Chat, argument: str) -> None:
     chat.display.prose(f"Compaction undone: {tokens:,} tokens in the context.", "dim")
 
 
-@registry.command("summary [good|bad [NOTE]]", "Context")
+@registry.command("summary [edit|good|bad [NOTE]]", "Context")
 async def summary(chat: Chat, argument: str) -> None:
     """Show the summary that this session begins with; good or bad judges it for the next one.
 
+    /summary edit              change it in your editor, for the next message on
     /summary bad no ports      what the model is told when it writes the next one, or this one anew
     """
     conversation = chat.conversation
     display = chat.display
-    restoration = conversation.session.restoration
+    block = conversation.summary
     judgment = argument.partition(" ")
-    if restoration is None or not restoration.block:
+    if block is None:
         text = "This session does not begin with a summary."
         raise UsageError(text, "compact makes one; /history shows those before it.")
+    if argument == "edit":
+        await _edit_summary(chat, block)
+        return
     if judgment[0] in ("good", "bad"):
         await conversation.background.cancel()  # the summary in preparation ignores it
         conversation.keep_setting(FEEDBACK, ": ".join(filter(None, map(str.strip, judgment))))
@@ -99,9 +110,24 @@ async def summary(chat: Chat, argument: str) -> None:
         return
     if argument:
         raise usage_error("summary")
-    display.prose(restoration.block, indent=2)
+    panels.show_block(display, block)
     if feedback := conversation.session.settings.get(FEEDBACK):
         display.prose(f"\nYou said of it: {feedback}", "dim")
+
+
+async def _edit_summary(chat: Chat, before: Summary) -> None:
+    """Let the user edit the summary that the session begins with, and continue with that."""
+    conversation = chat.conversation
+    summary = await _edited(chat, before, "not changed")
+    if summary == before:
+        chat.display.line("Not changed.", "dim")
+        return
+    plan = continuing.with_summary(
+        conversation.planning(), conversation.live, conversation.context, summary
+    )
+    await conversation.accept(plan, acknowledge=False)
+    text = "The model gets the edited summary with your next message."
+    chat.display.prose(f"{text} The session before has the old one.", "dim")
 
 
 @registry.command("summarize [FOCUS]", "Context")

@@ -20,6 +20,7 @@ from chat_loop.conversation.options import Options
 from chat_loop.conversation.plans import Branches, ChildPlan, DelayedBlock, Draft, Wish
 from chat_loop.errors import SaveError, SessionError, SessionLocked, UsageError
 from chat_loop.events import Event, SessionFound, SummaryEnded, Warned
+from chat_loop.sessions import summary_block
 from chat_loop.sessions.chain import ancestors_of, read_chain
 from chat_loop.sessions.live import LiveSession, save_error
 from chat_loop.sessions.manager import LoadedSession, SessionManager
@@ -383,6 +384,25 @@ async def uncompact(planning: Planning, live: LiveSession, context: Context) -> 
     stored = planning.load(session.header.parent)
     until = session.restoration.until if session.restoration is not None else ""
     return replace(plan, parent=stored.session, path=stored.path, until=until, pins=pins)
+
+
+def with_summary(
+    planning: Planning, live: LiveSession, context: Context, summary: Summary
+) -> ChildPlan:
+    """Plan to continue the live session with another summary before the same words. Raises
+    SessionError.
+    """
+    if not live.is_empty:
+        return plans.with_summary(context, live.path, summary)
+    # it has no file yet, so the child continues its parent instead
+    restoration = context.session.restoration
+    plan = as_begun(planning, context)
+    return replace(
+        plan,
+        block=summary_block.render(summary),
+        pins=None,
+        until=restoration.until if restoration is not None else "",
+    )
 
 
 def branches_of(planning: Planning, first: LoadedSession, second: LoadedSession) -> Branches:

@@ -187,6 +187,14 @@ class Conversation:
         return plans.view_of(self._view, self.context, self.live.path)
 
     @property
+    def summary(self) -> records.Summary | None:
+        """The summary that the session begins with, with the pins of now; None if there is none."""
+        restoration = self.session.restoration
+        if restoration is None or not restoration.block:
+            return None
+        return replace(summary_block.parse(restoration.block), pinned=self.context.pins)
+
+    @property
     def frame(self) -> Frame:
         """All that a request needs beside the words."""
         agent = self.agent

@@ -557,11 +557,16 @@ def _has_ended(exchange: Exchange, loaded: LoadedSession) -> bool:
 
 
 def stored_summary(session: Session) -> Summary | None:
-    """Return the summary in a session's file; None when it is missing or empty."""
-    summary = session.seal.summary if session.seal is not None else None
-    if summary and (summary.topics or summary.decisions or summary.pending or summary.pinned):
-        return summary
-    return None
+    """Return the summary in a session's file; None when it is missing or empty. What a person wrote
+    need not have any heading.
+    """
+    seal = session.seal
+    summary = seal.summary if seal is not None else None
+    if seal is None or summary is None:
+        return None
+    has_lists = summary.topics or summary.decisions or summary.pending or summary.pinned
+    is_written = seal.edited and summary.background.strip() not in ("", Summary().background)
+    return summary if has_lists or is_written else None
 
 
 def covering_summary(session: Session, *, covers_all: bool) -> Summary | None:
@@ -685,6 +690,23 @@ def _verbatim(loaded: LoadedSession, context: Context, after: Sequence[Exchange]
         paid=_paid(loaded.session, context),
         unsummarized_from=unsummarized[0].ref if unsummarized else "",
         pins=context.pins,
+    )
+
+
+def with_summary(context: Context, path: Path, summary: Summary) -> ChildPlan:
+    """Plan a child of the live session with another summary before the same words. What was paid
+    for without being sent is dropped, or the next summary would not have the change.
+    """
+    session = context.session
+    unsummarized = context.after_block
+    return ChildPlan(
+        parent=session,
+        path=path,
+        block=summary_block.render(summary),
+        carried=context.exchanges,
+        unsummarized_from=unsummarized[0].ref if unsummarized else "",
+        basis=basis_of(session),
+        lengths=lengths_of(context.exchanges, session.shortened),
     )
 
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.text import one_line, printable
+from chat_loop.sessions import summary_block
 from chat_loop.sessions.records import Exchange, Session, Summary
 from chat_loop.values import (
     Compaction,
@@ -26,7 +27,7 @@ FIRST_WORDS = 70
 
 
 def show_draft(
-    display: DisplayManager, compaction: Compaction, keep: Sequence[Exchange], text: str
+    display: DisplayManager, compaction: Compaction, keep: Sequence[Exchange], summary: Summary
 ) -> None:
     """Show a draft compaction: its savings, the exchanges that it keeps, and the summary."""
     before = compaction.before
@@ -38,8 +39,42 @@ def show_draft(
         for exchange in keep:
             display.line(f"  [{exchange.ref}] {one_line(exchange.query.text, FIRST_WORDS)}")
     display.line()
-    display.prose(text, indent=2)
+    show_block(display, summary)
     display.line()
+
+
+def show_block(display: DisplayManager, summary: Summary) -> None:
+    """Show a summary block: its headings, and its items as bullets."""
+    recorded = summary_block.recorded_in(summary)
+    _show_items(display, "Background Context", [summary.background], "")
+    for name, heading in summary_block.LISTS.items():
+        items: tuple[str, ...] = getattr(summary, name)
+        if name == "decisions":
+            items += recorded
+        elif name == "pinned":
+            items = items[len(recorded) :]
+        if items or name in ("topics", "decisions", "pending"):
+            display.line()
+            _show_items(display, heading.strip("*:"), items or ["none"], name)
+
+
+def _show_items(display: DisplayManager, title: str, items: Sequence[str], name: str) -> None:
+    """Show a list of a block under its title. Markdown that a model wrote is rendered; what you
+    said, pinned or named stays as it is.
+    """
+    bullet = "•" if name else ""
+    indent = "    " if name else "  "
+    display.line(title, "bold")
+    for item in items:
+        is_exact = name in ("pinned", "files", "tools") or item.startswith(summary_block.DECIDED)
+        if is_exact or summary_block.is_spoken_by_user(item) or not display.theme:
+            text = printable(item).replace("\n", f"\n{indent}")
+            start = f"  {bullet} " if bullet else indent
+            display.prose(f"{start}{text}", indent=len(indent))
+            continue
+        text = display.rendered(item, leads=len(bullet), indent=len(indent)).strip("\n")
+        lines = f"{bullet}{text}".split("\n")
+        display.draw([f"  {lines[0]}", *(f"{indent}{line}" for line in lines[1:])])
 
 
 def show_summary(

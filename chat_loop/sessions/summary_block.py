@@ -52,7 +52,7 @@ def render(summary: Summary, *, grouped: bool = True, spaced: bool = False) -> s
     """
     background = encode(summary.background).replace("\n", "\n  ")
     parts = [_BACKGROUND + background, "", _CURRENT, *([""] if spaced else [])]
-    recorded = tuple(takewhile(lambda pin: pin.startswith(DECIDED), summary.pinned))
+    recorded = recorded_in(summary)
     others = replace(summary, pinned=summary.pinned[len(recorded) :])
     for name, heading in LISTS.items():
         lines = _lines(getattr(others, name), grouped)
@@ -61,6 +61,16 @@ def render(summary: Summary, *, grouped: bool = True, spaced: bool = False) -> s
         if lines or name in ("topics", "decisions", "pending"):
             parts += [heading, *(lines or [_NONE]), ""]
     return "\n".join(parts[:-1])
+
+
+def recorded_in(summary: Summary) -> tuple[str, ...]:
+    """Return the pins that `/decide` made, which come first and stand among the decisions."""
+    return tuple(takewhile(lambda pin: pin.startswith(DECIDED), summary.pinned))
+
+
+def is_spoken_by_user(item: str) -> bool:
+    """Return True for an item that the user said, word for word."""
+    return _place_of(item).endswith(" user]")
 
 
 def _lines(items: Sequence[str], grouped: bool) -> list[str]:

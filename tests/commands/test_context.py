@@ -41,7 +41,7 @@ def test_a_preview_is_shown_and_cancelled_or_taken(tmp_path: Path) -> None:
         "2 exchanges would stay word for word:\n  [1.7] Question 7, about boats.\n  "
         "[1.8] Question 8" in first
     )
-    assert "**Decisions Made:**\n- Stay polite [1]" in first
+    assert "\nDecisions Made\n  • Stay polite [1]\n\nPending\n" in first
     assert first.endswith("Compact? [y]es [n]o [e]dit n\nNot compacted.")
     assert "📦 Compacted" in screen.text.rpartition("or e to edit) y\n")[2]
     assert "Resumed From:" in shown(screen, "/info")
@@ -259,6 +259,47 @@ def test_the_summary_block_is_shown_where_it_takes_the_words_place(tmp_path: Pat
     text = shown(screen, "compact")
     assert "[SUMMARY: 1.1 to 1.6]\n**Background Context:** Initial session.\n" in text
     assert text.endswith("[END SUMMARY]\n🔄 Starting new session with summary...")
+
+
+@pytest.mark.parametrize("after", [(), ("And now?",)])
+def test_the_summary_in_the_context_is_edited(tmp_path: Path, after: tuple[str, ...]) -> None:
+    """Also before anything was said after it, when the session has no file yet."""
+    lines = [*QUERIES, "compact", "/pin Use __init__", *after, "/summary edit", "/summary", "So?"]
+    if not after:
+        lines.remove("/pin Use __init__")
+    screen = Screen(
+        tmp_path,
+        lines,
+        *[ANSWER] * 8,
+        SUMMED,
+        *[ANSWER] * (len(after) + 1),
+        edit=lambda text: text.replace("- Stay polite [1]", "We use port 4711.\n* Be *rude*"),
+        options=QUIET,
+    )
+    assert "The model gets the edited summary with your next message." in screen.text
+    edited = shown(screen, "/summary")
+    assert "\nDecisions Made\n  • Be *rude*\n" in edited
+    assert ("  • Use __init__" in edited) == bool(after)
+    conversation = screen.talk.conversation
+    (first, *_) = conversation.messages
+    assert "Stay polite" not in first.text
+    assert "- Be *rude*\n" in first.text
+    assert "We use port 4711." in first.text
+    words = [exchange.query.text for exchange in conversation.context.exchanges]
+    assert words == ["Question 7, about boats.", "Question 8, about boats.", *after, "So?"]
+    assert len(conversation.context.unsummarized) == len(words)  # as before: the block has none
+
+
+def test_a_summary_that_is_left_as_it_was_or_emptied_changes_nothing(tmp_path: Path) -> None:
+    lines = [*QUERIES, "/summary edit", "compact", "/summary edit", "/summary"]
+    steps = [*[ANSWER] * 8, SUMMED]
+    same = Screen(tmp_path, lines, *steps, options=QUIET)
+    assert "✗ This session does not begin with a summary." in same.text
+    assert "Not changed." in same.text
+    emptied = Screen(tmp_path / "b", lines, *steps, edit=lambda text: "", options=QUIET)
+    assert "✗ Nothing is left of the summary: not changed." in emptied.text
+    for screen in (same, emptied):
+        assert "  • Stay polite [1]" in shown(screen, "/summary")
 
 
 def test_an_automatic_compaction_is_one_line(tmp_path: Path) -> None:

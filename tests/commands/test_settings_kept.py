@@ -213,8 +213,8 @@ def test_what_the_user_says_of_a_summary_is_told_when_the_next_one_is_made(tmp_p
     assert "✗ This session does not begin with a summary." in screen.text
     assert "Noted for the next one;" in shown(screen, "/summary bad  no ports ")
     assert shown(screen, "/summary").endswith("\nYou said of it: bad: no ports")
-    assert "**Decisions Made:**\n- Stay polite [1]\n" in shown(screen, "/summary")
-    assert "✗ Usage: /summary [good|bad [NOTE]]" in screen.text
+    assert "\nDecisions Made\n  • Stay polite [1]\n" in shown(screen, "/summary")
+    assert "✗ Usage: /summary [edit|good|bad [NOTE]]" in screen.text
     assert all("no ports" not in text for text in screen.talk.model.requests[-1].texts)
     more: list[Line] = ["/resume last --quick", *QUERIES, "compact", "/summary good", "/summary"]
     again = talk(tmp_path, more, *[ANSWER] * 8, SUMMED, hours=1)

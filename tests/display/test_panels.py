@@ -1,7 +1,8 @@
-"""Plots in plain text, and the plots of /stats."""
+"""Plots in plain text, the plots of /stats, and summary blocks."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.commands.view import sizes_of_replies
-from chat_loop.display.panels import sparkline
+from chat_loop.display.manager import DisplayManager
+from chat_loop.display.panels import show_block, sparkline
 from chat_loop.sessions.chain import read_chain
-from chat_loop.sessions.records import Header, Query, Reply, Session, Undo
+from chat_loop.sessions.records import Header, Query, Reply, Session, Summary, Undo
 from chat_loop.values import Usage
 from tests.support.quiet_options import QUIET
-from tests.support.screens import Line, Screen
+from tests.support.screens import Line, Screen, Terminal
 from tests.support.scripted_chat import START, SUMMARY, Says, Step
 
 DRAWN = "".join(
@@ -84,3 +86,22 @@ def test_a_reply_of_several_steps_is_one_exchange() -> None:
         Reply(number=2, at=START, text="Nobody counted."),
     )
     assert sizes_of_replies([Session(header=header, entries=entries)]) == [(41, 25)]
+
+
+def test_a_summary_is_rendered_but_not_what_the_user_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("TERM", "xterm")
+    out = Terminal()
+    summary = Summary(
+        topics=(f"**Boats** and `__init__`{' in a sentence' * 5} [1.2]",),
+        key_facts=("It is __init__.py. [1 user]", "It is `5150`. [1 reply]"),
+        pinned=("Decision: *Oak*", "Use __main__"),
+    )
+    show_block(DisplayManager(out), summary)
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue())
+    assert shown == (
+        "Background Context\n  Initial session.\n\nTopics Discussed\n"
+        f"  • Boats and __init__{' in a sentence' * 3} in a\n    sentence in a sentence [1.2]\n\n"
+        "Decisions Made\n  • Decision: *Oak*\n\nPending\n  • none\n\nPinned\n  • Use __main__\n\n"
+        "Key Facts\n  • It is __init__.py. [1 user]\n  • It is 5150. [1 reply]\n"
+    )
