@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import gc
 import os
 import shlex
-import signal
-import subprocess
-import sys
-from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
+from collections.abc import Callable
 from contextlib import closing, suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
@@ -32,12 +28,13 @@ from chat_loop.conversation.options import MAX_TOKENS, SYSTEM
 from chat_loop.display.plain import err
 from chat_loop.errors import ConfigError, SessionError, UsageError
 from chat_loop.events import Event
-from chat_loop.input.start import ENDING_SIGNALS, PROMPT_SIGNALS, InstantPrompt
+from chat_loop.input.start import InstantPrompt
 from chat_loop.library.library import Database, Library
 from chat_loop.log import Log
 from chat_loop.memory import MemoryLocation, ProjectMemory, locate
 from chat_loop.options import BROWSE, LAST
 from chat_loop.plugins import Plugins
+from chat_loop.process import start_process
 from chat_loop.providers import Provider, choose, recorded
 from chat_loop.providers.catalogue import entries
 from chat_loop.providers.models import store
@@ -73,10 +70,10 @@ class App:
         chats = options.command is None or options.action == "browse"
         reference = options.agent_reference or (config.agent.default if chats else "")
         if reference:
-            from chat_loop.subcommands import agents  # most runs use the built-in agent
+            from chat_loop.consent import open_with_consent  # most runs use the built-in agent
 
             asks = options.question is None and os.isatty(0) and os.isatty(1)
-            self.definition = agents.open_with_consent(
+            self.definition = open_with_consent(
                 reference, paths, instant, can_ask=asks, trusted=options.trust_agent
             )
         self.config = agent_config(config, self.definition)
@@ -215,7 +212,7 @@ class App:
             return ExternalProvider(definition, self.config.windows)
         reference = options.model
         if options.local and not reference:
-            from chat_loop.subcommands.models import ensure_installed
+            from chat_loop.consent import ensure_installed
 
             install = partial(ensure_installed, self.paths.models)
             asks = instant is not None and not store.installed_models(self.paths.models)
@@ -412,63 +409,3 @@ class App:
         elif reference := self._first_reference:
             commands.append(f"/resume {reference} --quick")
         return [*commands, f"/rename {options.title}"] if options.title else commands
-
-
-def start_process(words: Sequence[str], inherited: Collection[int] = ()) -> None:
-    """Start chat-loop with the arguments `words` and without a terminal, so that it outlives this
-    process. It gets the `inherited` descriptors. Raises OSError.
-    """
-    null = subprocess.DEVNULL
-    subprocess.Popen(
-        [sys.executable, "-P", "-m", "chat_loop", *words],
-        stdin=null,
-        stdout=null,
-        stderr=null,
-        start_new_session=True,
-        pass_fds=inherited,
-    )
-
-
-def run_cancellable(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run the coroutine that `make` returns, in a new event loop. It must call `cancel_on` first.
-
-    Signals wait until then, so that none comes up while the loop is built. Afterward the previous
-    handlers work again, which the loop has replaced by the default ones. The interpreter drops a
-    signal that arrives in that instant and prints an error, which is hidden: the program ends
-    anyway.
-    """
-
-    async def run() -> T:
-        return await make()
-
-    def report_others(unraisable: sys.UnraisableHookArgs) -> None:
-        if not str(unraisable.exc_value).endswith("ignored due to race condition"):
-            report(unraisable)
-
-    report = sys.unraisablehook
-    handlers = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, PROMPT_SIGNALS)
-    sys.unraisablehook = report_others
-    try:
-        return asyncio.run(run())
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-        sys.unraisablehook = report
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-
-
-def cancel_on(task: asyncio.Future[Any], signals: Iterable[int]) -> list[int]:
-    """Cancel the task when one of `signals` arrives, or has waited for this call. Return a list of
-    those that have arrived, which grows.
-    """
-    received: list[int] = []
-
-    def cancel(number: int) -> None:
-        received.append(number)
-        task.cancel()
-
-    for number in signals:
-        asyncio.get_running_loop().add_signal_handler(number, cancel, number)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, PROMPT_SIGNALS)
-    return received

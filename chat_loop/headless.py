@@ -21,7 +21,7 @@ from msgspec.structs import asdict, replace
 from chat_loop import errors, events
 from chat_loop.agent.secret_gate import SecretGate, judged
 from chat_loop.agent.tools import CALL_LIMIT_RESULT, STEP_LIMIT_RESULT, Tool
-from chat_loop.app import App, cancel_on, run_cancellable
+from chat_loop.app import App
 from chat_loop.commands.recorded import missing_tools
 from chat_loop.commands.references import (
     NEWEST,
@@ -39,6 +39,7 @@ from chat_loop.display.plain import out_json, reply_writer, tell
 from chat_loop.input.lines import clean
 from chat_loop.input.start import SIGNAL_EXIT_BASE
 from chat_loop.library.library import Library
+from chat_loop.process import REPLY_SIGNALS, cancel_on, run_cancellable
 from chat_loop.providers import recorded
 from chat_loop.providers.recorded import Offer
 from chat_loop.redact.outgoing import TextSource
@@ -49,7 +50,6 @@ from chat_loop.sessions.records import Session
 from chat_loop.tokens import TokenCounter
 from chat_loop.values import plural
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 INCOMPLETE = 3  # the exit code of a run with an incomplete reply
 INCOMPLETE_STOPS = {
     "length": (
@@ -213,7 +213,7 @@ class Run:
         )
         asyncio.get_running_loop().set_exception_handler(self._report_from_loop)
         self._task = asyncio.ensure_future(self._exchange(conversation))
-        received = cancel_on(self._task, SIGNALS)
+        received = cancel_on(self._task, REPLY_SIGNALS)
         try:
             with app.log.reporting(lambda: conversation.saved_text):
                 await self._task

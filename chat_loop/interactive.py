@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.registry import AgentRegistry
-from chat_loop.app import App, cancel_on, run_cancellable, start_process
+from chat_loop.app import App
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.completing import CommandCompleter
 from chat_loop.commands.registry import Call, registry
@@ -38,21 +38,14 @@ from chat_loop.display.text import one_line, wrapped
 from chat_loop.errors import ChatLoopError, NoProvider, os_reason
 from chat_loop.events import Event, ReplyEnded, SessionSealed
 from chat_loop.input.lines import LineReader, Reader
-from chat_loop.input.start import (
-    DIM,
-    ENDING_SIGNALS,
-    SIGNAL_EXIT_BASE,
-    Terminal,
-    banner,
-    columns,
-    silent_terminal,
-    styled,
-)
+from chat_loop.input.start import ENDING_SIGNALS, SIGNAL_EXIT_BASE, banner, silent_terminal
 from chat_loop.library.indexer import Indexer
 from chat_loop.library.library import Library
 from chat_loop.library.semantic import SemanticIndex
 from chat_loop.loop import ChatLoop
+from chat_loop.process import cancel_on, run_cancellable, start_process
 from chat_loop.tasks import run_to_completion
+from chat_loop.terminal import DIM, Terminal, columns, styled
 from chat_loop.tokens import TokenCounter
 from chat_loop.values import Usage, when_text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chat_loop.display.consent import NOT_SURE, Question, choice_of, draw, sure_question
+from chat_loop.display.questions import NOT_SURE, Question, choice_of, draw, sure_question
 
 if TYPE_CHECKING:
     from chat_loop.display.manager import DisplayManager

@@ -16,8 +16,8 @@ from chat_loop.commands.asking import ask
 from chat_loop.commands.references import AmbiguousSession, find_session, require_file
 from chat_loop.commands.templates import Templates
 from chat_loop.config import Config
-from chat_loop.display.consent import Question
 from chat_loop.display.listings import show_sessions
+from chat_loop.display.questions import Question
 from chat_loop.errors import UsageError
 from chat_loop.library.library import Library
 from chat_loop.plugins import Plugins

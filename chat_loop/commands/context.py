@@ -10,7 +10,7 @@ from chat_loop.context.request import left_out, token_estimates
 from chat_loop.conversation import continuing
 from chat_loop.conversation.options import FEEDBACK
 from chat_loop.display import panels
-from chat_loop.display.consent import Question
+from chat_loop.display.questions import Question
 from chat_loop.errors import UsageError
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.records import Summary

@@ -5,7 +5,7 @@ from __future__ import annotations
 from chat_loop.characters import exact
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import pick, registry, usage_error
-from chat_loop.display.consent import Question
+from chat_loop.display.questions import Question
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.memory import ProjectMemory, fact_key, fact_of
 from chat_loop.redact import redact_text

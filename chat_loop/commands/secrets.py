@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from chat_loop.agent.secret_gate import SecretGate
 from chat_loop.commands.asking import ask
-from chat_loop.display.consent import Question, parts_of
+from chat_loop.display.questions import Question, parts_of
 from chat_loop.redact.outgoing import Answer
 
 if TYPE_CHECKING:

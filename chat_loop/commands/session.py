@@ -30,9 +30,9 @@ from chat_loop.commands.registry import Quit, registry, usage_error
 from chat_loop.conversation import continuing
 from chat_loop.conversation.continuing import Planning, Resumption
 from chat_loop.display import earlier, listings
-from chat_loop.display.consent import Question
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.preview import Preview, preview_of
+from chat_loop.display.questions import Question
 from chat_loop.display.rows import cost_of, nothing_text
 from chat_loop.errors import SessionError, SessionNotFound, UsageError
 from chat_loop.input.editor import open_file

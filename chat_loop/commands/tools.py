@@ -20,7 +20,7 @@ from chat_loop.agent.tools import ASKED_AGAIN, MAX_RESULT, Tool
 from chat_loop.characters import exact, exact_line
 from chat_loop.commands.asking import ask
 from chat_loop.commands.registry import NextQuery, pick, registry, usage_error
-from chat_loop.display.consent import Question, parts_of
+from chat_loop.display.questions import Question, parts_of
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, NoWorkingFolder, UsageError
 from chat_loop.providers.choose import full_reference

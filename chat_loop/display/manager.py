@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 import msgspec
 
 from chat_loop import events
-from chat_loop.display.consent import Question, act_lines
 from chat_loop.display.markdown.theme import theme_of
+from chat_loop.display.questions import Question, act_lines
 from chat_loop.display.reply import DimText, ReplyText, markdown_on
 from chat_loop.display.screen import STOP_HINT, Screen, Waiting
 from chat_loop.display.text import cells, one_line, padded, printable, wrapped

@@ -15,7 +15,7 @@ from typing import Protocol, TextIO
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from chat_loop.display.consent import (
+from chat_loop.display.questions import (
     NOT_SURE,
     Drawn,
     Question,
@@ -28,7 +28,7 @@ from chat_loop.display.screen import SOON_SECONDS
 from chat_loop.display.text import cut_to, printable, without_controls, wrapped
 from chat_loop.errors import OutputError
 from chat_loop.events import FIRST_RETRY, Event, Retrying, SessionFound, Warned
-from chat_loop.input.start import columns, screen_size
+from chat_loop.terminal import columns, screen_size
 from chat_loop.values import size_text
 
 DRAWN_SECONDS = 0.1  # the shortest pause between two updates of a progress line

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 from chat_loop.characters import begun_flag
 from chat_loop.display.markdown.theme import theme_of
 from chat_loop.display.text import printable
-from chat_loop.input.start import columns
+from chat_loop.terminal import columns
 from chat_loop.values import size_text
 
 if TYPE_CHECKING:

@@ -40,6 +40,11 @@ def one_line(text: str, length: int = 200) -> str:
     return flat if len(flat) <= length else f"{flat[: length - 1].rstrip()}…"
 
 
+def visible_newlines(text: str) -> str:
+    """Return a text as one line, with its newlines visible, so that it cannot forge a line."""
+    return text.replace("\n", "␊")
+
+
 def wrapped(text: str, width: int, indent: int) -> str:
     """Wrap each line to `width` columns. Indent continuation lines by `indent` if possible."""
     indent = indent if 2 * indent <= width else min(4, width // 4)

@@ -35,8 +35,8 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent, merge_key_bin
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.styles import Style
 
-from chat_loop.display.consent import Drawn, Question, draw
 from chat_loop.display.nonblocking import drain
+from chat_loop.display.questions import Drawn, Question, draw
 from chat_loop.display.screen import Screen
 from chat_loop.display.text import cut_to, in_encoding, printable, wrapped
 from chat_loop.errors import ChatLoopError
@@ -47,9 +47,10 @@ from chat_loop.input.history import PrivateHistory
 from chat_loop.input.keys import AltKeys, Mode, Pastes, bindings
 from chat_loop.input.layout import composer_layout
 from chat_loop.input.lines import EDIT_HINT, Reader, clean
-from chat_loop.input.start import PROMPT, PROMPT_STYLE, InstantPrompt, Terminal, styled
+from chat_loop.input.start import PROMPT, PROMPT_STYLE, InstantPrompt
 from chat_loop.input.terminals import PASTE_QUESTION, can_be_asked, key_protocol, marks_pastes
 from chat_loop.tasks import report_bug
+from chat_loop.terminal import Terminal, styled
 
 NARROW = 40
 """Below this many columns there is no status line."""

@@ -13,7 +13,7 @@ from prompt_toolkit.layout.containers import Float, FloatContainer, HSplit
 from prompt_toolkit.layout.controls import BufferControl, FormattedTextControl, SearchBufferControl
 from prompt_toolkit.layout.menus import CompletionsMenu
 
-from chat_loop.display.consent import Drawn
+from chat_loop.display.questions import Drawn
 from chat_loop.input.start import PROMPT
 
 MENU_LINES = 8

@@ -1,21 +1,15 @@
-"""`chat-loop agents …`: named agents, their approval, and the question before one runs."""
+"""`chat-loop agents …`: named agents, and their approval."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
-from chat_loop.agent.agent_files import Definition, load
-from chat_loop.agent.registry import AgentRegistry, Question
+from chat_loop.agent.registry import AgentRegistry
 from chat_loop.commands.tools import NO_AGENTS, agent_lines, agent_rows
 from chat_loop.config import Config, Paths
-from chat_loop.display import consent
-from chat_loop.display.plain import ask, err, out, out_json
-from chat_loop.display.text import one_line
-from chat_loop.errors import AgentError
-from chat_loop.input.start import InstantPrompt
+from chat_loop.display.plain import out, out_json
+from chat_loop.display.text import one_line, visible_newlines
 
 
 def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
@@ -54,69 +48,5 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
     return 0
 
 
-def open_with_consent(
-    reference: str, paths: Paths, instant: InstantPrompt | None, *, can_ask: bool, trusted: bool
-) -> Definition:
-    """Return the agent with a name or path after the user has approved it. A `trusted` agent runs
-    this once without approval. Raises AgentError, ConfigError, and KeyboardInterrupt on Ctrl-C.
-    """
-    registry = AgentRegistry(paths)
-    if instant is not None:
-        instant.terminal.silence(signals=True)  # the user may stop the code of an agent's file
-    try:
-        file = registry.read(reference)
-        question = None if trusted else registry.question(file)
-        if question is not None:
-            if not can_ask:
-                state = "has changed since you approved it" if question.lines else "is not approved"
-                hint = f"chat-loop agents approve {file.path}; --trust-agent runs it this once."
-                raise AgentError(f"The agent {file.path} {state}.", f"Look at it, then: {hint}")
-            if instant is None:
-                _ask(question)
-            else:
-                instant.lend(partial(_ask, question), signals=True)
-            registry.approve(file)
-        definition = load(file)
-    except KeyboardInterrupt:
-        if instant is not None:
-            instant.erase()
-        err(f"Loading the agent {reference} was interrupted.")
-        raise
-    if instant is not None:
-        instant.terminal.silence(signals=False)
-    return definition
-
-
-def _ask(question: Question) -> None:
-    """Ask whether an agent may run, as it is now. Raises AgentError when the answer is no."""
-    sentence = "Trust this agent, now and as long as it stays as it is?"
-    if ask(consent.Question(sentence, consent.CONFIRMING, tuple(_act(question)))) != "yes":
-        hint = f"Look at it: chat-loop agents show {question.file.path}"
-        raise AgentError(f"The agent {question.file.path} was not run.", hint)
-
-
-def _act(question: Question) -> Iterator[str]:
-    """Yield what the user approves: what the agent may do, and its code or how that changed."""
-    file = question.file
-    path = _visible(str(file.path))
-    is_code = file.kind == "python"
-    if is_code:
-        yield f"The agent {path} is Python code, {len(file.source):,} bytes."
-        yield "It would run with your rights, and can do whatever you can."
-    else:
-        yield f"The agent {path} asks for:"
-        yield "\n".join(f"  {_visible(permission)}" for permission in question.permissions)
-    if question.lines:
-        yield "It has changed since you approved it:"
-        yield "\n".join(f"  {_visible(change)}" for change in question.lines)
-    elif is_code:
-        yield file.source.decode("utf-8", "replace").rstrip("\n")
-
-
-def _visible(text: str) -> str:
-    """Return a text as one line, with its newlines visible, so that it cannot forge a line."""
-    return text.replace("\n", "␊")
-
-
 def _line(text: str) -> None:
-    out(f"{_visible(text)}\n")
+    out(f"{visible_newlines(text)}\n")

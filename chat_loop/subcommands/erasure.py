@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 
 from chat_loop.commands.references import AmbiguousSession
-from chat_loop.display.consent import CONFIRMING, Question
 from chat_loop.display.plain import ask, err, out
+from chat_loop.display.questions import CONFIRMING, Question
 from chat_loop.display.text import one_line
 from chat_loop.errors import SessionError, SessionNotFound, UsageError
 from chat_loop.input.history import without_entries

@@ -7,12 +7,11 @@ import asyncio
 from functools import partial
 
 from chat_loop.agent.mcp_servers import McpServers, servers_of
-from chat_loop.app import cancel_on, run_cancellable
 from chat_loop.commands.tools import NO_SERVERS, server_lines
 from chat_loop.config import Config, Paths
 from chat_loop.display.plain import err, out
-from chat_loop.headless import SIGNALS
 from chat_loop.input.start import SIGNAL_EXIT_BASE
+from chat_loop.process import REPLY_SIGNALS, cancel_on, run_cancellable
 
 
 def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
@@ -26,7 +25,7 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
 
 async def _list(servers: McpServers) -> int:
     connecting = asyncio.ensure_future(servers.wait_ready())
-    received = cancel_on(connecting, SIGNALS)
+    received = cancel_on(connecting, REPLY_SIGNALS)
     try:
         await connecting
         states = servers.states()

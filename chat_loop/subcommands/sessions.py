@@ -13,11 +13,10 @@ from msgspec.structs import asdict, replace
 
 from chat_loop.config import Config, Paths
 from chat_loop.display import rows as drawn
-from chat_loop.display.consent import CONFIRMING, Question
 from chat_loop.display.plain import Meter, ask, err, out, out_json, out_line
-from chat_loop.display.text import one_line
+from chat_loop.display.questions import CONFIRMING, Question
+from chat_loop.display.text import one_line, visible_newlines
 from chat_loop.errors import ChatLoopError, SaveError, SessionError, UsageError
-from chat_loop.input.start import columns
 from chat_loop.library import lineage
 from chat_loop.library.engine import FIGURES
 from chat_loop.library.library import filter_of, moment_of
@@ -31,6 +30,7 @@ from chat_loop.sessions.partial import misnamed_files
 from chat_loop.sessions.records import Session, SessionRow
 from chat_loop.sessions.writer import render
 from chat_loop.subcommands.stored import StoredSessions
+from chat_loop.terminal import columns
 from chat_loop.tokens import estimate
 from chat_loop.values import compaction_text, counts_text, dollars_text, plural
 
@@ -368,10 +368,7 @@ class SessionActions(StoredSessions):
 def _agrees_to_move(rows: Sequence[SessionRow]) -> bool:
     """Ask whether sessions may be moved to the trash."""
 
-    def whole_name(row: SessionRow) -> str:
-        return row.name.replace("\n", "␊")
-
-    listed = _rows_text(rows, whole_name).rstrip("\n")
+    listed = _rows_text(rows, lambda row: visible_newlines(row.name)).rstrip("\n")
     sentence = f"Move {plural(len(rows), 'session')} to the trash?"
     return ask(Question(sentence, CONFIRMING, (listed,))) == "yes"
 

@@ -17,13 +17,13 @@ from msgspec.structs import replace
 from chat_loop import config, interactive
 from chat_loop.app import App
 from chat_loop.commands.chat import Chat
-from chat_loop.display.consent import Question
 from chat_loop.display.plain import out
+from chat_loop.display.questions import Question
 from chat_loop.display.text import wrapped
-from chat_loop.input.start import columns
 from chat_loop.loop import ChatLoop
 from chat_loop.options import parse
 from chat_loop.providers.scripted import EchoProvider
+from chat_loop.terminal import columns
 from chat_loop.values import Message, Request
 
 Step = Mapping[str, str]

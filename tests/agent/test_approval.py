@@ -12,7 +12,7 @@ import pytest
 
 from chat_loop.agent.approval import ProjectApprovals
 from chat_loop.agent.tools import COMMAND_PREFIX, Approve, Tool, Toolbox
-from chat_loop.display.consent import Question
+from chat_loop.display.questions import Question
 from chat_loop.errors import ChatLoopError
 from chat_loop.values import ToolCall, ToolSpec
 from tests.support.approvals import User, tool_named

@@ -29,7 +29,7 @@ FETCH = """\
 import sys
 import termios
 from pathlib import Path
-from chat_loop.subcommands.models import fetch
+from chat_loop.consent import fetch
 from tests.support.model_server import ModelServer, fake_model
 
 fetch(fake_model(ModelServer(sys.argv[1]).wheels()), Path(sys.argv[2]))

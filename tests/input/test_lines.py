@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback, Reply
-from chat_loop.display.consent import Question
+from chat_loop.display.questions import Question
 from chat_loop.errors import UsageError
 from chat_loop.input.lines import LONGEST_LINE, LineReader
 from tests.support.headless import run

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback, failing
+from chat_loop import consent
 from chat_loop.errors import install_hint
 from chat_loop.providers.models.store import SMOLLM2
-from chat_loop.subcommands import models
 from tests.support.headless import run
 
 EDITABLE = {"url": "file:///home/me/chat%20loop", "dir_info": {"editable": True}}
@@ -71,13 +71,13 @@ def test_here_it_names_where_the_package_came_from() -> None:
 def test_a_model_without_its_runtime_is_fetched_with_a_word(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(models, "find_spec", lambda name: None)
+    monkeypatch.setattr(consent, "find_spec", lambda name: None)
     path = tmp_path / f"{SMOLLM2.name}.gguf"
     with path.open("wb") as file:  # the file already exists, so nothing is fetched
         file.write(b"GGUF")
         file.truncate(SMOLLM2.size)
 
-    models.fetch(SMOLLM2, tmp_path)
+    consent.fetch(SMOLLM2, tmp_path)
 
     assert capsys.readouterr().err == (
         f"The package xllamacpp, which runs it, is missing: {install_hint('local')}\n"

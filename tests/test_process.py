@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from chat_loop.app import run_cancellable
+from chat_loop.process import run_cancellable
 
 
 class Fails:

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from chat_loop.characters import exact
-from chat_loop.display.consent import (
+from chat_loop.display.questions import (
     EDGE_ROWS,
     OFFERS,
     Question,
