@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 MAX_NAMES = 8  # the most tools that are named
 
 
-async def provider_for(chat: Chat, session: Session) -> Provider:
-    """Return the model with which a session goes on. Raises SessionError if the user wants no other
-    than the recorded one, and Undecided if there is nobody to ask.
+async def provider_for(chat: Chat, session: Session, act: str = "resumed") -> Provider:
+    """Return the model with which a session goes on. Raises SessionError, which says that it was
+    not `resumed`, if the user wants no other than the recorded one, and Undecided if there is
+    nobody to ask.
     """
     answering = session.answering
     agent = chat.conversation.agent
@@ -42,13 +43,33 @@ async def provider_for(chat: Chat, session: Session) -> Provider:
     chat.display.stop_waiting()
     _show(chat, offer.note)
     if offer.problem:
-        return await _other(chat, session, offer)
+        return await _other(chat, session, offer, act)
     if offer.provider is None:
         _show(chat, recorded.change(answering, now))
         return agent.provider
     asked = replace(agent, provider=offer.provider).answering
     _show(chat, recorded.unrecorded_endpoint(answering, asked))
     return offer.provider
+
+
+async def provider_for_both(chat: Chat, first: Session, second: Session) -> Provider:
+    """Return the model with which two sessions are merged: that of the open session if it is one of
+    them, else that of the first. Ask before the words of another one go to it. Raises as
+    `provider_for`.
+    """
+    agent = chat.conversation.agent
+    own = chat.conversation.session.header.id
+    provider = agent.provider
+    if own not in (first.header.id, second.header.id):
+        provider = await provider_for(chat, first, act="merged")
+    if second.header.id == own:
+        second = first
+    now = replace(agent, provider=provider).answering
+    sentence = recorded.difference(now, second.answering)
+    if not sentence or chat.model_is_chosen:
+        _show(chat, recorded.change(second.answering, now))
+        return provider
+    return await _other(chat, second, Offer(provider, sentence), act="merged")
 
 
 def missing_tools(session: Session, agent: Agent) -> Iterator[str]:
@@ -86,17 +107,20 @@ def _warmed(chat: Chat, answering: Answering) -> Offer:
     return offer
 
 
-async def _other(chat: Chat, session: Session, offer: Offer) -> Provider:
+async def _other(chat: Chat, session: Session, offer: Offer, act: str) -> Provider:
     """Ask whether a session goes on with another model or elsewhere. Raises as `provider_for`."""
     provider = offer.provider or chat.conversation.agent.provider
-    hint = f"-m MODEL decides: chat-loop -m MODEL --resume {session.header.id}."
+    hint = "-m MODEL decides"
+    if act == "resumed":
+        hint += f": chat-loop -m MODEL --resume {session.header.id}"
+    hint += "."
     if not chat.can_ask:
         raise Undecided(offer.problem, f"{offer.hint} {hint}".strip())
     chat.display.warn(offer.problem, offer.hint)
     name = one_line(f"{provider.name}:{provider.model}", 100)
     place = f" at {provider.endpoint}" if provider.endpoint else ""
     if not await chat.confirm(f"Continue with {name}{place}?"):
-        text = f"Not resumed. {chat.conversation.fallback_text}"
+        text = f"Not {act}. {chat.conversation.fallback_text}"
         raise SessionError(text, f"/model takes another one first; {hint}")
     return provider
 

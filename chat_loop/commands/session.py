@@ -18,7 +18,7 @@ from chat_loop.characters import exact_line
 from chat_loop.commands.branches import counting, is_reference
 from chat_loop.commands.chat import Chat, Listed
 from chat_loop.commands.memory import ask_about_files
-from chat_loop.commands.recorded import provider_for, sentences_on
+from chat_loop.commands.recorded import provider_for, provider_for_both, sentences_on
 from chat_loop.commands.references import (
     NEWEST,
     PAGE,
@@ -27,7 +27,7 @@ from chat_loop.commands.references import (
     unreadable_text,
 )
 from chat_loop.commands.registry import Quit, registry, usage_error
-from chat_loop.conversation import continuing
+from chat_loop.conversation import continuing, plans
 from chat_loop.conversation.continuing import Planning, Resumption
 from chat_loop.display import earlier, listings
 from chat_loop.display.manager import DisplayManager
@@ -248,9 +248,9 @@ async def _go_on(
     return resumed
 
 
-async def _choose_of_open(chat: Chat, loaded: LoadedSession) -> str:
+async def _choose_of_open(chat: Chat, loaded: LoadedSession, act: str = "resumed") -> str:
     """Ask how to go on with a session that another process has open, and wait for its end or show
-    it if the user wants that. Return the choice; empty if there is none.
+    it if the user wants that: then it is not `resumed`. Return the choice; empty if there is none.
     """
     sentence = f"Session {loaded.session.header.id} is open in another process."
     choice = await chat.ask(Question(sentence, ("wait", "read", "branch")))
@@ -264,7 +264,7 @@ async def _choose_of_open(chat: Chat, loaded: LoadedSession) -> str:
         name = naming.name_of(loaded.session)
         listings.show_session(display, name, loaded.session, ())
     if choice in ("read", ""):
-        title = "Shown, not resumed." if choice else "Not resumed."
+        title = f"Shown, not {act}." if choice else f"Not {act}."
         display.prose(f"{title} {chat.conversation.fallback_text}", "dim")
     return choice
 
@@ -323,8 +323,10 @@ def _read(sessions: SessionManager, path: Path, last: int | None) -> LoadedSessi
     return ends or sessions.load(path)
 
 
-async def _confirm_agent(chat: Chat, session: Session) -> bool:
-    """Ask if the session was made with another agent. Return False if the user says no."""
+async def _confirm_agent(chat: Chat, session: Session, act: str = "resumed") -> bool:
+    """Ask if the session was made with another agent. Return False if the user says no: then it is
+    not `resumed`.
+    """
     agent = chat.conversation.agent
     header = session.header
     if header.agent_path == agent.path:
@@ -336,7 +338,7 @@ async def _confirm_agent(chat: Chat, session: Session) -> bool:
         f"Session created with {exact_line(created)}, using {now}.",
         hint if header.agent_path else "",
     )
-    refusal = f"Not resumed. {chat.conversation.fallback_text}"
+    refusal = f"Not {act}. {chat.conversation.fallback_text}"
     return await chat.confirm("Different agent detected. Continue?", refusal)
 
 
@@ -436,20 +438,42 @@ async def merge(chat: Chat, argument: str) -> None:
         raise usage_error("merge")
     both = references if len(references) == 2 else [".", *references]
     first, second = [await chat.load(reference) for reference in both]
+    for loaded in (first, second):
+        if loaded.path == chat.conversation.live.path:
+            continue
+        if chat.can_ask and chat.sessions.is_open_elsewhere(loaded):
+            choice = await _choose_of_open(chat, loaded, "merged")
+            if choice == "wait":
+                await merge(chat, argument)
+            if choice != "branch":
+                return
+        if not await _confirm_agent(chat, loaded.session, "merged"):
+            return
+    await _merge(chat, first, second)
+
+
+async def _merge(chat: Chat, first: LoadedSession, second: LoadedSession) -> None:
+    """Begin a child of two sessions, after asking about what that costs and who answers in it."""
     conversation = chat.conversation
-    display = chat.display
-    planning = conversation.planning()
-    branches = continuing.branches_of(planning, first, second)
-    costs = _merge_costs(planning, continuing.unsummarized(planning, branches))
+    branches = continuing.branches_of(conversation.planning(), first, second, chat.own_id)
     question = "Merge?" if branches.fork else "These sessions are unrelated. Merge anyway?"
-    asks = not branches.fork or (costs and chat.can_ask)
-    if asks and not await chat.confirm(question, "Not merged.", act=costs):
-        return
-    plan = await continuing.merge(planning, branches)
-    tokens = conversation.child_tokens(plan, acknowledged=True)
-    ids = f"{first.session.header.id} and {second.session.header.id}"
-    display.prose(f"Going on with both, {tokens:,} tokens. {ids} stay as they are.", "dim")
-    await conversation.accept(plan)
+    provider = await provider_for_both(chat, first.session, second.session)
+    async with contextlib.AsyncExitStack() as unused:
+        if provider is not conversation.agent.provider:
+            unused.push_async_callback(provider.close)
+        planning = conversation.planning(provider=provider)
+        costs = _merge_costs(planning, continuing.unsummarized(planning, branches))
+        asks = not branches.fork or (costs and chat.can_ask)
+        if asks and not await chat.confirm(question, "Not merged.", act=costs):
+            return
+        plan = replace(await continuing.merge(planning, branches), provider=provider)
+        tokens = plans.child_tokens(planning.frame, plan, acknowledged=planning.acknowledges)
+        ids = f"{first.session.header.id} and {second.session.header.id}"
+        text = f"Going on with both, {tokens:,} tokens. {ids} stay as they are."
+        chat.display.prose(text, "dim")
+        await conversation.accept(plan, acknowledge=False)
+        unused.pop_all()
+    await conversation.acknowledge()
 
 
 def _merge_costs(planning: Planning, unsummarized: Sequence[LoadedSession]) -> tuple[str, ...]:

@@ -405,14 +405,23 @@ def with_summary(
     )
 
 
-def branches_of(planning: Planning, first: LoadedSession, second: LoadedSession) -> Branches:
-    """Return the order of two sessions to merge. Raises UsageError and SessionError."""
+def branches_of(
+    planning: Planning, first: LoadedSession, second: LoadedSession, own: str = ""
+) -> Branches:
+    """Return the order of two sessions to merge, of which a chat may have its `own` one open. Of
+    one that somebody else has open, take what has ended there. Raises UsageError and SessionError.
+    """
+    if first.session.header.id != own:
+        first = _as_left(planning, first)
+    if second.session.header.id != own:
+        second = _as_left(planning, second)
+    open_ids = {each.session.header.id for each in (first, second) if each.is_open}
 
     def ancestors(session: Session) -> Iterator[Session]:
         for loaded in read_chain(planning.sessions, session).ancestors:
             yield loaded.session
 
-    return plans.branches_of(first, second, ancestors)
+    return plans.branches_of(first, second, ancestors, frozenset(open_ids - {own}))
 
 
 def unsummarized(planning: Planning, branches: Branches) -> list[LoadedSession]:

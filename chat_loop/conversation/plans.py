@@ -86,7 +86,8 @@ class ChildPlan(Struct, frozen=True, kw_only=True):
     """A child session to begin: its parent, and the block and exchanges of the conversation so far.
     `paid` is a newer block, if the exchanges are the words that it was made of.
     A fork omits everything after the reference `until`. In a merge, `merged` is the second parent's
-    id, and `depth` is the child's place in the chain. `standing` is what is undone or brought back
+    id, of which it omits what comes after `merged_until`, and `depth` is the child's place in the
+    chain. `standing` is what is undone or brought back
     of the sessions before it (None: the same as in the parent). `left_out` requested exchanges did
     not fit and are only in the block, and `lengths` are those of shortened parts. `basis` is the
     state of the live session if the plan depends on it. With a `provider`, that model answers in
@@ -102,6 +103,7 @@ class ChildPlan(Struct, frozen=True, kw_only=True):
     pins: tuple[str, ...] | None = None
     until: str = ""
     merged: str = ""
+    merged_until: str = ""
     depth: int = 0
     standing: tuple[records.Undo | records.Redo, ...] | None = None
     left_out: int = 0
@@ -129,6 +131,7 @@ class ChildPlan(Struct, frozen=True, kw_only=True):
             unsummarized_from=self.unsummarized_from,
             until=self.until,
             merged=self.merged,
+            merged_until=self.merged_until,
         )
 
     def begin(
@@ -857,6 +860,7 @@ def as_begun(session: Session, context: Context, parent: LoadedSession) -> Child
         pins=Context(begun).pins,
         until=until,
         merged=restoration.merged,
+        merged_until=restoration.merged_until,
         depth=restoration.depth if restoration.merged else 0,
         standing=tuple(begun.standing.values()),
         lengths=lengths_of(context.carried, begun.shortened),
@@ -906,16 +910,28 @@ def uncompacted(context: Context, ancestors: Iterable[LoadedSession], load: Load
 
 class Branches(Struct, frozen=True):
     """Two sessions to merge, the one with more of their common session first. `fork` is the depth
-    of that session, 0 if they have none in common.
+    of that session, 0 if they have none in common. `left_open` are the ids of those that somebody
+    else goes on with.
     """
 
     first: LoadedSession
     second: LoadedSession
     fork: int
+    left_open: frozenset[str] = frozenset()
+
+    def until(self, branch: LoadedSession) -> str:
+        """Return the reference where a branch is left, if it is left open."""
+        session = branch.session
+        if session.header.id not in self.left_open or not session.exchanges:
+            return ""
+        return session.exchanges[-1].ref
 
 
 def branches_of(
-    first: LoadedSession, second: LoadedSession, ancestors: Callable[[Session], Iterator[Session]]
+    first: LoadedSession,
+    second: LoadedSession,
+    ancestors: Callable[[Session], Iterator[Session]],
+    left_open: frozenset[str] = frozenset(),
 ) -> Branches:
     """Return the order of two sessions to merge. Raises UsageError and SessionError."""
     if first.session.header.id == second.session.header.id:
@@ -941,7 +957,7 @@ def branches_of(
         part = session.header.id
         text = f"{whole} continues {part}: there is nothing to merge."
         raise UsageError(text, f"/resume {whole} has both.")
-    return Branches(first, second, common.depth if common is not None else 0)
+    return Branches(first, second, common.depth if common is not None else 0, left_open)
 
 
 def _last_shared_query(chain: Sequence[Session], common: str) -> float:
@@ -968,6 +984,8 @@ def merged(frame: Frame, branches: Branches, summaries: tuple[Summary, Summary])
         parent=replace(session, header=replace(session.header, tags=tags), entries=entries),
         path=branches.first.path,
         block=summary_block.render(summary),
+        until=branches.until(branches.first),
         merged=second.header.id,
+        merged_until=branches.until(branches.second),
         depth=depth + second.depth - fork + 1,
     )

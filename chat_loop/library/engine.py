@@ -80,7 +80,7 @@ class IndexedSession(Struct, frozen=True, kw_only=True):
         """The links of the session to other sessions."""
         row = self.row
         ties = row.parent, row.merged, row.until, row.queries, row.mode, row.answered
-        return Link(row.id, *ties, bare=row.bare)
+        return Link(row.id, *ties, bare=row.bare, merged_until=row.merged_until)
 
 
 def columns_of(session: IndexedSession) -> dict[str, Any]:

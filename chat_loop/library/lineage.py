@@ -73,8 +73,8 @@ def _is_unused(link: Link, links: Links) -> bool:
 
 
 def _continued(link: Link) -> Iterable[str]:
-    """Yield the parents that a session continues to their end: not the one that it forks."""
-    return (parent for parent in link.parents if not (link.until and parent == link.parent))
+    """Yield the parents that a session continues to their end: not those that it forks."""
+    return (parent for parent in link.parents if link.last_query_of(parent) == ALL)
 
 
 def fork(identity: str, links: Links, uses: Mapping[str, int]) -> list[str]:

@@ -84,14 +84,28 @@ def is_as_recorded(recorded: Answering, now: Answering) -> bool:
 
 def change(recorded: Answering, now: Answering) -> str:
     """Return a sentence if a session goes on with another model or endpoint than recorded."""
+    before, after = _names(recorded, now)
+    return f"Recorded with {before}; continuing with {after}." if before else ""
+
+
+def difference(first: Answering, second: Answering) -> str:
+    """Return a sentence if two sessions that are merged record different models or endpoints."""
+    one, other = _names(second, first)
+    return f"One branch was recorded with {other}, the other one with {one}." if one else ""
+
+
+def _names(recorded: Answering, now: Answering) -> tuple[str, str]:
+    """Return the names of a recorded model and another one, with their endpoints if those make the
+    difference; empty texts if there is none.
+    """
     if not recorded.model or is_as_recorded(recorded, now):
-        return ""
+        return "", ""
     before = _shown(recorded.model)
     after = _shown(now.model)
     if before == after:
         before += f" at {_shown(recorded.endpoint)}"
-        after += f" at {now.endpoint}" if now.endpoint else ""
-    return f"Recorded with {before}; continuing with {after}."
+        after += f" at {_shown(now.endpoint)}" if now.endpoint else ""
+    return before, after
 
 
 def unrecorded_endpoint(recorded: Answering, now: Answering) -> str:

@@ -28,6 +28,7 @@ class Link(Struct, frozen=True, gc=False, array_like=True):
     mode: str = ""
     answered: bool = True
     bare: bool = False
+    merged_until: str = ""  # the same as `until`, of the second parent
 
     @property
     def is_listed(self) -> bool:
@@ -49,7 +50,12 @@ class Link(Struct, frozen=True, gc=False, array_like=True):
     @property
     def last_query(self) -> int:
         """The number of the last query of its parent that it continues, or ALL."""
-        number = self.until.partition(".")[2]
+        return self.last_query_of(self.parent)
+
+    def last_query_of(self, parent: str) -> int:
+        """Return the number of the last query of one of its parents that it continues, or ALL."""
+        until = self.until if parent == self.parent else self.merged_until
+        number = until.partition(".")[2]
         return int(number) if number else ALL
 
 
@@ -62,9 +68,17 @@ class Chain(Struct, frozen=True):
 
 def link_of(session: Session) -> Link:
     """Return the link of a session that may have no file yet."""
+    header = session.header
     restoration = session.restoration
-    merged, until = (restoration.merged, restoration.until) if restoration else ("", "")
-    return Link(session.header.id, session.header.parent, merged, until=until)
+    if restoration is None:
+        return Link(header.id, header.parent)
+    return Link(
+        header.id,
+        header.parent,
+        restoration.merged,
+        until=restoration.until,
+        merged_until=restoration.merged_until,
+    )
 
 
 def last_queries(identity: str, links: Mapping[str, Link]) -> dict[str, int]:
@@ -88,8 +102,7 @@ def last_queries(identity: str, links: Mapping[str, Link]) -> dict[str, int]:
             if parent in links:
                 if parent not in last:
                     pending.append((parent, False))
-                number = link.last_query if parent == link.parent else ALL
-                last[parent] = max(last.get(parent, 0), number)
+                last[parent] = max(last.get(parent, 0), link.last_query_of(parent))
     return {session: last[session] for session in reversed(oldest_first)}
 
 

@@ -40,7 +40,7 @@ class Kind(NamedTuple):
 _FILE = ("number", "media", "size", "sha256", "width", "height")
 _PARENTS = (
     *("queries", "tokens", "parent_created", "grandparent", "depth", "verbatim_from"),
-    *("unsummarized_from", "until", "merged"),
+    *("unsummarized_from", "until", "merged", "merged_until"),
 )
 _REPLY = ("stop", "seconds", "failed")
 _RESULT = ("number", "id", "failed", "given", "not_kept")
@@ -119,6 +119,7 @@ _PATTERNS = {
     "verbatim_from": records.REF_PATTERN,
     "unsummarized_from": records.REF_PATTERN,
     "until": records.REF_PATTERN,
+    "merged_until": records.REF_PATTERN,
     "ref": records.REF_PATTERN,
     "last_ref": records.REF_PATTERN,
     "session": records.ID_PATTERN,

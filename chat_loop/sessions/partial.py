@@ -167,6 +167,7 @@ def row_of(session: Session, path: Path, tail: bytes = b"", *, whole: bool = Tru
         depth=session.depth if restoration else 2 if header.parent else 1,
         compacted=reason == "compact",
         until=_until(session),
+        merged_until=restoration.merged_until if restoration else "",
         words=first_words(session),
         mode=header.mode,
         answered=session.answered or not whole,

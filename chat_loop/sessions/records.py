@@ -287,7 +287,8 @@ class Covered(Entry, frozen=True, kw_only=True):
 
 class Restoration(Entry, frozen=True, kw_only=True):
     """The context that the session got from its parent: a summary block's inner text, and the words
-    from `verbatim_from` to `until`. No block covers the words from `unsummarized_from` on yet.
+    from `verbatim_from` to `until`. No block covers the words from `unsummarized_from` on yet. The
+    second parent of a merge is `merged`, up to `merged_until`.
     """
 
     parent_created: datetime
@@ -300,6 +301,7 @@ class Restoration(Entry, frozen=True, kw_only=True):
     unsummarized_from: str = field(default="", name="fresh")
     until: str = ""
     merged: str = ""
+    merged_until: str = ""
 
 
 class Summary(Struct, frozen=True, kw_only=True):
@@ -861,6 +863,7 @@ class SessionRow(Struct, frozen=True, kw_only=True):
     depth: int = 1
     compacted: bool = False
     until: str = ""  # the reference of its parent's last query that it continues; empty: all
+    merged_until: str = ""  # the same of the second parent
     words: str = ""
     mode: str = ""
     answered: bool = True  # false when no reply ever came

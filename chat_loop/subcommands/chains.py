@@ -24,7 +24,7 @@ from chat_loop.display.plain import Meter, err, out, tell
 from chat_loop.display.text import one_line
 from chat_loop.errors import SaveError, SessionError, os_reason
 from chat_loop.export import exporting, importing
-from chat_loop.providers.recorded import Offer
+from chat_loop.providers.recorded import Offer, difference
 from chat_loop.sessions.chain import exchange_of
 from chat_loop.sessions.files import lock_session
 from chat_loop.sessions.manager import SessionManager
@@ -55,14 +55,23 @@ def merge(stored: StoredSessions, options: argparse.Namespace) -> int:
     """Begin a session that continues two others."""
     first = stored.load(options.first)
     second = stored.load(options.second)
+    recorded = first.session.answering
+    is_chosen = stored.app.model_is_chosen
 
     async def work(planning: Planning) -> str:
+        answering = planning.answering
+        if recorded.model and not is_chosen:
+            answering = recorded
+        sentence = difference(answering, second.session.answering)
+        if sentence and not is_chosen:
+            hint = "-m MODEL says with which model to go on."
+            raise SessionError(f"Not merged. {sentence}", hint)
         branches = continuing.branches_of(planning, first, second)
         plan = await continuing.merge(planning, branches)
         header = first.session.header
-        return continuing.write_child(planning.sessions, plan, header, planning.answering)
+        return continuing.write_child(planning.sessions, plan, header, answering)
 
-    identity = _planned(stored, work)
+    identity = _planned(stored, work, first.session)
     out(f"{identity}\n")
     err(f"Merged. Resume with: chat-loop --resume {identity}")
     return 0

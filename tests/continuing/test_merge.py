@@ -186,3 +186,70 @@ def test_the_question_about_unrelated_sessions_comes_first(tmp_path: Path) -> No
         chats.play("Oak.", "/new", "Ash.", "exit")
         played = chats.play("/merge session-1 session-2", "n", "exit")
     assert played.asked == ()
+
+
+def test_words_go_to_no_other_model_unasked(tmp_path: Path) -> None:
+    with Chats(tmp_path) as chats:
+        branched(chats, sealed=True)  # with OpenAI's; the default model is Anthropic's
+        chats.configure(restoration={"acknowledge": False})
+        same = chats.run(stdin="/merge session-2 session-3\nSo?\nexit\n")
+        stored = chats.run("sessions", "merge", "session-2", "session-3")
+        went_on = chats.run("--resume", "session-5", "-p", "So?")
+        other = ("-m", "anthropic:other")
+        chats.run(*other, stdin="The lamp has 40 watts.\nexit\n")
+        mixed = "/merge session-2 session-7\nSo?\nexit\n"
+        piped = chats.run(stdin=mixed)
+        refused = chats.run("sessions", "merge", "session-2", "session-7")
+        decided = chats.run(*other, "sessions", "merge", "session-2", "session-7")
+        chosen = chats.run(*other, stdin=mixed.replace("So?", "y\nSo?"))
+        with chats.terminal(model=False) as screen:
+            screen.wait_for("You:")
+            screen.line(f"/merge {chats.path('session-2').stem} {chats.path('session-7').stem}")
+            screen.wait_for("Continue with openai:test-model at http")
+            asked = len(chats.server.requests)
+            screen.line("n")
+            screen.wait_for("Not merged. Starting fresh.")
+            screen.ctrl("d")
+            assert screen.exit_code() == 0
+        assert len(chats.server.requests) == asked
+    assert [each.wire for each in (*same.requests, *went_on.asked)] == ["openai"] * 2
+    assert (stored.code, stored.shown, stored.asked) == (0, "session-5\n", ())
+    said = "One branch was recorded with openai:test-model, the other one with anthropic:other."
+    assert (piped.code, piped.asked) == (1, ())
+    assert said in piped.shown
+    assert (refused.code, refused.asked) == (1, ())
+    assert refused.errors == f"Not merged. {said}\n-m MODEL says with which model to go on.\n"
+    assert decided.code == 0
+    assert {each.wire for each in chosen.requests} == {"anthropic"}
+    assert "Recorded with openai:test-model; continuing with anthropic:other.\n" in chosen.shown
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_branch_that_is_open_elsewhere_is_left_where_it_is(
+    tmp_path: Path, *, is_first: bool
+) -> None:
+    with Chats(tmp_path) as chats:
+        chats.configure(auto_compact={"use_ai_summary": False})
+        chats.play("Tom has shoe size 43.", "exit")
+
+        def merge() -> None:
+            order = ("session-3", "session-2") if is_first else ("session-2", "session-3")
+            assert "So?" in chats.play(f"/merge {' '.join(order)}", "So?", "exit").shown
+
+        chats.play("/resume session-1 --quick", "The lamp has 40 watts.", "exit")
+        chats.play(
+            "/resume session-1 --quick",
+            "The gate is 77 cm.",
+            merge,
+            "The roof is 9 m wide.",
+            "exit",
+        )
+        merged = chats.transcripts()["session-4"]
+        listed = chats.run("sessions", "list", "--all")
+        shown = chats.run("--resume", "session-4", "-p", "So?").requests[-1].text
+    parent = "until" if is_first else "merged_until"
+    assert re.search(rf" {parent}=2\.1[ >]", merged)
+    assert "40 watts" in shown
+    assert "77 cm" in shown
+    assert "9 m wide" not in shown
+    assert len(listed.shown.splitlines()) == 2, "what goes on elsewhere stays a conversation"

@@ -11,7 +11,7 @@ MARKER = r"<!-- chat:([a-z-]{1,32})((?: [a-z_]{1,32}=[A-Za-z0-9_.:+/-]{1,128}){0
 HIDDEN = "\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f⟦"
 TABLE = """
 session | id:id created:time parent:id mode:|print minor:int
-restoration | at:time parent_created=of:time queries:int tokens:int grandparent:id depth:depth since:ref fresh:ref until:ref merged:id | block 4
+restoration | at:time parent_created=of:time queries:int tokens:int grandparent:id depth:depth since:ref fresh:ref until:ref merged:id merged_until:ref | block 4
 acknowledgment | number=n:int at:time | text 0 AGENT
 reply | number=n:int at:time | text 0 AGENT
 query | number=n:int at:time | text 1 You

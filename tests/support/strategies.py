@@ -267,6 +267,7 @@ entries: st.SearchStrategy[Entry] = st.one_of(
         unsummarized_from=some_refs,
         until=some_refs,
         merged=st.one_of(st.just(""), ids),
+        merged_until=some_refs,
     ),
 )
 compactions = st.builds(
