@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.support.loopback import Failure, Loopback, failing
+from benchmarks.support.loopback import Failure, Loopback
 from benchmarks.support.loopback import Reply as Sent
 from benchmarks.support.loopback_wires import unmarked
 from chat_loop.agent.agent import MAX_STEPS, Agent
@@ -27,7 +27,6 @@ from chat_loop.events import (
     TextDelta,
     ToolCalled,
     ToolReturned,
-    Warned,
 )
 from chat_loop.providers import Provider
 from chat_loop.sessions.records import Query, Reply, Use
@@ -466,28 +465,6 @@ def test_a_turn_with_tools_over_a_real_wire_whole(
         {"role": "assistant", "content": "Boats and bread."},
         {"role": "user", "content": "Sure?"},
     ]
-
-
-def test_a_server_that_refuses_tools_answers_without_them(tmp_path: Path, server: Loopback) -> None:
-    server.enqueue(
-        failing(400, "invalid_request_error", "qwen3 does not support tools"), Sent(chunks=("Hi.",))
-    )
-    provider = openai_at(server.url)
-    limits = CallLimits(attempts=2)
-    agent = Agent(
-        name="Sally", system_prompt="", provider=provider, tools=(tool(echo),), limits=limits
-    )
-
-    async def ask() -> list[Event]:
-        events = await events_of(agent, *HELLO)
-        await provider.close()
-        return events
-
-    again, *rest = asyncio.run(ask())
-    assert isinstance(again, Warned)
-    assert "no tools for ten minutes" in again.message
-    assert rest == [TextDelta("Hi."), Finished(stop="end", usage=Usage())]
-    assert not agent.calls_tools
 
 
 def test_the_estimate_of_a_step_counts_its_calls(tmp_path: Path, server: Loopback) -> None:

@@ -143,6 +143,7 @@ def test_the_line_is_put_back_when_a_file_is_refused(tmp_path: Path) -> None:
     lines = ["see @photo.png", "see @nothing.txt", "see \\@nothing.txt"]
     screen = Screen(tmp_path / "sessions", lines, "Fine.", SUMMARY)
     assert screen.reader.again == lines[:2]
+    assert "To send it as text, put a backslash before the @.\n" in screen.text
     assert [
         exchange.query.text for exchange in screen.talk.conversation.session.exchanges
     ] == lines[2:]

@@ -110,22 +110,3 @@ def test_the_key_of_anthropic_and_its_address_from_the_environment(
     events_of(AnthropicProvider("claude-test", entry("anthropic"), window=Window(1)))
 
     assert bearer_of(server.requests[0].headers) == sent
-
-
-@pytest.mark.parametrize(
-    ("wire", "stop"),
-    [
-        ("end_turn", "end"),
-        ("stop_sequence", "end"),
-        ("max_tokens", "length"),
-        ("model_context_window_exceeded", "length"),
-        ("refusal", "refusal"),
-    ],
-)
-def test_why_a_reply_of_anthropic_ended(server: Loopback, wire: str, stop: str) -> None:
-    server.enqueue(Reply(chunks=("Hi",), stop=wire))
-
-    *_, last = events_of(anthropic_at(server.url))
-
-    assert isinstance(last, Finished)
-    assert last.stop == stop

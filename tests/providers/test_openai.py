@@ -94,24 +94,6 @@ def test_no_key(server: Loopback, monkeypatch: pytest.MonkeyPatch, variable: str
     assert server.requests == []
 
 
-@pytest.mark.parametrize(
-    ("wire", "stop"),
-    [
-        ("stop", "end"),
-        ("eos", "end"),
-        ("length", "length"),
-        ("content_filter", "refusal"),
-    ],
-)
-def test_why_a_reply_ended(server: Loopback, wire: str, stop: str) -> None:
-    server.enqueue(Reply(chunks=("Hi",), stop=wire))
-
-    *_, last = events_of(openai_at(server.url))
-
-    assert isinstance(last, Finished)
-    assert last.stop == stop
-
-
 def test_a_refusal_is_text_and_the_reason_of_the_end(server: Loopback) -> None:
     refusal = '{"choices": [{"index": 0, "delta": {"refusal": "I must not."}}]}'
     server.enqueue(Reply(garbage_after=0, garbage=refusal, usage=None))

@@ -18,7 +18,7 @@ from chat_loop.errors import (
     NoProvider,
     ProviderError,
 )
-from chat_loop.events import Event, Finished, OpaqueArrived, TextDelta, ThinkingDelta, ToolCalled
+from chat_loop.events import Event, Finished, OpaqueArrived, TextDelta, ThinkingDelta
 from chat_loop.providers.choose import create, this_machine
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage, Window
@@ -281,43 +281,6 @@ def signed(name: str, arguments: str, signature: str) -> dict[str, object]:
         "function": {"name": name, "arguments": arguments},
         "extra_content": extra,
     }
-
-
-def test_gemini_s_signatures_go_back_with_the_calls(server: Loopback, tmp_path: Path) -> None:
-    """Gemini streams whole calls without index or id, and signs only the first of several."""
-    plain: dict[str, object] = {
-        "type": "function",
-        "function": {"name": "look", "arguments": '{"what": "b"}'},
-    }
-    server.enqueue(
-        Reply(raw=(chunk(signed("look", '{"what": "a"}', "sig-1")), chunk(plain)), stop="tool"),
-        Reply(),
-    )
-    provider = BY_NAME["gemini"].at(server.url, tmp_path)
-    asked = replace(TALK, tools=(TOOL,))
-
-    events = events_of(provider, asked)
-    calls = [event.call for event in events if isinstance(event, ToolCalled)]
-    assert [(call.name, call.arguments) for call in calls] == [
-        ("look", '{"what": "a"}'),
-        ("look", '{"what": "b"}'),
-    ]
-    mine = tuple(
-        ToolCall(f"c{number}", call.name, call.arguments) for number, call in enumerate(calls, 1)
-    )
-    results = tuple(ToolResult(call.id, "Yes.") for call in mine)
-    messages = (
-        *asked.messages,
-        Message("assistant", "", mine, opaque=opaque_of(events)),
-        Message("user", "", results=results),
-    )
-    events_of(provider, replace(asked, messages=messages))
-
-    sent = server.requests[1].body["messages"][2]["tool_calls"]
-    assert [call.get("extra_content") for call in sent] == [
-        {"google": {"thought_signature": "sig-1"}},
-        None,
-    ]
 
 
 @pytest.mark.parametrize("thinking", [("Hm, ", "look\ud83c\udf89."), ()])

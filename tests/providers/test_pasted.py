@@ -21,7 +21,6 @@ from tests.support.providers import (
     events_of,
     failure_of,
     joined,
-    outcome_of,
 )
 
 HELLO = TextDelta("You said: Hello")
@@ -63,9 +62,15 @@ SERVICES = [
 ]
 
 
-@pytest.mark.parametrize(("reference", "key", "address", "path"), SERVICES)
+AROUND = ["\u201c{}\u201d", "\u200b{}\ufeff", ' "{}"\n', "<{}>", "{}\r\n"]
+
+
 @pytest.mark.parametrize(
-    "around", ["\u201c{}\u201d", "\u200b{}\ufeff", ' "{}"\n', "<{}>", "{}\r\n"]
+    ("reference", "key", "address", "path", "around"),
+    [
+        *((*SERVICES[0], around) for around in AROUND),
+        *((*service, AROUND[0]) for service in SERVICES[1:]),
+    ],
 )
 def test_what_stands_around_a_key_and_an_address_is_dropped(
     own_environment: pytest.MonkeyPatch,
@@ -115,7 +120,15 @@ def test_what_stands_inside_of_an_address_is_named(
 
 
 @pytest.mark.parametrize(
-    "address", ["http://127.0.0.1:port/v1", "http://[::1/v1", "http://a\u0001b/"]
+    "address",
+    [
+        "http://127.0.0.1:port/v1",
+        "http://[::1/v1",
+        "http://a\u0001b/",
+        "localhost:11434",
+        "ftp://localhost",
+        "http://",
+    ],
 )
 def test_an_address_that_is_none_ends_in_a_sentence(
     own_environment: pytest.MonkeyPatch, address: str
@@ -215,18 +228,6 @@ def test_the_address_that_was_asked_is_in_the_message(server: Loopback) -> None:
 
     assert all(f"{server.url}/chat/completions" in message for message in asked)
     assert "address" in asked[1]
-
-
-def test_a_web_page_with_status_200_is_named_with_its_address(server: Loopback) -> None:
-    page = Reply(headers={"content-type": "text/html"}, body=b"<html><title>Log in</title></html>")
-    server.enqueue(page)
-
-    events, error = outcome_of(at(f"{server.url}/v1"))
-
-    assert events == []
-    assert error is not None
-    assert "text/html" in error.message
-    assert f"{server.url}/v1/chat/completions" in error.message
 
 
 @pytest.mark.parametrize("name", ["all_proxy", "ALL_PROXY", "HTTP_PROXY", "https_proxy"])

@@ -353,6 +353,9 @@ def test_a_page_in_front_of_the_service_says_nothing_of_the_key(status: int) -> 
         ("Thu, 01 Jan 1970 00:16:43 GMT", 3.0),
         ("1e999", None),
         ("1e99", MAX_WAIT),
+        ("-1e999", None),
+        ("0x10", None),
+        ("१", 1.0),
     ],
 )
 def test_retry_after(header: str | None, seconds: float | None) -> None:

