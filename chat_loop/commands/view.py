@@ -40,12 +40,12 @@ KEYS = {
     "\\ Enter": "Starts a new line, without the backslash.",
     "\\\\ Enter": "On an empty line: starts a message of several lines; an empty line ends it.",
     "Tab": "Completes commands, options, sessions, models, settings, templates and @files.",
-    "Up, Down": "Moves between lines, then through the history; Up takes queued messages back.",
+    "Up, Down": "Moves between lines, queued messages (from an empty line), and the history.",
     "Ctrl-R": "Searches the history; Enter puts the match on the line.",
     "Ctrl-X Ctrl-E": "Edits the message in $VISUAL or $EDITOR (v in vi's command mode).",
     "Esc": "Stops a reply and keeps what arrived; stops anything else that runs.",
     "Esc Esc": "On an empty line: shows your messages, to go back to one.",
-    "Ctrl-C": "Stops what runs, like Esc, or clears the line; twice quits.",
+    "Ctrl-C": "Stops what runs, like Esc, or clears the line, which Up brings back; twice quits.",
     "Ctrl-D": "Quits, from an empty line.",
 }
 OTHER_KEYS = "All other keys are those of emacs, or of vi with input: {keys: vi} in the config."

@@ -18,7 +18,6 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any, cast
 
-from msgspec import Struct
 from msgspec.structs import replace
 from prompt_toolkit import filters
 from prompt_toolkit.application import Application, in_terminal, set_app
@@ -38,7 +37,7 @@ from prompt_toolkit.styles import Style
 from chat_loop.display.nonblocking import drain
 from chat_loop.display.questions import Drawn, Question, draw
 from chat_loop.display.screen import Screen
-from chat_loop.display.text import cut_to, in_encoding, printable, wrapped
+from chat_loop.display.text import cut_to, in_encoding, one_line, printable, wrapped
 from chat_loop.errors import ChatLoopError
 from chat_loop.input import editor
 from chat_loop.input.bursts import BurstInput
@@ -47,6 +46,7 @@ from chat_loop.input.history import PrivateHistory
 from chat_loop.input.keys import AltKeys, Mode, Pastes, bindings
 from chat_loop.input.layout import composer_layout
 from chat_loop.input.lines import EDIT_HINT, Reader, clean
+from chat_loop.input.queued import Entry, Queued
 from chat_loop.input.start import PROMPT, PROMPT_STYLE, InstantPrompt
 from chat_loop.input.terminals import PASTE_QUESTION, can_be_asked, key_protocol, marks_pastes
 from chat_loop.tasks import report_bug
@@ -63,22 +63,19 @@ EDITED_LINES = 200
 """Larger texts from an editor are folded."""
 ESCAPE_SECONDS = 0.1
 """The time that Escape waits for the rest of a key sequence."""
+QUEUED_SIGN = "   → "
+MOST_QUEUED = 5
+"""The most rows of queued messages above the line."""
 TWICE_SECONDS = 1.5
 """Ctrl-C pressed again within this time quits."""
 STATUS_SECONDS = 1.0
 BACK = "/rewind"
 """What Escape twice on an empty line enters."""
+HELD_HINT = "not sent: Enter sends the queued messages, Up edits the last one"
 
 
 Context = dict[str, Any]
 """What asyncio tells an exception handler of a loop."""
-
-
-class Entry(Struct):
-    """An entry: its text as it was in the line, and the unfolded pastes in it."""
-
-    text: str
-    pastes: list[str]
 
 
 class Composer(Reader):
@@ -94,6 +91,11 @@ class Composer(Reader):
     """
 
     has_editor = True
+    _leaves = False
+    """True after Ctrl-D: the chat ends when no message waits any more."""
+    _is_paint_due = False
+    _is_lent = False
+    """True while another program, or the shell, has the terminal."""
 
     def __init__(
         self,
@@ -121,7 +123,9 @@ class Composer(Reader):
         self._output.key_protocol = key_protocol(os.environ)
         self._asks_for_pastes = can_be_asked(os.environ)
         self._output.enable_cpr = False  # the cursor's position is not needed; some never answer
-        self._entries: deque[Entry | EOFError | KeyboardInterrupt] = deque()
+        self._entries: deque[Entry | KeyboardInterrupt] = deque()
+        """What `read` returns or raises before the queued messages."""
+        self._queued = Queued()
         self._arrived = asyncio.Event()
         self._last_entry = Entry("", [])
         self._busy = True
@@ -130,9 +134,6 @@ class Composer(Reader):
         self._key_at = time.monotonic()
         self._status_text, self._status_columns = "", 0
         self._toolbar = ""
-        self._is_paint_due = False
-        self._is_lent = False
-        """True while another program, or the shell, has the terminal."""
         self._modes: list[Any] = []
         """The terminal's settings while keys are read."""
         self._question: Question | None = None
@@ -146,9 +147,10 @@ class Composer(Reader):
         """The same of Escape on an empty line."""
         self._pastes = Pastes()
         self._mode = Mode()
+        self._history = PrivateHistory(history, self._pastes.has)
         self._line = Buffer(
             name=DEFAULT_BUFFER,
-            history=PrivateHistory(history, self._pastes.has),
+            history=self._history,
             completer=ThreadedCompleter(DynamicCompleter(completer)),
             multiline=False,
             accept_handler=self._accept,
@@ -169,10 +171,11 @@ class Composer(Reader):
                 self._answer_line,
                 prompt=self._prompt,
                 question=self._drawn,
+                queued=self._queued_rows,
                 status=lambda: self._toolbar,
                 is_hidden=lambda: self._hidden,
             ),
-            style=Style.from_dict({"status": "dim", "prompt": "bold ansigreen"}),
+            style=Style.from_dict({"status": "dim", "queued": "dim", "prompt": "bold ansigreen"}),
             include_default_pygments_style=False,
             editing_mode=EditingMode.VI if vi else EditingMode.EMACS,
             cursor=ModalCursorShapeConfig() if vi else SimpleCursorShapeConfig(),
@@ -255,7 +258,7 @@ class Composer(Reader):
             self._app.vi_state.reset()
         self._app.invalidate()
         try:
-            while not self._entries:
+            while (entry := self._next_entry()) is None:
                 if self._running.done():
                     self._running.result()
                     raise EOFError
@@ -264,9 +267,6 @@ class Composer(Reader):
         finally:
             self._busy = True
             self._app.invalidate()
-        entry = self._entries.popleft()
-        if not isinstance(entry, Entry):
-            raise entry
         self._last_entry = entry
         columns = self._output.get_size().columns
         lines = wrapped(entry.text, max(columns - len(PROMPT), 10), 0).split("\n")
@@ -278,6 +278,18 @@ class Composer(Reader):
         self.typed = clean(typed)
         return clean(self._pastes.expand(entry.text))
 
+    def _next_entry(self) -> Entry | None:
+        """Return what was entered next, if anything was. Raises as `read`."""
+        if self._entries:
+            entry = self._entries.popleft()
+            if isinstance(entry, KeyboardInterrupt):
+                raise entry
+            return entry
+        queued = self._queued.next()
+        if queued is None and self._leaves:
+            raise EOFError
+        return queued
+
     @property
     def idle_seconds(self) -> float:  # type: ignore[override]
         return time.monotonic() - self._key_at
@@ -288,12 +300,11 @@ class Composer(Reader):
         self._escaped_at = -TWICE_SECONDS
 
     def put_back(self) -> None:
-        leaves = [entry for entry in self._entries if isinstance(entry, EOFError)]
-        self._take_back(self._last_entry)
-        self._entries.extend(leaves)
+        self._hold(self._last_entry)
 
     def offer(self, text: str, hint: str = EDIT_HINT) -> bool:
-        self._take_back(Entry(self._pastes.fold(text, EDITED_CHARACTERS, EDITED_LINES), []))
+        self._keep_draft()
+        self._hold(Entry(self._pastes.fold(text, EDITED_CHARACTERS, EDITED_LINES), []))
         self._mode.offered, self._mode.hint = True, hint
         return True
 
@@ -301,17 +312,39 @@ class Composer(Reader):
         self._entries.append(Entry(clean(text), []))
 
     def hold(self) -> None:
-        self._take_back()
+        self._hold()
 
-    def _take_back(self, *entries: Entry) -> None:
-        """Put `entries` into the line, before the queued ones and the text already typed there."""
-        queued = [entry for entry in self._entries if isinstance(entry, Entry)]
+    def _hold(self, *entries: Entry) -> None:
+        """Let `entries` and the queued messages wait for the user; take the first into the line
+        unless something is typed there.
+        """
+        entered = [entry for entry in self._entries if isinstance(entry, Entry)]
         self._entries.clear()
-        texts = []
-        for entry in (*entries, *queued):
-            texts.append(entry.text)
-            self._pastes.shown += entry.pastes
-        self._line.document = Document("\n".join(filter(None, (*texts, self._line.text))))
+        self._queued.hold(*entries, *entered)
+        if self._queued and not (self._line.text or self._queued.is_edited):
+            self._edit_entry(self._queued.first())
+
+    def _typed_entry(self) -> Entry:
+        return Entry(self._line.text, self._pastes.shown)
+
+    def _edit_entry(self, entry: Entry) -> None:
+        """Put an entry into the line."""
+        self._pastes.shown = entry.pastes
+        self._line.document = Document(entry.text)
+
+    def _edit_before(self) -> None:
+        self._edit_entry(self._queued.before(self._typed_entry()))
+
+    def _edit_after(self) -> None:
+        self._edit_entry(self._queued.after(self._typed_entry()))
+
+    def _keep_draft(self) -> None:
+        """Empty the line. Up brings back what was typed there."""
+        if self._line.text:
+            self._history.keep_draft(self._line.text)
+        self._line.reset()
+        self._pastes.shown = []
+        self._queued.drop()
 
     async def ask(self, question: Question) -> str:
         """Show the question instead of the line, which keeps the text typed there."""
@@ -342,7 +375,7 @@ class Composer(Reader):
         return replace(drawn, rows=rows, prompt=in_encoding(drawn.prompt, encoding))
 
     def _bindings(self) -> KeyBindings:
-        """Return the keys that stop work, quit, suspend, and take back queued entries."""
+        """Return the keys that stop work, quit, suspend, and edit queued messages."""
         keys = KeyBindings()
         mode, at_line = self._mode, filters.has_focus(DEFAULT_BUFFER)
         is_asked = Condition(lambda: self._question is not None)
@@ -351,7 +384,11 @@ class Composer(Reader):
         is_escape = is_alone & ~filters.vi_insert_mode
         is_empty = Condition(lambda: not self._app.current_buffer.text)
         is_multiline = Condition(lambda: mode.multiline)
-        has_entries = Condition(lambda: bool(self._entries))
+        is_edited = Condition(lambda: self._queued.is_edited)
+        is_first_row = Condition(lambda: self._line.document.on_first_line)
+        is_last_row = Condition(lambda: self._line.document.on_last_line)
+        has_queued = Condition(lambda: bool(self._queued)) & is_empty & ~is_multiline
+        can_move = at_line & ~filters.has_completions & ~is_searching
 
         @keys.add("c-c", filter=at_line)
         @keys.add("c-d", filter=at_line & is_empty & is_multiline)
@@ -360,7 +397,7 @@ class Composer(Reader):
                 self._press_ctrl_c()
             elif mode.offered:
                 self._interrupt()
-            self._line.reset()
+            self._keep_draft()
             mode.reset()
 
         def bind(key: str, condition: Filter, act: Callable[[], None], eager: bool = False) -> None:
@@ -374,7 +411,8 @@ class Composer(Reader):
         bind("escape", at_line & filters.has_completions & is_escape, close_menu, eager=True)
         bind("c-\\", Always(), lambda: signal.raise_signal(signal.SIGQUIT))
         bind("c-d", is_empty & ~is_searching & ~is_multiline, lambda: self._refuse(EOFError()))
-        bind("up", at_line & has_entries, self._take_back)
+        bind("up", can_move & (has_queued | is_edited & is_first_row), self._edit_before)
+        bind("down", can_move & is_edited & is_last_row, self._edit_after)
         bind("c-z", Always(), self._suspend)
         return keys
 
@@ -402,24 +440,39 @@ class Composer(Reader):
     def _accept(self, buffer: Buffer) -> bool:
         if self._busy and self._stops(buffer.text):
             self._stop_for(buffer.text)
-            return True  # the line has what was queued
-        if buffer.text or not self._busy:  # nobody means to queue an empty message
-            self._entries.append(Entry(buffer.text, self._pastes.shown))
+            return bool(self._line.text)  # the line may have a queued message now
+        self._enter(self._typed_entry(), is_answer=self._mode.offered)
         self._pastes.shown = []
         self._mode.reset()
         self._app.vi_state.reset()
         self._arrived.set()
         return False
 
+    def _enter(self, entry: Entry, *, is_answer: bool) -> None:
+        """Take what was typed as the next entry, or as a queued message. An empty one lets queued
+        messages go, unless it `is_answer` to an offered text.
+        """
+        queued = self._queued
+        if queued.is_edited and entry.text:
+            queued.add(entry)
+            queued.is_held = False
+        elif self._busy and entry.text:
+            queued.add(entry)
+        elif entry.text or is_answer or not (self._busy or queued):
+            queued.drop()
+            self._entries.append(entry)
+        else:
+            queued.drop()
+            queued.is_held = False
+
     def _stop_for(self, text: str) -> None:
         """Stop what runs, and make `text` the next entry. What was queued was meant for the
-        conversation as it was, and goes back into the line.
+        conversation as it was, and waits for the user.
         """
-        leaves = [entry for entry in self._entries if isinstance(entry, EOFError)]
         self._line.reset()
-        self._take_back()
+        self._queued.drop()
+        self._hold()
         self._entries.append(Entry(text, []))
-        self._entries.extend(leaves)
         self._arrived.set()
         self._interrupt()
 
@@ -447,9 +500,12 @@ class Composer(Reader):
         if answer is not None:
             self._end_question("")
             answer.set_exception(error)
-        else:
+            return
+        if isinstance(error, KeyboardInterrupt):
             self._entries.append(error)
-            self._arrived.set()
+        else:
+            self._leaves = True
+        self._arrived.set()
 
     def _press_ctrl_c(self) -> None:
         """Stop the running work; pressed twice, leave the chat as Ctrl-D does."""
@@ -548,14 +604,27 @@ class Composer(Reader):
             return [("dim", PROMPT.replace(":", ellipsis))]
         return [("class:prompt", PROMPT)]
 
+    def _queued_rows(self) -> list[str]:
+        """Return a row for each of the last queued messages."""
+        size = self._output.get_size()
+        texts = [one_line(text) for text in self._queued.texts]
+        most = min(MOST_QUEUED, size.rows // 4)
+        if not most:
+            return []
+        if len(texts) > most:
+            hidden = len(texts) - most + 1
+            texts = [f"{hidden} more queued", *texts[hidden:]]
+        encoding = self._screen.encoding
+        rows = [in_encoding(f"{QUEUED_SIGN}{text}", encoding) for text in texts]
+        return [cut_to(row, size.columns, in_encoding("…", encoding)[:1]) for row in rows]
+
     def _status_line(self, size: Size) -> str:
         if size.columns < NARROW or size.rows < 4:
             return ""
         if not self._busy or self._status_columns != size.columns:
             self._status_text, self._status_columns = self._status(), size.columns
-        text = self._mode.hint or self._status_text
-        if self._entries:
-            text = f"queued: {len(self._entries)} · {text}"
+        held = HELD_HINT if self._queued.is_held and self._queued else ""
+        text = self._mode.hint or held or self._status_text
         ellipsis = in_encoding("…", self._screen.encoding)
         text = in_encoding(text, self._screen.encoding)
         return cut_to(f" {text}", size.columns, ellipsis[:1]) if text else ""

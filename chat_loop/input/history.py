@@ -39,6 +39,10 @@ class PrivateHistory(History):
         self._older = path.with_name(f"{path.name}.old")
         self._is_private = is_private
 
+    def keep_draft(self, text: str) -> None:
+        """Keep a text that was not entered, in memory only."""
+        self._loaded_strings.insert(0, text)
+
     def load_history_strings(self) -> Iterable[str]:
         """Return the entries, newest first."""
         for path in (self._path, self._older):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from prompt_toolkit.application import get_app
 from prompt_toolkit.buffer import Buffer
@@ -27,10 +27,13 @@ def composer_layout(
     *,
     prompt: Callable[[], StyleAndTextTuples],
     question: Callable[[], Drawn | None],
+    queued: Callable[[], Sequence[str]],
     status: Callable[[], str],
     is_hidden: Callable[[], bool],
 ) -> Layout:
-    """Return the layout. A question shows `answer` instead; `is_hidden` hides line and status."""
+    """Return the layout. The rows of `queued` are above the line. A question shows `answer`
+    instead; `is_hidden` hides line and status.
+    """
     is_asked = Condition(lambda: question() is not None)
     shows_line = ~is_asked & Condition(lambda: not is_hidden())
     search = SearchBufferControl(Buffer(), input_processors=[processors.ReverseSearchProcessor()])
@@ -65,12 +68,17 @@ def composer_layout(
         dont_extend_height=True,
         get_line_prefix=lambda number, wrap: "" if number or wrap else _prompt(question()),
     )
+    queued_window = Window(
+        FormattedTextControl(lambda: [("class:queued", "\n".join(queued()))]),
+        height=lambda: len(queued()),
+    )
     status_window = Window(FormattedTextControl(lambda: [("class:status", status())]), height=1)
     line_or_search = ConditionalContainer(line_window, ~is_searching, Window(search, height=1))
     menu = CompletionsMenu(max_height=MENU_LINES, scroll_offset=1)
     body = HSplit(
         [
             ConditionalContainer(HSplit([rows_window, answer_window]), is_asked),
+            ConditionalContainer(queued_window, shows_line & Condition(lambda: bool(queued()))),
             FloatContainer(
                 ConditionalContainer(line_or_search, shows_line),
                 [Float(menu, xcursor=True, ycursor=True)],

@@ -64,10 +64,10 @@ class Reader:
         raise NotImplementedError
 
     def hold(self) -> None:
-        """Put the queued entries back into the line, if there is an editor."""
+        """Let queued entries wait for the user, if there is an editor."""
 
     def put_back(self) -> None:
-        """Put the last entry back into the line, if there is an editor."""
+        """Put the last entry back into the line, if there is an editor; queued ones wait."""
 
     def offer(self, text: str, hint: str = EDIT_HINT) -> bool:
         """Let the user edit `text` in the line, with a hint. Return False without an editor."""

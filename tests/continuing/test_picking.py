@@ -83,7 +83,7 @@ def test_going_back_stops_a_reply_and_sends_nothing_that_was_queued(tmp_path: Pa
         terminal.line("Long, please.")
         terminal.wait_for("Half a sentence")
         terminal.line("Later.")
-        terminal.wait_for("queued: 1")
+        terminal.wait_for("→ Later.")
         terminal.line("/rewind 1.2")
         terminal.wait_for("Interrupted")
         terminal.wait_for("Back to before 1.2: 1 exchange in the context.")

@@ -15,6 +15,7 @@ from tests.support.terminal_chat import chat, compatible, leave, saved
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX")
 
 UP = "\x1b[A"
+DOWN = "\x1b[B"
 IDLE = re.compile(r"^You:$", re.MULTILINE)
 
 
@@ -43,7 +44,7 @@ def test_what_is_typed_during_a_reply_shows_and_is_sent_after_it(tmp_path: Path,
         terminal.wait_for(re.compile(r"^You…$", re.MULTILINE))
         terminal.send("a draft")
         terminal.wait_for("You… a draft")
-        assert terminal.text().count("abc") == 0, "it is shown when it is sent"
+        assert "   → abc\nYou… a draft\n" in terminal.text()
         server.release()
         terminal.wait_for(re.compile(r"You: a draft"))
         shown = " ".join(terminal.text().split())
@@ -55,22 +56,28 @@ def test_what_is_typed_during_a_reply_shows_and_is_sent_after_it(tmp_path: Path,
     assert asked(tmp_path) == ["first", "abc"]
 
 
-def test_up_takes_queued_entries_back_into_the_line(tmp_path: Path) -> None:
+def test_queued_messages_stand_above_the_line_and_each_can_be_edited(tmp_path: Path) -> None:
     with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
         begun(terminal, server, "Half", " a reply.")
-        terminal.line("one")
-        terminal.wait_for("queued: 1")
-        terminal.line("two")
-        terminal.wait_for("queued: 2")
+        for text in ("one", "two", "three"):
+            terminal.line(text)
+            terminal.wait_for(f"→ {text}")
+        terminal.wait_for("   → one\n   → two\n   → three\nYou…\n")
         terminal.send(UP)
-        terminal.wait_for(re.compile(r"You… one\n     two\n(?!.*queued)", re.DOTALL))
-        server.release()
-        terminal.wait_for("You: one\n     two\n")
-        terminal.send(" and three\r")
-        terminal.wait_for("You said: one")
+        terminal.wait_for("   → one\n   → two\nYou… three\n")
+        terminal.send(" lines\x1b\rof it")
+        terminal.wait_for("You… three lines\n     of it\n")
+        terminal.send(UP + UP)
+        terminal.wait_for("   → one\n   → three lines of it\nYou… two\n")
+        terminal.send(f"{DOWN} at all{UP}{UP}{UP}{UP}")
+        terminal.wait_for("   → two\n   → three lines of it at all\nYou… one\n")
+        server.release()  # those behind it wait for the one that is edited
+        terminal.wait_for("   → two\n   → three lines of it at all\nYou: one\n")
+        terminal.send(" and a half\r")
+        terminal.wait_for("You said: three lines\nof it at all")
         terminal.wait_for(IDLE)
         leave(terminal)
-    assert asked(tmp_path) == ["first", "one\ntwo and three"]
+    assert asked(tmp_path) == ["first", "one and a half", "two", "three lines\nof it at all"]
 
 
 @pytest.mark.parametrize("keys", ["emacs", pytest.param("vi", marks=pytest.mark.slow)])
@@ -79,7 +86,7 @@ def test_escape_stops_the_reply_and_sends_what_is_queued(tmp_path: Path, keys: s
     with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
         begun(terminal, server, "Half", " a reply.")
         terminal.line("go on like this")
-        terminal.wait_for("queued: 1")
+        terminal.wait_for("→ go on like this")
         if keys == "vi":
             terminal.send("\x1b")  # to the command mode
             terminal.wait_for("\x1b[2 q", output=True)
@@ -112,22 +119,37 @@ def test_alt_keys_edit_the_line_during_a_reply(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_reply_that_fails_leaves_queued_messages_in_the_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize("draft", ["", "a draft"])
+def test_after_a_reply_that_failed_queued_messages_wait_for_the_user(
+    tmp_path: Path, draft: str
+) -> None:
     with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
         server.enqueue(Reply(chunks=("never",), stall_after=0))
         terminal.line("first")
         server.stalled()
         server.enqueue(failing(400, "invalid_request_error", "No."))
-        terminal.line("second")
-        terminal.line("third")
-        terminal.wait_for("queued: 2")
-        terminal.send("a draft")
+        for text in ("second", "third", "fourth"):
+            terminal.line(text)
+            terminal.wait_for(f"→ {text}")
+        terminal.send(draft)
         server.release()
-        terminal.wait_for(re.compile(r"✗.*You: third\n     a draft\n", re.DOTALL))
-        terminal.ctrl("c")
+        if draft:
+            terminal.wait_for(
+                re.compile(r"✗.*→ third\n   → fourth\nYou: a draft\n not sent", re.DOTALL)
+            )
+            terminal.send("\r")
+            terminal.wait_for(
+                re.compile("You said: a draft.*→ third\n   → fourth\nYou:\n", re.DOTALL)
+            )
+        else:
+            terminal.wait_for(re.compile(r"✗.*→ fourth\nYou: third\n not sent", re.DOTALL))
+            terminal.ctrl("c")
+            terminal.wait_for(re.compile(r"→ fourth\nYou:\n not sent"))
+        terminal.send("\r")
+        terminal.wait_for("You said: fourth")
         terminal.wait_for(IDLE)
         leave(terminal)
-    assert asked(tmp_path) == ["first", "second"]
+    assert asked(tmp_path) == ["first", "second", *([draft, "third"] if draft else []), "fourth"]
 
 
 @pytest.mark.slow
@@ -185,13 +207,19 @@ def test_ctrl_c_pressed_twice_stops_the_reply_and_leaves(tmp_path: Path) -> None
     assert (reply.text, reply.stop) == ("Half", "interrupted")
 
 
-def test_ctrl_c_twice_at_the_prompt_leaves_and_once_clears_the_line(tmp_path: Path) -> None:
+def test_ctrl_c_twice_at_the_prompt_leaves_and_once_clears_a_draft_that_up_brings_back(
+    tmp_path: Path,
+) -> None:
     with chat(tmp_path, "--model", "scripted:echo") as terminal:
         terminal.send("a draft")
         terminal.wait_for("You: a draft")
         terminal.ctrl("c")
         terminal.wait_for(IDLE)
         assert "again to quit" not in terminal.text()
+        terminal.send(UP)
+        terminal.wait_for("You: a draft")
+        terminal.ctrl("c")
+        terminal.wait_for(IDLE)
         terminal.ctrl("c")
         terminal.wait_for("Press Ctrl-C again to quit.")
         terminal.send("\x03\x03")  # on a busy machine, one could come too late to be the second

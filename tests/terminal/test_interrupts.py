@@ -313,7 +313,7 @@ def test_what_was_typed_before_ctrl_c_waits_at_the_next_prompt(tmp_path: Path) -
         in_the_text(at)
         chat.mark()
         chat.line("and now")
-        chat.wait_for("queued: 1", PATIENCE)
+        chat.wait_for("→ and now", PATIENCE)
         chat.send("half a li")
         chat.wait_for("You… half a li", PATIENCE)
         chat.ctrl("c")

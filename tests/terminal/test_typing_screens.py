@@ -35,7 +35,7 @@ def screens(terminal: PtyChat | TmuxChat, server: Loopback, status: str) -> str:
     """Type during a reply; return the screens with a draft, with a queued message, and at the end,
     when the prompt is above the `status` line. Each is complete: its last line is there.
     """
-    draft, queued = (r"\n.*200K\?", r"\n queued: 1.*200K\?") if status else ("", "")
+    below = r"\n.*200K\?" if status else ""
     terminal.wait_for(re.compile(r"^You:", re.MULTILINE))
     server.enqueue(Reply(chunks=REPLY, usage=Usage(input=900, output=30), stall_after=1))
     server.enqueue(Reply(chunks=("Until it is full.",), usage=Usage(input=950, output=9)))
@@ -43,10 +43,10 @@ def screens(terminal: PtyChat | TmuxChat, server: Loopback, status: str) -> str:
     server.stalled()
     terminal.wait_for("holds tokens")
     terminal.send("For how long?")
-    terminal.wait_for(re.compile(rf"how\s+long\?{draft}"))
+    terminal.wait_for(re.compile(rf"how\s+long\?{below}"))
     shown = [terminal.screen()]
     terminal.send("\r")
-    terminal.wait_for(re.compile(rf"^You…{queued}$", re.MULTILINE))
+    terminal.wait_for(re.compile(rf"→ For how long\?\nYou…{below}$", re.MULTILINE))
     shown.append(terminal.screen())
     server.release()
     terminal.wait_for(re.compile(rf"full\..*^You:$.*{status}", re.MULTILINE | re.DOTALL))

@@ -1,0 +1,97 @@
+"""The messages that wait until the chat has done its work."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Entry(Struct):
+    """An entry: its text as it was in the line, and the unfolded pastes in it."""
+
+    text: str
+    pastes: list[str]
+
+
+class Queued:
+    """The waiting messages, in their order.
+
+    One of them may be in the line, where the user edits it; those behind it wait for it. While they
+    are held, none is sent.
+    """
+
+    def __init__(self) -> None:
+        self.is_held = False
+        self._entries: list[Entry] = []
+        self._place: int | None = None
+        """Where the message that is in the line goes back; None if none is there."""
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts of the messages that are not in the line."""
+        return [entry.text for entry in self._entries]
+
+    @property
+    def is_edited(self) -> bool:
+        """True while one of the messages is in the line."""
+        return self._place is not None
+
+    def add(self, entry: Entry) -> None:
+        """Add a message at the end, or put the edited one back in its place."""
+        place = len(self._entries) if self._place is None else self._place
+        self._entries.insert(place, entry)
+        self._place = None
+
+    def hold(self, *entries: Entry) -> None:
+        """Send nothing for now. `entries` come before the messages that wait already."""
+        self._entries[:0] = entries
+        if self._place is not None:
+            self._place += len(entries)
+        self.is_held = True
+
+    def next(self) -> Entry | None:
+        """Remove and return the message whose turn it is, if there is one."""
+        if self.is_held or self._place == 0 or not self._entries:
+            return None
+        if self._place is not None:
+            self._place -= 1
+        return self._entries.pop(0)
+
+    def first(self) -> Entry:
+        """Take the first message for the line."""
+        self._place = 0
+        return self._entries.pop(0)
+
+    def before(self, line: Entry) -> Entry:
+        """Take the last message for the line, or the one before that which is there as `line`."""
+        if self._place is None:
+            place = len(self._entries)
+        elif self._place == 0:
+            return line
+        else:
+            place = self._place
+            self._return(line)
+        self._place = place - 1
+        return self._entries.pop(place - 1)
+
+    def after(self, line: Entry) -> Entry:
+        """Put `line` back, and take the message behind it for the line; an empty one at the end."""
+        place = self._place or 0
+        self._return(line)
+        behind = place + bool(line.text)
+        if behind == len(self._entries):
+            return Entry("", [])
+        self._place = behind
+        return self._entries.pop(behind)
+
+    def drop(self) -> None:
+        """Forget the message that is in the line."""
+        self._place = None
+
+    def _return(self, line: Entry) -> None:
+        """Put a message back, unless the user has deleted its text."""
+        if line.text:
+            self.add(line)
+        self._place = None
