@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from hashlib import sha256
 from typing import TypeVar
 
@@ -25,6 +25,7 @@ from chat_loop.sessions.records import (
     Covered,
     Entry,
     Opaque,
+    QueryEntry,
     Reply,
     Restoration,
     Result,
@@ -98,15 +99,38 @@ def without_text(session: Session, erase: Eraser, *, keeps_opaque: bool = False)
     for entry in session.entries:
         if isinstance(entry, Opaque) and not (keeps_opaque and erase(entry.text) == entry.text):
             continue
-        names = {"text", "arguments", "block"}.intersection(type(entry).__struct_fields__)
-        names |= {"name"} if isinstance(entry, Attachment) else set()
-        changed = _without(entry, erase, names)
+        changed = _without(entry, erase, _texts_of(entry))
         if isinstance(changed, Attachment) and changed.text != getattr(entry, "text", ""):
             data = changed.text.encode("utf-8", "replace")
             changed = replace(changed, size=len(data), sha256=sha256(data).hexdigest())
         if changed == entry or not isinstance(entry, Tag | Untag):  # a mark is not a valid tag
             entries.append(changed)
     return replace(session, header=header, entries=tuple(entries), seal=seal)
+
+
+def queries_with(session: Session, erase: Eraser) -> set[int]:
+    """Return the numbers of the queries of a session that have a text, in any of their records."""
+    found = set()
+    for entry in session.entries:
+        if isinstance(entry, QueryEntry) and _without(entry, erase, _texts_of(entry)) != entry:
+            found.add(entry.number)
+    return found
+
+
+def without_covered(session: Session, is_covered: Callable[[Covered], bool]) -> Session:
+    """Return a session without the covered blocks that `is_covered` names: their words may be
+    summarized again.
+    """
+    kept = (
+        entry for entry in session.entries if not (isinstance(entry, Covered) and is_covered(entry))
+    )
+    return replace(session, entries=tuple(kept))
+
+
+def _texts_of(entry: Entry) -> set[str]:
+    """Return the attributes of an entry that may have a text of the user or the model."""
+    names = {"text", "arguments", "block"}.intersection(type(entry).__struct_fields__)
+    return names | {"name"} if isinstance(entry, Attachment) else names
 
 
 def _without(value: Value, erase: Eraser, names: Iterable[str]) -> Value:

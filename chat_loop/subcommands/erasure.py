@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from functools import partial
 from pathlib import Path
@@ -19,10 +19,19 @@ from chat_loop.library import archive_tools, lineage
 from chat_loop.library.index import BUSY_SECONDS, discard
 from chat_loop.memory import NAME, locate
 from chat_loop.sessions import erasure
+from chat_loop.sessions.chain import Link, last_queries
 from chat_loop.sessions.files import TRASH, lock_session, read_part
 from chat_loop.sessions.live import change_content
 from chat_loop.sessions.parser import parse
-from chat_loop.sessions.records import IMAGE_FOLDER, Attachment, Change, Query, Session
+from chat_loop.sessions.records import (
+    IMAGE_FOLDER,
+    Attachment,
+    Change,
+    Covered,
+    Query,
+    Session,
+    place_of_ref,
+)
 from chat_loop.subcommands.stored import StoredSessions
 from chat_loop.values import plural
 
@@ -34,11 +43,12 @@ def redact(stored: StoredSessions, options: argparse.Namespace) -> int:
     """Delete a text from a conversation: its sessions and their branches, even in the trash."""
     if options.text == "-" and not options.yes:
         raise UsageError("The text comes from standard input: nobody can be asked.", "Add --yes.")
-    erase = erasure.Eraser(sys.stdin.read() if options.text == "-" else options.text)
+    text = sys.stdin.read() if options.text == "-" else options.text
+    erase = erasure.Eraser(text)
 
     def has_text(path: Path) -> bool:
-        text = _read(path).decode("utf-8", "replace")
-        return erase(text) != text
+        content = _read(path).decode("utf-8", "replace")
+        return erase(content) != content
 
     identity = stored.path(options.reference).stem
     links = stored.own.links()
@@ -50,17 +60,22 @@ def redact(stored: StoredSessions, options: argparse.Namespace) -> int:
         # what only a service can read may repeat the text in each session of the conversation
         is_found = any(has_text(path) for path, _, _ in files)
         without_text = partial(erasure.without_text, erase=erase, keeps_opaque=not is_found)
+        find = erasure.Eraser(text)
+        erased = {
+            session.header.id: erasure.queries_with(session, find)
+            for _, _, session in files
+            if session is not None
+        }
+        is_covered = partial(_covers, erased=erased, links=links)
+        without_covered = partial(erasure.without_covered, is_covered=is_covered)
         for path, data, session in files:
-            before = erase.count
-            changed = change_content(data, without_text, erase)
+            changed = _redacted(data, erase, without_text, without_covered)
             if changed is None and has_text(path):
                 why = f"{path.name} has the text, but is damaged or another program’s"
                 hint = "Remove the text from that file in an editor first."
                 raise SessionError(f"Nothing was removed: {why}.", hint)
-            if changed is not None and changed != data:
-                count = erase.count - before
-                how = plural(count, "place") if count else "what only a service can read"
-                changes[path] = changed, how
+            if changed is not None and changed[0] != data:
+                changes[path] = changed
             for copy in filter(has_text, _copies(stored, session)):
                 first[copy] = None, "deleted: /undo cannot restore that text"
         first |= _history(stored, lambda entry: erase(entry) != entry)
@@ -75,6 +90,47 @@ def redact(stored: StoredSessions, options: argparse.Namespace) -> int:
         listed = one_line(", ".join(names), 300)
         err(f"The text is also in {listed}: redact those conversations, or edit these files.")
     return code
+
+
+def _redacted(
+    data: bytes,
+    erase: erasure.Eraser,
+    without_text: Callable[[Session], Session],
+    without_covered: Callable[[Session], Session],
+) -> tuple[bytes, str] | None:
+    """Return a transcript without a text, and the words that describe the change. Return None if it
+    is damaged, or is another program's file.
+    """
+    before = erase.count
+    changed = change_content(data, without_text, erase)
+    if changed is None:
+        return None
+    how = []
+    count = erase.count - before
+    if count:
+        how.append(plural(count, "place"))
+    elif changed != data:
+        how.append("what only a service can read")
+    kept = change_content(changed, without_covered)
+    if kept is None:
+        return None
+    if kept != changed:
+        how.append("a summary of those words")
+    return kept, " and ".join(how)
+
+
+def _covers(
+    entry: Covered, *, erased: Mapping[str, Collection[int]], links: Mapping[str, Link]
+) -> bool:
+    """Return True if a covered block was made of one of these queries, by the ids of sessions."""
+    if entry.session not in links:
+        return False
+    _, last = place_of_ref(entry.last_ref)
+    for identity, continued in last_queries(entry.session, links).items():
+        end = last if identity == entry.session else continued
+        if any(number <= end for number in erased.get(identity, ())):
+            return True
+    return False
 
 
 def purge(stored: StoredSessions, options: argparse.Namespace) -> int:

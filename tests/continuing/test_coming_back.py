@@ -50,6 +50,23 @@ def test_words_without_a_summary_are_summarized_once_they_have_to_be(tmp_path: P
     assert [said_in(later.text, query) for query in DAYS[:4]] == [False] * 3 + [True]
 
 
+def test_a_summary_of_words_that_were_redacted_is_made_again(tmp_path: Path) -> None:
+    """It may say in other words what was removed. One of earlier words stays."""
+    with Chats(tmp_path) as chats:
+        chats.play(DAYS[0], "exit")
+        chats.play(DAYS[1], "exit", options=("-c",))
+        chats.configure(summary={"on_exit": "later"})
+        chats.play(DAYS[2], "exit", options=("-c",))
+        done = chats.run("sessions", "redact", "session-3", DAYS[1].removesuffix("."), "--yes")
+        chats.configure()
+        [summary] = chats.play("So?", "exit", options=("-r", "session-3")).summaries
+        files = chats.transcripts()
+    assert "session-3.md: 1 place and a summary of those words\n" in done.shown
+    assert [said_in(summary.text, query) for query in DAYS[:3]] == [True, False, True]
+    assert "User: [removed by the user].\n" in summary.text
+    assert "<!-- chat:covered " in files["session-2"]
+
+
 @pytest.mark.parametrize("wire", WIRES)
 def test_the_flow_of_a_typed_resume_line_by_line(tmp_path: Path, wire: Wire) -> None:
     """Beside the plan of the first version, phase 3: its lines, its prompt, its counts."""
