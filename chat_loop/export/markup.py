@@ -13,6 +13,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from chat_loop.display.markdown.code import CodeColors
+from chat_loop.display.markdown.dialect import FORMULA, TASK, speak
 from chat_loop.display.markdown.inline import without_open_item
 
 _NESTING = 20  # the depth of quotes and lists; text that nests them deeper is shown as typed
@@ -26,7 +27,7 @@ class _Markdown(MarkdownIt):
 @cache
 def _markdown(breaks: bool) -> MarkdownIt:
     options = {"html": False, "maxNesting": _NESTING, "xhtmlOut": False, "breaks": breaks}
-    return _Markdown("commonmark", options).enable(["table", "strikethrough"])
+    return speak(_Markdown("commonmark", options).enable(["table", "strikethrough"]))
 
 
 def prose(text: str, breaks: bool = False) -> str:
@@ -36,10 +37,24 @@ def prose(text: str, breaks: bool = False) -> str:
     if any(token.level >= _NESTING - 1 for token in tokens):
         typed = text.replace("\r\n", "\n")  # the reader leaves out text that is nested deeper
         return f'<pre class="typed">\n{escape(typed)}</pre>\n'
+    for item, opening, words in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if item.type == "list_item_open" and opening.type == "paragraph_open" and words.children:
+            _draw_box(item, words.children[0])
     for token in tokens:
         for part in (token, *(token.children or ())):
             _adapt(part)
     return str(reader.renderer.render(tokens, reader.options, {}))
+
+
+def _draw_box(item: Token, first: Token) -> None:
+    """Draw the box of a task as on the terminal."""
+    task = TASK.match(first.content)
+    if task is None or first.type != "text":
+        return
+    box = "☐" if task[1] == " " else "☑"
+    first.content = f"{box} {first.content[task.end() :]}"
+    if not item.info:  # a bullet gives way to the box, a number stays
+        item.attrs["class"] = "task"
 
 
 def _adapt(token: Token) -> None:
@@ -48,6 +63,8 @@ def _adapt(token: Token) -> None:
     match token.type:
         case "fence" | "code_block":
             html = code(token.content, token.info.split()[0] if token.info.split() else "")
+        case kind if kind == FORMULA:
+            html = code(token.content.rstrip("\n"))
         case "table_open":
             html = '<div class="wide" tabindex="0"><table>\n'
         case "table_close":

@@ -9,13 +9,13 @@ from markdown_it.token import Token
 from msgspec import Struct
 
 from chat_loop.display.markdown.code import CodeColors
+from chat_loop.display.markdown.dialect import FORMULA, TASK
 from chat_loop.display.markdown.inline import NESTING, Span, markdown, spans_of, stable_length
 from chat_loop.display.markdown.table import MEASURED_LINES, table_lines
 from chat_loop.display.markdown.theme import DIM, Theme
 
 _RULE = 40  # the most columns of a rule
 _BULLETS = ("•", "◦", "▪")
-_TASK = re.compile(r"\[([ xX])\](?: |$)")
 _CONTAINER = re.compile(r"[ \t]*(?:>[ \t]*)*")  # the markers of quotes before a line
 
 
@@ -88,7 +88,7 @@ class Blocks:
                 yield from self._table(token)
             elif kind == "inline":
                 yield from self._text(token, self.tokens[at - 1])
-            elif kind in ("fence", "code_block", "html_block"):
+            elif kind in ("fence", "code_block", "html_block", FORMULA):
                 yield from self._verbatim(token)
             elif kind == "hr":
                 assert token.map
@@ -114,7 +114,7 @@ class Blocks:
         marker = _BULLETS[min(self._lists, len(_BULLETS)) - 1]
         if token.info:
             marker = f"{token.info}{token.markup}"
-        task = _TASK.match(following[1].content) if following[1:] else None
+        task = TASK.match(following[1].content) if following[1:] else None
         if task is None or following[0].type != "paragraph_open":
             return marker
         following[1].content = following[1].content[task.end() :]
@@ -154,7 +154,7 @@ class Blocks:
         grows = not self._ended and token.map[1] >= self._last
         if grows:
             header = content.rfind("\n") + 1
-            if content.startswith("|", header):  # it may be the header of a table
+            if content[header:].lstrip().startswith("|"):  # it may be the header of a table
                 content = content[:header].rstrip("\n")
             content = content[: stable_length(content)].rstrip("\\")  # it may be a line break
         lines: list[list[Span]] = [[]]
@@ -178,7 +178,7 @@ class Blocks:
         return self._line(source, spans, starts_block=starts_block, indented=False)
 
     def _verbatim(self, token: Token) -> Iterator[Line]:
-        """Yield the lines of code or HTML."""
+        """Yield the lines of code, HTML or a formula."""
         assert token.map
         begin, end = token.map
         texts = token.content.split("\n")

@@ -1,7 +1,6 @@
 """Parses markup within a paragraph with markdown-it-py: emphasis, code, links, images, HTML.
 
-The rules are CommonMark's with GitHub's strikethrough, but `2*3*4` is arithmetic, and a URL keeps
-its underscores.
+The rules are those of the dialect, with GitHub's strikethrough.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from msgspec import Struct, field
 
+from chat_loop.display.markdown.dialect import speak
 from chat_loop.display.markdown.theme import BOLD, DIM, ITALIC, STRUCK, UNDERLINED, Theme
 
 NESTING = 60  # levels of quotes, lists and emphasis; markdown-it-py drops text nested deeper
 
-_ADDRESS = re.compile(r"://[^\s<>()\[\]*`~]*[^\s<>()\[\]*`~_.,;:!?'\"]")
 _OPEN = re.compile(
     r"!?\[(?!(?:[^\[\]<`\\]|\\.)*\][^(])|!\Z"  # a label that is not closed, or a link's address
     r"|<(?:[A-Za-z][^\s<>]*|/?[A-Za-z][\w-]*(?:\s(?:[^<>\"']|\"[^\"]*(?:\"|\Z)|'[^']*(?:'|\Z))*)?"
@@ -66,13 +65,13 @@ def markdown() -> MarkdownIt:
     """Return the parser. It ignores link definitions, which may arrive after a link is printed."""
     parser = Markdown("commonmark", {"maxNesting": NESTING}).enable(["table", "strikethrough"])
     parser.disable("reference")
+    speak(parser)
     rules = parser.inline.ruler
     for name, rule in zip(rules.get_active_rules(), rules.getRules(""), strict=True):
         if name in _SIGNS:
             rules.at(name, _marking_rule(rule, _SIGNS[name]))
         elif name in ("emphasis", "strikethrough"):
             rules.at(name, _delimiter_rule(rule))
-    rules.before("backticks", "address", _address)
     parser.inline.ruler2.after("balance_pairs", "mark_delimiters", _mark_delimiters)
     blocks = parser.block.ruler
     table = dict(zip(blocks.get_active_rules(), blocks.getRules(""), strict=True))["table"]
@@ -182,10 +181,6 @@ def _delimiter_rule(rule: Rule) -> Rule:
     def delimiter(state: StateInline, silent: bool) -> bool:
         start = state.pos
         first = len(state.delimiters)
-        sign = state.src[start]
-        around = state.src[max(0, start - 1) : start + 2]
-        if sign == "*" and len(around) == 3 and around[0].isdigit() and around[2].isdigit():
-            return _literal(state, sign, silent)
         if not rule(state, silent):
             return False
         width = (state.pos - start) // max(1, len(state.delimiters) - first)
@@ -208,18 +203,3 @@ def _mark_delimiters(state: StateInline) -> None:
                 marks.closed.append((at, close + 1))
             elif delimiter.open:
                 marks.unclosed.append(at)
-
-
-def _address(state: StateInline, silent: bool) -> bool:
-    """Read the rest of an address after `http` or `https` as plain text."""
-    if state.src[state.pos] != ":" or not state.src[: state.pos].endswith(("http", "https")):
-        return False
-    match = _ADDRESS.match(state.src, state.pos)
-    return match is not None and _literal(state, match[0], silent)
-
-
-def _literal(state: StateInline, text: str, silent: bool) -> bool:
-    if not silent:
-        state.append_pending(text)
-    state.pos += len(text)
-    return True

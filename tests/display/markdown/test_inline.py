@@ -1,11 +1,15 @@
-"""Markdown shows letters, cells and code that only look like markup unchanged."""
+"""Letters, formulas, cells and code that only look like markup stay unchanged."""
 
 from __future__ import annotations
+
+import html
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chat_loop.export.markup import prose
 from tests.support.rendered import cut, plain, sent
 
 
@@ -41,6 +45,58 @@ from tests.support.rendered import cut, plain, sent
 )
 def test_nothing_is_eaten(text: str, shown: str | None) -> None:
     assert plain(text) == (text if shown is None else shown)
+
+
+LITERAL = (
+    '__init__.py, if __name__ == "__main__": obj.__dict__, __slots__, `__x__`',
+    "a*b*c, 2*x*y, x**2 + y**2, (a+b)**2 - (c)**2, COUNT(*) and COUNT(*)",
+    "src/**/*.py, tests/**/*.py, a/*, b/*, path/_x_/y",
+    "handlers[name](event) and matrix[i](x)",
+    r"C:\Users\me\.ssh, C:\_build\*, \\server\_x_\y",
+    r"\d+\.\d*, ^\*\w+\_$, (\(a\)|\[b\]), 50\%",
+    r"\mathbf{x}_{i} + \mathbf{y}_{i} = \{z\}, \sum_{i=1}^{n} (x)_{i} (y)_{i}",
+    r"\(a_{1} * b_{1} *c* \, d\), $\{x\}_{i} + \{y\}_{i}$, $$\|x\|_2 *y* \|z\|_2$$",
+    "So:\n\\[\nx = y \\\\\n- z_{i}\n* *w*\n\\]\nthen",
+    "$$\n# _a_\n$$",
+    "\\begin{align}\n1. &= _b_ \\\\\n> c\n\\end{align}",
+)
+
+
+@pytest.mark.parametrize("text", LITERAL)
+def test_what_a_model_means_literally_stays(text: str) -> None:
+    assert plain(text) == text.replace("`", "")
+    assert html.unescape(re.sub("<[^>]*>", "", prose(text))).strip() == text.replace("`", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (
+            r"\*a\* \_b\_ 1\#2 \<i\> \`c\` \[d] snake\_case \$5",
+            "*a* _b_ 1#2 <i> `c` [d] snake_case $5",
+        ),
+        ("1\\. one\n\\- two\n\\+ three 1\\. \\-", "1. one\n- two\n+ three 1\\. \\-"),
+        (
+            "__two words__, __Note:__, **S**tructured **Q**uery",
+            "two words, Note:, Structured Query",
+        ),
+        ("costs $5 and *not* $6, **$A** ($) and ($)", "costs $5 and not $6, $A ($) and ($)"),
+        ("**C:\\x** and **src/**, **a**b**2** *x*", "C:\\x and src/, ab**2** x"),
+        ("\\[not a link](/x) *y*\nz", "[not a link](/x) y\nz"),
+        ("$$\na *b\n\n*c*", "$$\na *b\n\nc"),
+        ("- a\n      - *b*\n      - c\n          - d\n- e", "• a\n  ◦ b\n  ◦ c\n    ▪ d\n• e"),
+        ("- a\n\n      1. *b*\n\n  c", "• a\n\n  1. b\n\n  c"),
+        ("- a\n\n      b\n      - *c*", "• a\n\n    b\n    - *c*"),
+    ],
+)
+def test_what_is_markup_is_drawn_beside_it(text: str, shown: str) -> None:
+    assert plain(text) == shown
+
+
+def test_the_boxes_of_tasks_are_drawn_on_a_page_too() -> None:
+    page = prose("- [x] *a*\n- [ ] b\n  1. [X] c\n- [x](https://a.b)\n- `[x]` d")
+    boxes = ('class="task">☑ <em>a', 'class="task">☐ b', "<li>☑ c", "<li><a href", "<li><code>[x]")
+    assert [box for box in boxes if box not in page] == []
 
 
 @pytest.mark.parametrize(
@@ -98,6 +154,21 @@ PIECES = (
         "> ",
     ),
     *("| a | `b|c` |", "|-|-|"),
+    *(
+        "$",
+        "$$",
+        "$5 ",
+        "\\",
+        "\\(",
+        "\\)",
+        "\\[",
+        "\\]",
+        "\\d",
+        "C:\\",
+        "\\begin{x}\n",
+        "\\end{x}",
+    ),
+    *("**2", "(*)", "x[i](y)", "_{i}", "/", "      - "),
 )
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
 
