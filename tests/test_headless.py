@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import UTC
 from pathlib import Path
 
 import pytest
@@ -118,56 +117,16 @@ def test_the_end_of_the_input_leaves(tmp_path: Path) -> None:
     assert said(saved(tmp_path)[0]) == ["hello", "You said: hello"]
 
 
-def test_sessions_are_listed_and_shown(tmp_path: Path) -> None:
+def test_what_a_script_asked_is_listed_when_all_is(tmp_path: Path) -> None:
     run(tmp_path, *ECHO, "-p", "first question")
-    [session] = saved(tmp_path)
-    identity, path = session.header.id, tmp_path / "sessions" / f"{session.header.id}.md"
     [row] = json.loads(run(tmp_path, "sessions", "list", "--all", "--json").stdout)["conversations"]
-    assert row == {
-        "number": None,
-        "id": identity,
-        "name": "first question",
-        "tags": [],
-        "agent": "Assistant",
-        "project": row["project"],
-        "created": session.header.created.isoformat(),
-        "updated": row["updated"],
-        "queries": 1,
-        "tokens": 17,
-        "cost": 0.0,
-        "parent": None,
-        "merged": None,
-        "owner": None,
-        "depth": 1,
-        "compacted": False,
-        "mode": "print",
-        "answered": True,
-        "sessions": 1,
-        "compactions": 0,
-        "branch": None,
-        "git_branch": row["git_branch"],
-        "state": "sealed",
-        "path": str(path),
-    }
+    assert (row["number"], row["mode"], row["name"]) == (None, "print", "first question")
     empty = b"No conversations yet; --all also lists runs of -p and failed ones.\n"
     assert run(tmp_path, "sessions", "list").stderr == empty
     listed = run(tmp_path, "sessions", "list", "--all").stdout.decode()
-    name, when, queries, tokens, listed_id = listed.strip().split("  ")
-    assert (name, queries, tokens, listed_id) == (
-        "first question",
-        "1 message",
-        "9 tokens",
-        identity,
-    )
-    assert when == f"{session.header.created.astimezone(UTC):%Y-%m-%d %H:%M}"
-    for reference in (identity, identity[:12], "current"):
-        assert run(tmp_path, "sessions", "show", reference).stdout == path.read_bytes()
+    assert listed.split()[:2] == ["first", "question"]
     shown = json.loads(run(tmp_path, "sessions", "show", "last", "--json").stdout)
-    assert [(entry["kind"], entry["text"]) for entry in shown["entries"]] == [
-        ("query", "first question"),
-        ("reply", "You said: first question"),
-    ]
-    assert (shown["id"], shown["path"], shown["damage"]) == (identity, str(path), [])
+    assert shown["id"] == row["id"]
 
 
 def test_the_sessions_folder_is_where_it_is_said_to_be(tmp_path: Path) -> None:
@@ -216,21 +175,6 @@ def test_what_cannot_be_done_is_said_in_one_line_with_a_hint(
     assert (result.returncode, result.stdout) == (code, b"")
     assert message in result.stderr.decode()
     assert b"Traceback" not in result.stderr
-
-
-def test_without_any_model_the_ways_to_get_one_are_named(tmp_path: Path) -> None:
-    config = tmp_path / "config.yaml"
-    config.write_text("sessions: {directory: ''}\ndiscover_servers: false\n")
-    result = run(tmp_path, "-p", "x")
-    assert result.returncode == 2
-    for way in (
-        "ANTHROPIC_API_KEY",
-        "OPENAI_API_KEY",
-        "Ollama",
-        "chat-loop models install",
-        "--base-url",
-    ):
-        assert way in result.stderr.decode()
 
 
 @pytest.mark.parametrize(

@@ -36,60 +36,7 @@ def everything(folder: Path) -> dict[str, tuple[int, bytes]]:
     }
 
 
-def test_a_script_goes_on_with_a_conversation(tmp_path: Path) -> None:
-    with Loopback() as server:
-        keys = {"OPENAI_API_KEY": "sk-test-0123456789", "OPENAI_BASE_URL": f"{server.url}/v1"}
-        model = ("--model", "openai:gpt-4o")
-        for options in ((), ("-c",), ("--resume",)):
-            number = 1 + len(server.requests)
-            newest = (
-                run(tmp_path, "sessions", "list", "--all")
-                .stdout.decode()
-                .split("\n")[0]
-                .split()[-1:]
-            )
-            which = newest if options == ("--resume",) else []
-            result = run(tmp_path, *model, *options, *which, "-p", f"question {number}", keys=keys)
-            assert (result.returncode, result.stderr) == (0, b"")
-        texts = [
-            [part["content"] for part in request.body["messages"][1:]]
-            for request in server.requests
-        ]
-    assert len(texts) == 3  # no summary was requested
-    for number, sent in enumerate(texts, 1):
-        joined = json.dumps(sent)
-        assert [f"question {one}" in joined for one in (1, 2, 3)] == [
-            one <= number for one in (1, 2, 3)
-        ]
-    sessions = {session.header.parent: session for session in saved(tmp_path)}
-    first = sessions[""]
-    second = sessions[first.header.id]
-    third = sessions[second.header.id]
-    assert [said(session)[0] for session in (first, second, third)] == [
-        "question 1",
-        "question 2",
-        "question 3",
-    ]
-
-
-def test_two_that_go_on_from_one_are_two_branches(tmp_path: Path) -> None:
-    run(tmp_path, *ECHO, "-p", "root")
-    [root] = saved(tmp_path)
-    for question in ("left", "right"):
-        assert run(tmp_path, *ECHO, "--resume", root.header.id, "-p", question).returncode == 0
-    assert sorted(session.header.parent for session in saved(tmp_path)) == [
-        "",
-        root.header.id,
-        root.header.id,
-    ]
-
-
-def test_what_cannot_be_gone_on_with(tmp_path: Path) -> None:
-    for options in (("-c",), ("--resume", "7"), ("--resume", "nope")):
-        result = run(tmp_path, *ECHO, *options, "-p", "x")
-        assert (result.returncode, result.stdout) == (1, b"")
-        assert b"Traceback" not in result.stderr
-    assert not list(tmp_path.rglob("*.md"))
+def test_a_session_of_another_agent_is_not_gone_on_with(tmp_path: Path) -> None:
     agent = tmp_path / "sally.md"
     agent.write_text("---\nname: Sally\nmodel: scripted:echo\n---\nYou are Sally.\n")
     assert run(tmp_path, "--agent", str(agent), "-p", "hello").returncode == 0

@@ -7,11 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from chat_loop.commands.registry import registry
-from chat_loop.context.budget import Limits
-from chat_loop.conversation.options import Options
 from chat_loop.errors import AuthenticationFailed, Overloaded
 from chat_loop.sessions.parser import parse
 from chat_loop.values import Window
@@ -448,14 +445,6 @@ def test_ctrl_c_stops_a_compaction_and_changes_nothing(tmp_path: Path) -> None:
     )
     assert "Generating session summary...\nStopped.\nYou: So?\nSally: Yes.\n" in screen.text
     assert names(tmp_path) == [f"{ID}.md"]
-
-
-def test_a_full_context_is_warned_of_once(tmp_path: Path) -> None:
-    off = replace(Options(), limits=replace(Limits(), enabled=False, max_messages=3))
-    screen = Screen(tmp_path, ["1", "2"], "a", "b", SUMMARY, window=Window(120), options=off)
-    warning = "⚠️  The context is 92% full (110 of 120 tokens). compact makes room.\n"
-    assert screen.text.count(warning) == 1
-    assert screen.text.index(warning) < screen.text.index("You: 2")
 
 
 def test_a_run_that_begins_with_a_resume(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.support.loopback import Failure, Loopback
+from benchmarks.support.loopback import Loopback
 from benchmarks.support.loopback import Reply as Sent
 from benchmarks.support.loopback_wires import unmarked
 from chat_loop.agent.agent import MAX_STEPS, Agent
@@ -18,7 +18,7 @@ from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.tools import MAX_RESULT, STEP_LIMIT_RESULT, Tool, argument_error
 from chat_loop.context.exchanges import NO_REPLY, call_id
 from chat_loop.display.manager import DisplayManager
-from chat_loop.errors import EmptyReply, Overloaded, ProviderError, SessionError, StreamBroken
+from chat_loop.errors import EmptyReply, Overloaded, SessionError, StreamBroken
 from chat_loop.events import (
     Event,
     Finished,
@@ -643,17 +643,6 @@ def test_an_error_in_a_later_step_keeps_what_came(tmp_path: Path) -> None:
         ("", "error"),
     ]
     assert [ended.stop for ended in turns.ended] == ["error"]
-
-
-def test_an_error_after_a_call_over_a_real_wire(tmp_path: Path, server: Loopback) -> None:
-    call = ToolCall("x", "search", '{"query": "x"}')
-    server.enqueue(
-        Sent(chunks=("I look.",), calls=(call,), error_after=3, error=Failure("api_error", "oops"))
-    )
-    turns = Turns(tmp_path / "sessions", anthropic_at(server.url), tool(echo))
-    with pytest.raises(ProviderError):
-        turns.say("Hello")
-    assert entries_of(turns) == [("Query", "Hello"), ("I look.", "error")]
 
 
 def test_calls_of_a_step_that_does_not_end_are_kept_as_interrupted(tmp_path: Path) -> None:

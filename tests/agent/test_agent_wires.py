@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
@@ -17,17 +16,12 @@ from benchmarks.support.loopback import Loopback
 from benchmarks.support.loopback import Reply as Sent
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import CallLimits
-from chat_loop.agent.builtin import builtin_tools
 from chat_loop.agent.functions import tool_of
-from chat_loop.agent.tools import Tool
 from chat_loop.display.manager import DisplayManager
-from chat_loop.errors import ToolDenied
-from chat_loop.events import Event, TextDelta, ToolReturned
-from chat_loop.providers import Provider
-from chat_loop.sessions.records import Call, Result
+from chat_loop.sessions.records import Result
 from chat_loop.values import ToolCall, Usage
 from tests.support.agent_turns import Turns
-from tests.support.providers import anthropic_at, clear_environment, openai_at
+from tests.support.providers import anthropic_at, clear_environment
 
 RELEASED = threading.Event()
 NUMBERS = count(1)
@@ -69,10 +63,7 @@ def called(name: str, arguments: str = "{}") -> ToolCall:
     return ToolCall(f"wire_{next(NUMBERS)}", name, arguments)
 
 
-@pytest.mark.parametrize("make", [anthropic_at, openai_at])
-def test_whatever_functions_do_the_conversation_goes_on(
-    server: Loopback, tmp_path: Path, make: Callable[[str], Provider]
-) -> None:
+def test_whatever_functions_do_the_conversation_goes_on(server: Loopback, tmp_path: Path) -> None:
     calls = (
         called("raises", '{"what": "invoice"}'),
         called("hangs"),
@@ -89,7 +80,7 @@ def test_whatever_functions_do_the_conversation_goes_on(
     )
     made = [tool_of(function) for function in (raises, hangs, prints_escapes, much)]
     made[1] = replace(made[1], seconds=1.0)
-    turns = Turns(tmp_path / "sessions", make(server.url), *made)
+    turns = Turns(tmp_path / "sessions", anthropic_at(server.url), *made)
     limits = CallLimits(attempts=1, tool=60.0)
     turns.agent = Agent(
         name="Sally",
@@ -131,76 +122,3 @@ def test_whatever_functions_do_the_conversation_goes_on(
     for event in turns.events:
         display.show(event)
     assert not [sign for sign in out.getvalue() if sign in "\x1b\x07\x9b\u202e"]
-
-
-@pytest.mark.parametrize("make", [anthropic_at, openai_at])
-def test_files_are_changed_by_a_model_and_nobody_is_asked_where_nobody_is(
-    server: Loopback, tmp_path: Path, make: Callable[[str], Provider]
-) -> None:
-    project = tmp_path / "project"
-    project.mkdir()
-    edit = called("write_file", '{"path": "a.txt", "text": "hello\\n"}')
-    server.enqueue(Sent(calls=(edit, called("list_files"))), Sent(chunks=("Done.",)))
-    server.enqueue(Sent(calls=(edit,)), Sent(chunks=("Not done.",)))
-    asked: list[tuple[str, str]] = []
-
-    async def yes(tool: Tool, text: str) -> bool:
-        asked.append((tool.spec.name, text))
-        return True
-
-    turns = Turns(tmp_path / "sessions", make(server.url))
-    tools = builtin_tools(["write_file", "list_files"], project)
-    provider = turns.agent.provider
-    turns.agent = Agent(name="Sally", system_prompt="", provider=provider, tools=tools, approve=yes)
-
-    async def talk() -> None:
-        await turns.ask("Write it")
-        (project / "a.txt").unlink()
-
-        async def refusing(tool: Tool, text: str) -> bool:
-            raise ToolDenied("Not run: there is nobody to ask.", "Go on without it.")
-
-        turns.agent = Agent(
-            name="Sally", system_prompt="", provider=provider, tools=tools, approve=refusing
-        )
-        await turns.ask("Again")
-        await provider.close()
-
-    asyncio.run(talk())
-    assert asked == [
-        ("write_file", "New file a.txt:\n--- /dev/null\n+++ a.txt\n@@ -0,0 +1 @@\n+hello")
-    ]
-    results = [entry for entry in turns.live.session.entries if isinstance(entry, Result)]
-    assert {(entry.text, entry.failed) for entry in results if entry.id != "c2"} == {
-        ("[allowed by the user]\nWrote a.txt: 1 line.", False),
-        ("Not run: there is nobody to ask. Go on without it.", True),
-    }
-    assert not (project / "a.txt").exists()
-    assert "**Sally:** Not done." in turns.text
-    assert [entry.name for entry in turns.live.session.entries if isinstance(entry, Call)] == [
-        *("write_file", "list_files", "write_file"),
-    ]
-    schema = json.dumps(server.requests[0].body["tools"])
-    assert "The full content of the file." in schema
-
-
-def test_a_resumed_session_runs_nothing_again(tmp_path: Path, server: Loopback) -> None:
-    ran: list[str] = []
-
-    def once() -> str:
-        """Is run once."""
-        ran.append("once")
-        return "done"
-
-    server.enqueue(Sent(calls=(called("once"),)), Sent(chunks=("Done.",)), Sent(chunks=("Yes.",)))
-    turns = Turns(tmp_path / "sessions", openai_at(server.url), tool_of(once))
-    turns.say("Do it", "Did you?")
-    assert ran == ["once"]
-    events: list[Event] = [
-        event for event in turns.events if isinstance(event, ToolReturned | TextDelta)
-    ]
-    assert events == [
-        ToolReturned(id="c1", name="once", text="done", failed=False, seconds=0.0),
-        TextDelta("Done."),
-        TextDelta("Yes."),
-    ]

@@ -52,41 +52,6 @@ You: /resume 2 --quick
     assert screen.talk.conversation.live.header.parent == "sally_20261121_163015"
 
 
-def test_the_list_on_a_narrow_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shelf(tmp_path)
-    monkeypatch.setenv("COLUMNS", "20")
-    screen = Screen(tmp_path, ["sessions"], hours=9)
-    assert screen.text == (
-        """\
-You: sessions
-1  How do I s…  14h
-2  [red]Wie s…  15h
-3  漢字         16h
-4  word word…   17h
-Goodbye!
-"""
-    )
-
-
-def test_a_list_longer_than_a_page_says_so(tmp_path: Path) -> None:
-    for number in range(22):
-        (tmp_path / f"note{number}.md").write_text("# A note\n")
-        os.utime(tmp_path / f"note{number}.md", (number, number))
-    screen = Screen(tmp_path, ["sessions", "/sessions all", "resume 22", "/sessions today"])
-    lines = screen.text.splitlines()
-    assert lines[21] == "… and 2 older: /sessions all lists them, /sessions WORDS filters."
-    assert [line.split()[0] for line in lines[23:45]] == [str(number) for number in range(1, 23)]
-    assert lines[45:] == [
-        "You: resume 22",
-        "📋 Loading session...",
-        f"✗ Session can't be resumed: {tmp_path}/note0.md is not a transcript.",
-        "  Starting fresh.",
-        "You: /sessions today",
-        "No matching sessions.",
-        "Goodbye!",
-    ]
-
-
 def test_an_empty_folder(tmp_path: Path) -> None:
     screen = Screen(tmp_path / "none", ["sessions", "resume 1", "compact", "/pin"])
     assert screen.text == (

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from chat_loop.conversation import continuing
 from chat_loop.conversation.options import Options
 from chat_loop.conversation.plans import ChildPlan
-from chat_loop.errors import UsageError
 from chat_loop.sessions.records import Restoration, Session
 from chat_loop.values import Message, Usage, Window
 from tests.support.scripted_chat import SUMMARY, Says, Step, Talk
@@ -101,14 +100,6 @@ def test_uncompact_gives_the_words_back_and_what_was_said_since(tmp_path: Path) 
     ] * 2
 
 
-def test_uncompact_at_once_makes_a_sibling_of_the_empty_child(tmp_path: Path) -> None:
-    talk = talk_of(tmp_path, *EIGHT, compacted_after=8)
-    parent = talk.conversation.session.header.parent
-    asyncio.run(talk.conversation.accept(asyncio.run(uncompacted(talk)), acknowledge=False))
-    assert talk.conversation.session.header.parent == parent
-    assert queries_of(talk.conversation.messages) == list(EIGHT)
-
-
 def test_uncompact_that_does_not_fit_is_offered_in_part(tmp_path: Path) -> None:
     long = tuple(f"{number} " + "word " * 300 for number in range(1, 9))
     talk = talk_of(tmp_path, *long, "then", compacted_after=8, window=Window(8_192))
@@ -118,12 +109,6 @@ def test_uncompact_that_does_not_fit_is_offered_in_part(tmp_path: Path) -> None:
     assert [exchange.query.text for exchange in plan.carried][-1] == "then"
     asyncio.run(talk.conversation.accept(plan, acknowledge=False))
     assert talk.conversation.messages[0].text.startswith("CONTEXT RESTORATION")
-
-
-def test_nothing_can_be_taken_back_where_nothing_was_compacted(tmp_path: Path) -> None:
-    talk = talk_of(tmp_path, "Hi")
-    with pytest.raises(UsageError, match="This session was not compacted"):
-        asyncio.run(uncompacted(talk))
 
 
 @pytest.mark.parametrize("damage", ["gone", "truncated", "garbage"])

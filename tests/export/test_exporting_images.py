@@ -109,16 +109,6 @@ def test_exports_beside_each_other_share_their_images(tmp_path: Path) -> None:
     assert len([*(tmp_path / "attachments").iterdir()]) == 2
 
 
-def test_json_holds_the_images(tmp_path: Path) -> None:
-    there = home(tmp_path / "there")
-    made = sessions(there, "export", "1", "-", "--as", "json", cwd=tmp_path)
-    assert made.stderr == b""
-    assert len(json.loads(made.stdout)["images"]) == 2
-    taken = sessions(tmp_path / "here", "import", "-", cwd=tmp_path, stdin=made.stdout)
-    assert taken.stderr == b""
-    assert images_in(tmp_path / "here") == set(NAMED.values())
-
-
 def test_an_image_that_is_not_what_its_name_says_is_left_out(tmp_path: Path) -> None:
     there = home(tmp_path / "there")
     document = json.loads(sessions(there, "export", "1", "-", "--as", "json", cwd=tmp_path).stdout)

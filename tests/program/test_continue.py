@@ -31,25 +31,6 @@ def test_leaving_after_compact_names_the_session_that_was_saved(tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_uncompact_leaves_no_empty_children(tmp_path: Path) -> None:
-    with Loopback() as server:
-        chat(
-            tmp_path,
-            server,
-            QUESTION,
-            "Thanks.",
-            "/compact --force",
-            "/uncompact",
-            "/uncompact",
-            "exit",
-        )
-        sessions = [session(tmp_path, identity) for identity in files(tmp_path)]
-        empty = [one for one in sessions if not one.exchanges]
-        assert len(empty) == 1  # the child that contains the acknowledgment
-        assert empty[0].totals.restoration.total > 0
-
-
-@pytest.mark.slow
 def test_what_is_changed_by_hand_begins_the_child(tmp_path: Path) -> None:
     with Loopback() as server:
         parent = begun(tmp_path, server)

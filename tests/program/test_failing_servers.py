@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -24,25 +23,6 @@ def _waits(tmp_path: Path) -> None:
 
 def is_summary(request: Received) -> bool:
     return request.system.startswith("Task: session summary")
-
-
-def no_summaries(request: Received) -> Reply:
-    """Answer everything except summary requests."""
-    return BOOM if is_summary(request) else talk(request)
-
-
-@pytest.mark.slow
-def test_a_summary_that_fails_at_exit_is_asked_for_twice_and_said_once(tmp_path: Path) -> None:
-    with Loopback(no_summaries) as server:
-        shown = chat(tmp_path, server, QUESTION, "exit")
-        assert sum(map(is_summary, server.requests)) == 2
-        assert shown.count("Trying again") == 1
-        assert "summary boom. Trying again" in shown
-        assert "summary boom. A resume brings back all words." in shown
-        assert "Conversation saved successfully!" in shown
-        [identity] = files(tmp_path)
-        assert f"--resume {identity}" in shown
-    assert [one.query.text for one in session(tmp_path, identity).exchanges] == [QUESTION]
 
 
 @pytest.mark.slow
@@ -78,25 +58,6 @@ def test_a_server_that_asks_for_a_long_pause_is_not_waited_for(tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_compact_goes_on_without_the_model_and_can_be_taken_back(tmp_path: Path) -> None:
-    with Loopback(no_summaries) as server:
-        shown = chat(tmp_path, server, QUESTION, "/compact --force", "/uncompact", "Which port?")
-        assert re.search(r"Summary failed: .*summary boom\. It is made without the model\.", shown)
-        assert "without a model" in shown
-        assert sum(map(is_summary, server.requests[:4])) == 2
-        asked = [request for request in server.requests if request.query == "Which port?"]
-        assert asked[0].texts[0] == QUESTION  # the original messages are back
-    sessions = [session(tmp_path, identity) for identity in files(tmp_path)]
-    first = next(one for one in sessions if not one.header.parent)
-    assert first.seal is not None
-    assert first.seal.source == "extracted"
-    assert first.seal.summary is not None
-    assert any(
-        "8443" in line for line in (*first.seal.summary.topics, *first.seal.summary.key_facts)
-    )
-
-
-@pytest.mark.slow
 def test_nothing_more_is_asked_of_a_server_that_failed_at_a_summary(tmp_path: Path) -> None:
     with Loopback() as server:
         server.enqueue(Reply(chunks=("Noted.",)), *[BOOM] * 9)
@@ -116,20 +77,6 @@ def test_a_resume_without_a_working_provider_is_tried_again_once(tmp_path: Path)
         assert len(server.requests) == 2
         assert shown.count("Trying again") == 1
         assert "The acknowledgment failed:" in shown
-        assert "The context is restored anyway." in shown
-
-
-@pytest.mark.slow
-def test_a_resume_of_a_session_without_a_summary_offline(tmp_path: Path) -> None:
-    with Loopback(no_summaries) as server:
-        chat(tmp_path, server, QUESTION, "exit")
-        [identity] = files(tmp_path)
-        server.requests.clear()
-        server.handler = lambda request: BOOM
-        shown = chat(tmp_path, server, f"resume {identity}", "exit")
-        assert not any(map(is_summary, server.requests))
-        assert [request.texts[0] for request in server.requests] == [QUESTION] * 2
-        assert "  You: Our port is 8443." in shown
         assert "The context is restored anyway." in shown
 
 

@@ -218,32 +218,6 @@ def test_continue_without_any_session_begins_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_continue_takes_the_newest_when_the_last_is_gone(tmp_path: Path) -> None:
-    last(tmp_path, OPEN).unlink()
-    put(tmp_path / "sessions", of_this_project(OLD), SECOND)
-    with started(tmp_path, "--continue", until=FOUND) as terminal:
-        say_and_leave(terminal)
-    assert newest(tmp_path).header.parent == OLD.header.id
-
-
-@pytest.mark.slow
-def test_resume_by_number_words_and_what_is_not_there(tmp_path: Path) -> None:
-    put(tmp_path / "sessions", *ALL)
-    (tmp_path / "config.yaml").write_text(AGENT)
-    with started(tmp_path, "--resume", "2", until=FOUND) as terminal:
-        say_and_leave(terminal)
-    assert newest(tmp_path).header.parent == SECOND.header.id
-    for reference, told in (
-        ("99", "No session 99"),
-        ("no such words", "No session named no such words."),
-    ):
-        with started(tmp_path, "--resume", reference, until=told) as terminal:
-            terminal.line("hello")
-            terminal.wait_for("You said: hello")
-            leave(terminal)
-
-
-@pytest.mark.slow
 def test_resume_without_a_value_opens_the_browser(tmp_path: Path) -> None:
     put(tmp_path / "sessions", *ALL)
     (tmp_path / "config.yaml").write_text(AGENT)
@@ -366,28 +340,6 @@ def test_the_browser_needs_a_terminal(tmp_path: Path) -> None:
     result = run(tmp_path, *ECHO, "--resume", stdin=b"hello\n")
     assert (result.returncode, result.stdout) == (2, b"")
     assert "The browser needs a terminal." in result.stderr.decode()
-
-
-@pytest.mark.slow
-def test_a_session_that_is_open_in_another_terminal_is_branched(tmp_path: Path) -> None:
-    put(tmp_path / "sessions", *ALL)
-    last(tmp_path, OLD)
-    with (
-        started(tmp_path, "--continue", until=FOUND) as one,
-        started(tmp_path, "--continue", until=FOUND) as two,
-    ):
-        one.line("from one")
-        one.wait_for("You said: from one")
-        two.line("from two")
-        two.wait_for("You said: from two")
-        leave(one)
-        leave(two)
-    sessions = SessionManager(tmp_path / "sessions")
-    loaded = [sessions.load(row.path).session for row in partial.rows(sessions.directory)[:2]]
-    assert {exchange.query.text for session in loaded for exchange in session.exchanges} == {
-        "from one",
-        "from two",
-    }
 
 
 def test_the_greeting_names_the_folder_and_the_home_by_its_sign(

@@ -19,7 +19,7 @@ from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.records import Restoration
 from tests.support.headless import ECHO, run
 from tests.support.pty_chat import PtyChat
-from tests.support.saved_sessions import FIRST, LISTED, OLD, OPEN, SECOND, at, put, simple
+from tests.support.saved_sessions import FIRST, LISTED, OLD, OPEN, SECOND, put, simple
 from tests.support.session_folders import later
 from tests.support.sessions_command import failure, load, output, session_ids, stdout
 
@@ -93,19 +93,6 @@ def test_trash_and_restore(home: Path) -> None:
     assert path.read_bytes() == before
     assert session_ids(home)[0] == OPEN.header.id
     assert output(home, "trash") == ""
-
-
-def test_an_id_that_is_taken_again_is_not_overwritten(home: Path) -> None:
-    path = home / "sessions" / f"{OLD.header.id}.md"
-    output(home, "trash", "3")
-    put(home / "sessions", simple(OLD.header.id, at(11, 1)))
-    new = path.read_bytes()
-    told = failure(home, "restore", OLD.header.id)
-    assert told == f"Session {OLD.header.id} exists already. Rename one of the files.\n"
-    assert path.read_bytes() == new
-    output(home, "trash", OLD.header.id)
-    trash = output(home, "trash").splitlines()
-    assert {line.split()[2] for line in trash} == {OLD.header.id, f"{OLD.header.id}_2"}
 
 
 def test_trash_and_one_that_is_open(home: Path) -> None:
