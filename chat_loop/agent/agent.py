@@ -193,9 +193,10 @@ class Agent(Struct, frozen=True, kw_only=True):
                         has_text = has_text or bool(text.strip())
                         yield event
                     case ToolCalled(call) if takes_calls:
-                        ids[call.id], name = f"c{number}", tool_name(call.name)
+                        our_id = f"c{number}"
+                        ids[call.id] = our_id
                         number += 1
-                        yield ToolCalled(ToolCall(ids[call.id], name, call.arguments))
+                        yield ToolCalled(ToolCall(our_id, tool_name(call.name), call.arguments))
                     case ToolReturned() if takes_calls:
                         yield replace(event, id=ids[event.id], name=tool_name(event.name))
                     case ToolCalled(call):

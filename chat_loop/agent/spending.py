@@ -58,7 +58,8 @@ class Spending:
         """Return the price of a request (None: unknown), and the limits that it would exceed."""
         now = self._sessions.now()
         if now.date() != self._date:
-            self._date, self._day = now.date(), Limit("today", self._config.day_cost or math.inf)
+            self._date = now.date()
+            self._day = Limit("today", self._config.day_cost or math.inf)
             with suppress(OSError):  # the folder cannot be read
                 self._day.spent = self._spent_since(now.replace(hour=0, minute=0, second=0))
         price = self._cost(model, usage)

@@ -62,7 +62,8 @@ _AFTER = re.compile(
 )
 _BEFORE = re.compile(r"([^\W\d_][\w$]{0,12})\.?[ \u00a0]\Z")
 _ALPHANUMERIC = re.compile(r"(?=\w{0,39}[^\W\d_])\w{2,40}(?:-\w{1,20}){0,4}")
-_FIRST, _REST = "[A-ZÀ-ÖØ-ÞŁŚŻŹĆ]", r"[\w'’-]{1,40}"
+_FIRST = "[A-ZÀ-ÖØ-ÞŁŚŻŹĆ]"
+_REST = r"[\w'’-]{1,40}"
 _NAME = re.compile(  # it begins with a set of letters, so that the search skips all others
     rf"{_FIRST}(?<![.!?:\n•*\#>|(«„“\"]\ .)(?<![\w@/.].)(?<!\A.){_REST}"
     rf"(?:(?:\.?\ |\ (?:van|von|de|da|del|dos|di|zu)\ (?:der\ |la\ )?){_FIRST}{_REST}){{1,3}}",

@@ -72,7 +72,8 @@ def _webp(data: bytes) -> tuple[int, int, bool]:
             width, height = (int.from_bytes(part, "little") + 1 for part in (sizes[:3], sizes[3:]))
         case b"VP8L":
             (bits,) = unpack_from("<I", data, 21)
-            width, height = (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+            width = (bits & 0x3FFF) + 1
+            height = (bits >> 14 & 0x3FFF) + 1
         case _:
             width, height = (side & 0x3FFF for side in unpack_from("<HH", data, 26))
     return width, height, complete

@@ -77,7 +77,9 @@ def options_of(
     config: Config, summarizer: Provider | None, semantic: SemanticIndex | None = None
 ) -> Options:
     """Return the options that the config sets for a conversation."""
-    auto, context, on_exit = config.auto_compact, config.context, config.summary.on_exit
+    auto = config.auto_compact
+    context = config.context
+    on_exit = config.summary.on_exit
     if isinstance(on_exit, bool):
         on_exit = "background" if on_exit else "later"
     return Options(

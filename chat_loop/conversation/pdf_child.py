@@ -28,7 +28,8 @@ def main() -> None:
     with contextlib.suppress(ValueError, OSError):  # macOS has no such limit
         resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     pages = PdfReader(BytesIO(sys.stdin.buffer.read())).pages
-    size, parts = 0, []
+    size = 0
+    parts = []
     for number, page in enumerate(pages, 1):
         if size > MAX_TEXT or time.monotonic() - started > SECONDS:
             parts.append(f"[cut: pages {number} to {len(pages)} are left out]\n")

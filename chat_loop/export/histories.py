@@ -257,7 +257,8 @@ def _chatgpt(value: Any, left_out: Counter[str]) -> Session | None:
     path: dict[str, _Node] = {}
     at: str | None = conversation.current_node
     while at is not None and at not in path and (node := conversation.mapping.get(at)) is not None:
-        path[at], at = node, node.parent
+        path[at] = node
+        at = node.parent
     others = conversation.mapping.keys() - path.keys()
     left_out["abandoned message"] += sum(
         (message := conversation.mapping[name].message) is not None

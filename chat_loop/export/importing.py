@@ -64,7 +64,8 @@ class Importer:
         """Read a file, or the transcripts and histories in a folder. Each file that cannot be read
         adds a complaint.
         """
-        before, is_folder = len(self.sessions), os.path.isdir(path)  # noqa: PTH112
+        before = len(self.sessions)
+        is_folder = os.path.isdir(path)  # noqa: PTH112
         files = sorted(path.glob("*.md")) if is_folder else [Path(os.path.realpath(path))]
         if is_folder:
             files += sorted(file for name in _HISTORIES for file in path.rglob(name))
@@ -157,10 +158,7 @@ class Importer:
         for original in sorted(self.sessions, key=lambda each: _seconds(each.header.created, 0.0)):
             session = _with_links(original, renamed)
             original_id = identity = session.header.id
-            entries = session.entries
-            seal = session.seal
-            last = seal.at if seal else entries[-1].at if entries else session.header.created
-            changed = max(0.0, min(now, _seconds(last, now)))
+            changed = max(0.0, min(now, _seconds(_last_event(session), now)))
             try:
                 if identity in self._once and manager.session_file(identity).exists():
                     stored.append(StoredImport(original_id, identity, is_new=False))
@@ -218,6 +216,13 @@ def _with_links(session: Session, renamed: Mapping[str, str]) -> Session:
         for entry in session.entries
     )
     return replace(session, header=linked(session.header, "parent"), entries=entries)
+
+
+def _last_event(session: Session) -> datetime:
+    """Return the time of the seal, of the last record, or of the session's beginning."""
+    if session.seal is not None:
+        return session.seal.at
+    return session.entries[-1].at if session.entries else session.header.created
 
 
 def _seconds(moment: datetime, default: float) -> float:

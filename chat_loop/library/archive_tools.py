@@ -8,7 +8,8 @@ import msgspec
 
 from chat_loop.values import ToolSpec
 
-READ, SEARCH = "session_archive_read", "archive_search"
+READ = "session_archive_read"
+SEARCH = "archive_search"
 TOOLS = {
     spec.name: spec
     for spec in msgspec.json.decode(

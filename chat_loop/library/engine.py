@@ -86,7 +86,9 @@ class IndexedSession(Struct, frozen=True, kw_only=True):
 def columns_of(session: IndexedSession) -> dict[str, Any]:
     """Return the columns of the table `sessions` in order, except the key."""
     row = session.row
-    agent, project, tags = row.agent.lower(), row.project.lower(), f" {' '.join(row.tags)} "
+    agent = row.agent.lower()
+    project = row.project.lower()
+    tags = f" {' '.join(row.tags)} "
     searched = "\n".join((row.name, row.id, agent, project, tags, session.items)).lower()
     return {
         "id": row.id,

@@ -36,7 +36,9 @@ from chat_loop.sessions.records import SessionRow
 FILE = ".index.sqlite"
 VERSION = 15
 """The version of `schema.sql`. An index of another version is rebuilt: there are no migrations."""
-BUSY_SECONDS, PATIENT_SECONDS = 0.5, 5.0  # the wait for another process that is writing
+# the wait for another process that is writing
+BUSY_SECONDS = 0.5
+PATIENT_SECONDS = 5.0
 
 _PRAGMAS = (
     "journal_mode=TRUNCATE synchronous=NORMAL mmap_size=0 temp_store=MEMORY trusted_schema=OFF "

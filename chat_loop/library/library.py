@@ -30,12 +30,15 @@ if TYPE_CHECKING:
     from chat_loop.library.index import Index
 
 AGAIN_SECONDS = 20.0  # before a team's library that failed is tried again
-EXAMINED, MOST_EXAMINED = 200, 50_000
-LISTED, BROWSED = 1_000, 2_000
+EXAMINED = 200
+MOST_EXAMINED = 50_000
+LISTED = 1_000
+BROWSED = 2_000
 """In a library of very many sessions: the number that a page examines at first, the number after
 which it stops, the conversations that have numbers, and those in the full-screen list.
 """
-SOON_FILES, SOON_BYTES = 100, 1 << 20
+SOON_FILES = 100
+SOON_BYTES = 1 << 20
 """The most that is indexed while a chat waits. Beyond that, only rows are read, into memory."""
 LONG = 4 << 20  # bytes; for part of a longer session, tokens are not counted
 TRIES = 12  # attempts at an index that other processes keep changing
@@ -74,7 +77,8 @@ class SessionFilter(Struct, frozen=True, kw_only=True):
             parts += [Condition(name, "contains", text.lower()) for name, text in named if text]
         if of_newest:
             parts += [Condition("tags", "contains", f" {tag.lstrip('#')} ") for tag in tags]
-            since, before = self.since, self.before
+            since = self.since
+            before = self.before
             parts += [Condition("used", ">=", since.timestamp())] if since else []
             parts += [Condition("used", "<", before.timestamp())] if before else []
         return tuple(parts)
@@ -86,7 +90,10 @@ class Database:
     """
 
     def __init__(self, url: str) -> None:
-        self._url, self._problem, self._is_said, self._until = url, "", False, 0.0
+        self._url = url
+        self._problem = ""
+        self._is_said = False
+        self._until = 0.0
 
     def open(self, directory: Path) -> Engine:
         """Return a connection for the sessions of a folder. Raises IndexUnavailable."""
@@ -111,7 +118,8 @@ class Database:
     def fail(self, error: IndexUnavailable, *, tells: bool) -> str:
         """Record a failure. Return a sentence if the caller `tells` the user and has not yet."""
         if time.monotonic() >= self._until:
-            self._problem, self._until = str(error), time.monotonic() + AGAIN_SECONDS
+            self._problem = str(error)
+            self._until = time.monotonic() + AGAIN_SECONDS
         if self._is_said or not tells:
             return ""
         self._is_said = True
@@ -145,10 +153,13 @@ class Library:
         database: Database | None = None,
         tells: bool = True,
     ) -> None:
-        self.directory, self.database, self._tells = directory, database, tells
+        self.directory = directory
+        self.database = database
+        self._tells = tells
         self.trouble = ""  # why the index was not used, or was rebuilt
         self._progress = progress
-        self._thorough, self._unread = thorough, unread
+        self._thorough = thorough
+        self._unread = unread
         self._index: Index | None = None
         self._in_memory: Index | None = None
         self.shared: Engine | None = None  # the team's library, while it answers
@@ -235,7 +246,8 @@ class Library:
         everything: bool = False,
     ) -> _Page:
         """Return the page of `rows`, from an up-to-date index. Raises IndexUnavailable."""
-        conditions, of_last = wanted.conditions(of_newest=False), wanted.conditions(of_any=False)
+        conditions = wanted.conditions(of_newest=False)
+        of_last = wanted.conditions(of_any=False)
         examined = 0 if limit is None else max(EXAMINED, 4 * limit)
         while True:
             newest = index.newest_ids(conditions or of_last, examined) if examined else None
@@ -290,13 +302,15 @@ class Library:
         """Return the answer of an up-to-date index. If it needs no `texts`, a temporary index in
         memory may give it. Raises SessionError.
         """
-        self.trouble, self._count = "", 0
+        self.trouble = ""
+        self._count = 0
         try:
             files = partial.stamps(self.directory)
         except OSError as error:
             message = f"The sessions folder {self.directory} cannot be read: {os_reason(error)}."
             raise SessionError(message) from error
-        patient, problem = texts or self._thorough, ""
+        patient = texts or self._thorough
+        problem = ""
         if self.database is not None:
             try:
                 return self._ask_database(self.database, files, question, patient, rebuild)

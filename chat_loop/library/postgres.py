@@ -172,7 +172,8 @@ class PostgresIndex:
             "WHERE c.owner = current_user AND c.place = %s",
             (self.place,),
         )
-        current, indexed = {*files}, {*rows}
+        current = {*files}
+        indexed = {*rows}
         gone = {identity for _, identity, _ in indexed - current}
         stale = sorted(current - indexed, reverse=True)
         return [*map(Stamp._make, stale)], gone.difference(identity for _, identity, _ in stale)
@@ -257,7 +258,8 @@ class PostgresIndex:
             own = [session for session in sessions if session.row.id not in theirs]
             for session in own:
                 values = columns[session.row.id]
-                names, marks = ", ".join(values), ", ".join(["%s"] * len(values))
+                names = ", ".join(values)
+                marks = ", ".join(["%s"] * len(values))
                 news = ", ".join(f"excluded.{name}" for name in values)
                 [(key,)] = self.ask(
                     f"INSERT INTO sessions ({names}) VALUES ({marks}) "

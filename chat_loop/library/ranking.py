@@ -17,11 +17,14 @@ from chat_loop.library.terms import QUESTION_MARK, VALUE_MARK, Term, related
 
 AROUND = ((0, 0.8), (-1, 0.45), (1, 0.45), (-2, 0.2), (2, 0.2))
 """Distances in exchanges, and a term's weight there, tuned on five of LoCoMo's ten dialogues."""
-_ASKING, _TELLING = 0.85, 1.15
+_ASKING = 0.85
+_TELLING = 1.15
 HALF = log(2)  # the rarity of a word that half of all exchanges contain
 _STEPS = 25  # the best score has this many steps, to which all scores are rounded
 _LEAST_EXCHANGES = 6
-_RARE_WORDS, _LEAST_RARITY = 2.0, 2.0  # a strong sentence weighs as much as two unique words
+# a strong sentence weighs as much as two unique words
+_RARE_WORDS = 2.0
+_LEAST_RARITY = 2.0
 
 
 class QueryTerm(Struct, frozen=True):

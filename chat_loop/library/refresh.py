@@ -57,7 +57,8 @@ def refresh(
         size += stamp.size
         if size >= BATCH_BYTES or len(batch) >= BATCH_FILES or done == len(stale):
             index.put(batch)
-            batch, size = [], 0
+            batch = []
+            size = 0
             progress(done, len(stale))
 
 
@@ -65,12 +66,16 @@ def _read(path: Path, stamp: partial.Stamp, progress: Callable[[float], None]) -
     """Read one file with its exchanges and summary block, or only its row if it cannot be parsed.
     Report the share of the exchanges that are read, below 1, to `progress`.
     """
-    session, row, size, changed = None, None, stamp.size, stamp.changed
+    session = None
+    row = None
+    size = stamp.size
+    changed = stamp.changed
     with suppress(OSError):
         data, status = read_part(path, MAX_FILE)
         session = parse(data).session
         if len(data) == status.st_size:
-            size, changed = status.st_size, partial.clamp_time(status.st_mtime_ns)
+            size = status.st_size
+            changed = partial.clamp_time(status.st_mtime_ns)
             if session is None:
                 session, _ = legacy.read(data, path)
             elif partial.is_transcript(data):

@@ -161,7 +161,8 @@ def excerpt(text: str, places: Sequence[Place], room: int, count: Callable[[str]
         if end < len(text):
             blank = text.rfind(" ", max(end - 30, start), end)
             end = blank if blank >= 0 else end
-        before, after = "… " if start else "", " …" if end < len(text) else ""
+        before = "… " if start else ""
+        after = " …" if end < len(text) else ""
         cut = f"{before}{text[start:end].strip()}{after}"
         if size <= LEAST or count(cut) <= room:
             return cut
@@ -190,13 +191,15 @@ def _hits(
             continue
         identity, number, at, texts_json = stored[exchange.position]
         try:
-            moment, texts = datetime.fromisoformat(at), TEXTS.decode(texts_json)
+            moment = datetime.fromisoformat(at)
+            texts = TEXTS.decode(texts_json)
             (_, query), (_, reply) = texts[:2]
         except ValueError:
             raise index.damage() from None
         asked = Query(number=number, at=moment, text=query)
         answer = Reply(number=number, at=moment, text=reply) if reply else None
-        row, places = rows[identity], places_of(exchange, texts)
+        row = rows[identity]
+        places = places_of(exchange, texts)
         found = Exchange(asked, answer, depths[identity] if depths else row.depth)
         hits.append(Hit(found, texts, row, exchange.strength, places))
     return hits
@@ -227,7 +230,8 @@ def _expressions(
     """Return the phrases for a term in its forms, and these with compounds and their parts. An id
     that is not `is_present` also matches longer ids that begin with it.
     """
-    word, is_beginning = term.text, term.exact and not is_present and len(term.text) >= 3
+    word = term.text
+    is_beginning = term.exact and not is_present and len(term.text) >= 3
     forms: tuple[Phrase, ...] = (Phrase(term.words, is_beginning),)
     if not term.plain or not 4 <= len(word) <= terms.MAX_WORD:
         return forms, forms

@@ -151,7 +151,8 @@ def main(arguments: Sequence[str]) -> int:
     """Embed until all exchanges have vectors or the process must end. Return the exit code."""
     from chat_loop.library.index import Index
 
-    directory, parent = Path(arguments[0]), int(arguments[1])
+    directory = Path(arguments[0])
+    parent = int(arguments[1])
     until = time.monotonic() + ALONE_SECONDS
     semantic = SemanticIndex()
     try:

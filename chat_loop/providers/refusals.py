@@ -91,7 +91,8 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
 
     def failure_error(self, cause: BaseException, *, started: bool) -> ProviderError:
         """Return the error for a broken call. `cause` is httpx's, or ValueError for a bad body."""
-        reason, text = root_reason(cause), short(str(cause))
+        reason = root_reason(cause)
+        text = short(str(cause))
         names = [base.__name__ for base in type(cause).__mro__]
         if "RemoteProtocolError" in names and re.search("disconnected|closed", text):
             names = []  # the end of a connection, for which httpx has no other class

@@ -128,7 +128,8 @@ class Reply:
         """Yield what was added since the last time. Neighbors of one kind become one delta, of at
         most `PIECE` characters.
         """
-        added, self._added = self._added, []
+        added = self._added
+        self._added = []
         for kind, neighbors in groupby(added, key=type):
             text = "".join(delta.text for delta in neighbors)
             self._characters += len(text)
@@ -264,7 +265,8 @@ class Calls(list[Call]):
                 if len(self) <= MAX_CALLS:
                     self.append(call)
             self._by_key |= {None: call, index: call, identity or index: call}
-            call.id, call.name = call.id or identity, call.name or name
+            call.id = call.id or identity
+            call.name = call.name or name
             if piece := arguments[: MAX_ARGUMENTS - call.length]:
                 call.pieces.append(piece)
                 call.length += len(piece)
@@ -306,7 +308,8 @@ class ReasoningSplitter:
 
     def split(self, text: str) -> Iterator[TextDelta | ThinkingDelta]:
         """Add a piece of the reply's text, and yield the deltas that are certain by now."""
-        text, self._buffer = self._buffer + text, ""
+        text = self._buffer + text
+        self._buffer = ""
         if self._close is None:
             start = text.lstrip()
             tag = next((tag for tag in THINK_TAGS if start.startswith(tag)), "")
@@ -319,7 +322,8 @@ class ReasoningSplitter:
         if self._close:
             inside, closed, text = text.partition(self._close)
             if closed:
-                self._close, self._strip = "", True
+                self._close = ""
+                self._strip = True
             else:
                 beginnings = (self._close[:size] for size in range(len(self._close), 0, -1))
                 self._buffer = next(filter(inside.endswith, beginnings), "")
@@ -333,7 +337,8 @@ class ReasoningSplitter:
 
     def rest(self) -> Iterator[TextDelta | ThinkingDelta]:
         """Yield the text that is still buffered when the reply has ended."""
-        text, self._buffer = self._buffer, ""
+        text = self._buffer
+        self._buffer = ""
         if text:
             yield ThinkingDelta(text) if self._close else TextDelta(text)
 

@@ -26,11 +26,13 @@ _SUMMARY = """**Background Context:** Initial session.
 class EchoProvider(Provider):
     """Repeats the query. A request for a summary gets a valid one. Words count as tokens."""
 
-    name, model = "scripted", "echo"
+    name = "scripted"
+    model = "echo"
     pause_seconds = 0.0
 
     def __init__(self, window: Window | None = None, *, takes_images: bool = False) -> None:
-        self.window, self.takes_images = window or Window(128_000), takes_images
+        self.window = window or Window(128_000)
+        self.takes_images = takes_images
         self._cached = 0
 
     def reply(self, request: Request) -> Message:
@@ -51,6 +53,7 @@ class EchoProvider(Provider):
         for call in reply.calls:
             yield ToolCalled(call)
         prompt = sum(len(text.split()) for text in request.texts)
-        cached, self._cached = min(self._cached, prompt), prompt
+        cached = min(self._cached, prompt)
+        self._cached = prompt
         usage = Usage(input=prompt, output=len(reply.whole.split()), cached=cached)
         yield Finished(stop="tool" if reply.calls else "end", usage=usage)

@@ -98,7 +98,8 @@ async def batches_of(
 
     async def read() -> None:
         nonlocal size
-        asked_at, pause = time.monotonic(), FIRST_READ_SECONDS
+        asked_at = time.monotonic()
+        pause = FIRST_READ_SECONDS
         async with aclosing(items):
             async for item in items:
                 batch.append(item)
@@ -131,11 +132,10 @@ async def batches_of(
                 taken.set()
                 yield ready
                 await asyncio.sleep(0)
-                if reader.done():  # what said so may have been cleared
-                    break
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(READ_SECONDS if has_begun() else 0):
-                        await full.wait()
+                if not reader.done():  # or what says so may have been cleared
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(READ_SECONDS if has_begun() else 0):
+                            await full.wait()
         if batch:
             yield batch
         await reader

@@ -113,8 +113,12 @@ def _read_text(text: str, said: Said, depth: int) -> None:
     text = text[:MAX_TEXT].strip()
     if text.startswith("<"):
         title = _TITLE.search(text)
-        text = title[1] if title else "" if re.match("<(!|html)", text, re.IGNORECASE) else text
-        said.is_page = said.is_page or not text or title is not None
+        if title is not None:
+            text = title[1]
+            said.is_page = True
+        elif re.match("<(!|html)", text, re.IGNORECASE):
+            text = ""
+            said.is_page = True
     said.codes += [name.rpartition(".")[2].rstrip(":") for name in _CLASS.findall(text)]
     said.codes += _STATUS.findall(text)
     for start, value in _wrapped(text):

@@ -65,9 +65,11 @@ class Eraser:
         for size in range(len(self._text) - 1, MIN_TEXT - 1, -1) if len(parts) > 1 else ():
             for at in range(len(parts) - 1):
                 if parts[at][-size:].lower() == self._text[:size]:
-                    parts[at], count = parts[at][:-size] + REMOVED, count + 1
+                    parts[at] = parts[at][:-size] + REMOVED
+                    count += 1
                 if parts[at + 1][:size].lower() == self._text[-size:]:
-                    parts[at + 1], count = REMOVED + parts[at + 1][size:], count + 1
+                    parts[at + 1] = REMOVED + parts[at + 1][size:]
+                    count += 1
         self.count += count
         return _CUT.join(parts)
 

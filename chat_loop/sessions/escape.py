@@ -77,7 +77,8 @@ class StreamEncoder:
             cut = start
         elif undecided := _UNDECIDED_TOKEN.search(text):
             cut = undecided.start()
-        text, self._held = text[:cut], text[cut:]
+        self._held = text[cut:]
+        text = text[:cut]
         head, newline, rest = text.partition("\n")
         result = (visible(head) if self._inside_line else encode(head)) + newline + encode(rest)
         if text:

@@ -33,7 +33,8 @@ class ImageStore:
 
     def __init__(self, directory: Path, files: Files | None, *, locks: bool = False) -> None:
         self._folder = directory / IMAGE_FOLDER
-        self._files, self._locks = files, locks
+        self._files = files
+        self._locks = locks
         self._unsaved: dict[str, bytes] = {}
 
     def keep(self, file: str, data: bytes) -> None:

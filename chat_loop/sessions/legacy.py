@@ -55,7 +55,8 @@ def parse(data: bytes, identity: str) -> tuple[Session, tuple[str, ...]]:
     text = _text(data)
     matches = list(_HEADING.finditer(text))
     values = _header(text[: matches[0].start()] if matches else text)
-    agent, created = values.get("Agent", ""), _date(values.get("Date", ""))
+    agent = values.get("Agent", "")
+    created = _date(values.get("Date", ""))
     total = values.get("Total Queries", "")
     total_queries = int(total) if re.fullmatch(r"[0-9]{1,9}", total) else None
     headings: list[re.Match[str]] = []
@@ -67,7 +68,9 @@ def parse(data: bytes, identity: str) -> tuple[Session, tuple[str, ...]]:
             headings.append(match)
             last = number
     entries: list[Entry] = []
-    queries, has_end, rest = 0, True, text
+    queries = 0
+    has_end = True
+    rest = text
     starts = [*(heading.start() for heading in headings), len(text)]
     for heading, stop in zip(headings, starts[1:], strict=True):
         part = text[heading.end() : stop] + ("---\n" if stop < len(text) else "")

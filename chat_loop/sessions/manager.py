@@ -173,7 +173,8 @@ class SessionManager:
             raise SessionError(f"{path} cannot be read: {reason}.") from error
         parsed = parse(data)
         if parsed.session is not None:
-            whole, torn = _with_file_id(parsed.session, path), parsed.torn_records
+            whole = _with_file_id(parsed.session, path)
+            torn = parsed.torn_records
             theirs = self._is_theirs and whole.seal is None and self._is_theirs(path.stem)
             return LoadedSession(
                 whole, path, parsed.damage, torn_records=torn, is_open=bool(theirs)
@@ -306,7 +307,8 @@ class SessionManager:
 
     def restore(self, identity: str) -> Path:
         """Move a session out of the trash. Raises SessionNotFound and SaveError."""
-        source, target = self.directory / TRASH / f"{identity}.md", self.session_file(identity)
+        source = self.directory / TRASH / f"{identity}.md"
+        target = self.session_file(identity)
         is_id = records.ID_PATTERN.fullmatch(identity)
         if not (is_id and (source.is_file() or source.is_symlink())):
             message = f"No session named {identity[:80]} in the trash."
@@ -442,7 +444,8 @@ def holds_all(whole: bytes, part: bytes) -> bool:
     """Return True when `whole` has all records of `part`, and a seal if `part` has one. Names and
     tags in the header do not count.
     """
-    first, second = parse(whole), parse(part)
+    first = parse(whole)
+    second = parse(part)
     if first.session is None or second.session is None:
         return whole.startswith(part)
     if first.session.header.created != second.session.header.created:

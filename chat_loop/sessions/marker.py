@@ -152,7 +152,8 @@ class Marker(Struct, frozen=True):
         """Return the attributes `names` of a value of type `kind` from the marker."""
         values: dict[str, Any] = {}
         for name in names:
-            key, field = _KEYS.get(name, name), _fields(kind)[name]
+            key = _KEYS.get(name, name)
+            field = _fields(kind)[name]
             if field.type is int:
                 values[name] = self.number(key) or 0
             elif field.type == int | None:

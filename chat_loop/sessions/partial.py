@@ -97,7 +97,8 @@ def row(path: Path, *, quick: bool = False) -> SessionRow:
     """Return the row of a file, readable or not. If `quick`, an open session's row lacks totals."""
     state: records.State = "foreign"
     with suppress(OSError), open_regular(path) as (file, status):
-        head, size = file.read(_HEAD), status.st_size
+        head = file.read(_HEAD)
+        size = status.st_size
         if not head.strip(b"\x00"):
             state = "damaged" if head else "empty"
         elif is_transcript(head):
@@ -139,9 +140,25 @@ def _seal_in(tail: bytes) -> marker.Marker | None:
 def row_of(session: Session, path: Path, tail: bytes = b"", *, whole: bool = True) -> SessionRow:
     """Return the row of a session that was read `whole`, or from its beginning and its `tail`."""
     seal = _seal_in(tail)
-    header, totals, restoration = session.header, session.totals, session.restoration
+    header = session.header
+    totals = session.totals
+    restoration = session.restoration
     sealed = seal is not None or session.seal is not None
-    reason = seal.word("reason") if seal else session.seal.reason if session.seal else ""
+    reason = ""
+    queries = None
+    tokens = None
+    if seal is not None:
+        reason = seal.word("reason")
+        queries = seal.number("queries")
+        tokens = seal.number("tokens")
+    elif whole:
+        queries = totals.queries
+        tokens = totals.combined
+    if seal is None and session.seal is not None:
+        reason = session.seal.reason
+    depth = session.depth
+    if restoration is None:
+        depth = 2 if header.parent else 1
     dates = [header.created, *(entry.at for entry in session.entries)]
     used = last_use(tail) or next((date for date in reversed(dates) if date != EPOCH), None)
     try:
@@ -159,12 +176,12 @@ def row_of(session: Session, path: Path, tail: bytes = b"", *, whole: bool = Tru
         git_branch=header.git_branch,
         parent=header.parent,
         merged=restoration.merged if restoration else "",
-        queries=seal.number("queries") if seal else totals.queries if whole else None,
-        tokens=seal.number("tokens") if seal else totals.combined if whole else None,
+        queries=queries,
+        tokens=tokens,
         said=_said(session) if whole else None,
         name=name_of(session),
         tags=header.tags if sealed else session.tags,
-        depth=session.depth if restoration else 2 if header.parent else 1,
+        depth=depth,
         compacted=reason == "compact",
         until=_until(session),
         merged_until=restoration.merged_until if restoration else "",
@@ -203,7 +220,8 @@ def _said(session: Session) -> int:
 
 def last_use(tail: bytes) -> datetime | None:
     """Return the date of the last use in a transcript's end, or that of the seal, or None."""
-    sealed, end = None, len(tail)
+    sealed = None
+    end = len(tail)
     while (end := tail.rfind(_MARKER, 0, end)) >= 0:
         stop = tail.find(b"\n", end + 1)
         mark = marker.read(tail[end + 1 : stop if stop >= 0 else len(tail)])
@@ -250,8 +268,11 @@ def read_ends(path: Path, last: int = 1) -> Session | None:
         head = file.read(_LONG_HEAD) if size > SHORT else b""
         end = head.find(_QUERY, head.find(_QUERY) + 1)
         seal = _seal_in(_read_at(file, max(0, size - _TAIL), _TAIL))
-        queries, tokens = (seal.number("queries"), seal.number("tokens")) if seal else (None, None)
-        if end < 0 or queries is None or tokens is None:
+        if end < 0 or seal is None:
+            return None
+        queries = seal.number("queries")
+        tokens = seal.number("tokens")
+        if queries is None or tokens is None:
             return None
         totals = Totals(queries=queries, session=Usage(input=tokens))
         for length in (_TAIL, 4 * _TAIL, 16 * _TAIL, 64 * _TAIL):
@@ -261,7 +282,8 @@ def read_ends(path: Path, last: int = 1) -> Session | None:
             rest = tail[tail.find(_QUERY) + 1 :]
             switch = _last_switch(file, end + 1, size - len(rest))
             parsed = parse(head[: end + 1] + switch + rest)
-            session, count = parsed.session, tail.count(_QUERY)
+            session = parsed.session
+            count = tail.count(_QUERY)
             if not count or parsed.damage or session is None or session.seal is None:
                 continue
             sent = [entry for entry in session.entries if isinstance(entry, Query)][-count:]

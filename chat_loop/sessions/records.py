@@ -433,9 +433,12 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
     def with_entry(self, entry: Entry) -> Session:
         """Return the session with another entry, without recomputing its facts and exchanges."""
         facts = replace(self._facts)
-        facts.notes, facts.usage_of_models = facts.notes[:], facts.usage_of_models.copy()
-        facts.undone, facts.failed = facts.undone.copy(), facts.failed.copy()
-        facts.standing, facts.changed = facts.standing.copy(), facts.changed.copy()
+        facts.notes = facts.notes.copy()
+        facts.usage_of_models = facts.usage_of_models.copy()
+        facts.undone = facts.undone.copy()
+        facts.failed = facts.failed.copy()
+        facts.standing = facts.standing.copy()
+        facts.changed = facts.changed.copy()
         facts.shortened = facts.shortened.copy()
         if isinstance(entry, Query):
             facts.settled = self.exchanges
@@ -455,7 +458,8 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def exchanges(self) -> tuple[Exchange, ...]:
         """The queries that were not undone, each with the records that belong to it."""
-        facts, depth = self._facts, self.depth
+        facts = self._facts
+        depth = self.depth
         records: dict[int, list[QueryEntry]] = {}
         queries = []
         for entry in self.entries[facts.settled_entries :]:
@@ -539,7 +543,8 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
             for at, entry in enumerate(self.entries)
             if isinstance(entry, Query) and entry.number > number
         )
-        before, after = self.entries[:end], self.entries[end:]
+        before = self.entries[:end]
+        after = self.entries[end:]
         entries = [note for note in before if not isinstance(note, Name | Tag | Untag | Setting)]
         entries += [
             entry for entry in after if isinstance(entry, Undo | Redo) and entry.number <= number
@@ -585,7 +590,8 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
         self, at: datetime, name: str | None = None, tags: Sequence[str] | None = None
     ) -> list[Note]:
         """Return the entries that give it this name and exactly these tags; None keeps them."""
-        name, tags = self.name if name is None else name, self.tags if tags is None else tags
+        name = self.name if name is None else name
+        tags = self.tags if tags is None else tags
         notes: list[Note] = [Name(at=at, text=name)] if name != self.name else []
         notes += [Tag(at=at, text=tag) for tag in tags if tag not in self.tags]
         return notes + [Untag(at=at, text=tag) for tag in self.tags if tag not in tags]

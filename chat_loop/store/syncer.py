@@ -31,7 +31,8 @@ class Syncer:
         self._pause = pause
         self._retry = retry
         self.is_behind = False  # something could not be uploaded
-        self._wake, self._closed = threading.Event(), threading.Event()
+        self._wake = threading.Event()
+        self._closed = threading.Event()
         self._thread = threading.Thread(target=self._work, daemon=True, name="syncer")
 
     def start(self) -> None:

