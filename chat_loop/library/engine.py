@@ -14,11 +14,12 @@ from msgspec import Struct
 from chat_loop.errors import IndexUnavailable
 from chat_loop.sessions.chain import Link
 from chat_loop.sessions.partial import Stamp
-from chat_loop.sessions.records import SessionRow
+from chat_loop.sessions.records import RunningTotals, SessionRow
 
 Texts = tuple[tuple[str, str], ...]
 """Pairs of speaker and text in an exchange: user, model, then tools and files."""
 TEXTS = msgspec.json.Decoder(Texts)
+RUNNING = msgspec.json.Decoder(list[RunningTotals] | None)
 Position = tuple[int, int]  # the key of a session, and the position of an exchange in it, from 1
 
 _SUMMARIES = "FROM message_summaries"
@@ -74,6 +75,7 @@ class IndexedSession(Struct, frozen=True, kw_only=True):
     archived: int = -1  # the last query that its summary block covers
     summary: tuple[float | None, ...] = ()  # the block's values for `message_summaries`
     items: str = ""  # the items of the block, separated by line breaks
+    running: Sequence[RunningTotals] | None = None  # None: only its row was read
 
     @property
     def link(self) -> Link:
@@ -104,6 +106,7 @@ def columns_of(session: IndexedSession) -> dict[str, Any]:
         "tokens": row.tokens,
         "link": msgspec.json.encode(session.link).decode(),
         "row": msgspec.json.encode(row, enc_hook=lambda folder: None).decode(),
+        "running": msgspec.json.encode(session.running).decode(),
     }
 
 
@@ -204,6 +207,9 @@ class Engine(Protocol):
 
     def rows(self, ids: Sequence[str]) -> dict[str, SessionRow]:
         """Return the rows of the indexed sessions among `ids`."""
+
+    def running_totals(self, identity: str) -> list[RunningTotals] | None:
+        """Return the running totals of a session, or None if only its row was read."""
 
     def ids_where(
         self, conditions: Sequence[Condition] = (), among: Collection[str] | None = None

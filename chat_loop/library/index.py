@@ -20,6 +20,7 @@ import msgspec
 from chat_loop.errors import IndexUnavailable, os_reason
 from chat_loop.library.engine import (
     FIGURES,
+    RUNNING,
     Condition,
     IndexedSession,
     Likely,
@@ -31,10 +32,10 @@ from chat_loop.library.engine import (
 )
 from chat_loop.sessions.chain import ALL, Link
 from chat_loop.sessions.partial import Stamp
-from chat_loop.sessions.records import SessionRow
+from chat_loop.sessions.records import RunningTotals, SessionRow
 
 FILE = ".index.sqlite"
-VERSION = 15
+VERSION = 16
 """The version of `schema.sql`. An index of another version is rebuilt: there are no migrations."""
 # the wait for another process that is writing
 BUSY_SECONDS = 0.5
@@ -189,6 +190,13 @@ class Index:
         if [row.id for row in rows] != [identity for identity, _ in found]:
             raise self.damage()
         return {row.id: row for row in rows}
+
+    def running_totals(self, identity: str) -> list[RunningTotals] | None:
+        """Return the running totals of a session, or None if only its row was read."""
+        statement = "SELECT CAST(running AS TEXT) FROM sessions WHERE id = ?"
+        with _translate_errors(self.path):
+            found = [RUNNING.decode(text or "") for (text,) in self.ask(statement, (identity,))]
+        return found[0] if found else None
 
     def relatives(self, ids: Sequence[str]) -> dict[str, Link]:
         """Return the links of all sessions: a folder has few enough."""

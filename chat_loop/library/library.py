@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import time
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from datetime import datetime, timedelta
 from importlib import import_module
 from itertools import chain
@@ -21,9 +22,16 @@ from chat_loop.library import lineage
 from chat_loop.library.engine import TEXTS, Condition, Engine, StoredExchange
 from chat_loop.sessions import partial
 from chat_loop.sessions.chain import ALL, Link
-from chat_loop.sessions.files import read_part
-from chat_loop.sessions.parser import parse
-from chat_loop.sessions.records import EPOCH, Branch, Header, Query, Reply, Session, SessionRow
+from chat_loop.sessions.records import (
+    EPOCH,
+    Branch,
+    Header,
+    Query,
+    Reply,
+    RunningTotals,
+    Session,
+    SessionRow,
+)
 from chat_loop.values import Usage, plural
 
 if TYPE_CHECKING:
@@ -40,7 +48,6 @@ which it stops, the conversations that have numbers, and those in the full-scree
 SOON_FILES = 100
 SOON_BYTES = 1 << 20
 """The most that is indexed while a chat waits. Beyond that, only rows are read, into memory."""
-LONG = 4 << 20  # bytes; for part of a longer session, tokens are not counted
 TRIES = 12  # attempts at an index that other processes keep changing
 
 MAX_WORDS = 16
@@ -225,13 +232,16 @@ class Library:
             if len(sessions) < len(needed):
                 raise index.damage()
             uses = Counter(chain.from_iterable(page.every.values()))
-            rows = [
-                _conversation(page.every[tip], sessions, page.links, uses)
-                if fold
-                else sessions[tip]
-                for tip in page.tips
-            ]
-            rows = [replace(row, current=True) if row.id == here else row for row in rows]
+            running: dict[str, list[RunningTotals]] = {}
+            rows = []
+            for tip in page.tips:
+                row = sessions[tip]
+                if fold:
+                    chain_ids = page.every[tip]
+                    for identity in _left_early(chain_ids, sessions).difference(running):
+                        running[identity] = _running_totals(index, sessions[identity].path)
+                    row = _conversation(chain_ids, sessions, running, page.links, uses)
+                rows.append(replace(row, current=row.id == here))
             return rows, page.more
 
         return self.ask(find, texts=False)
@@ -469,6 +479,7 @@ def stored_session(row: SessionRow, stored: Sequence[StoredExchange]) -> Session
 def _conversation(
     last_queries: Mapping[str, int],
     sessions: Mapping[str, SessionRow],
+    running: Mapping[str, Sequence[RunningTotals]],
     links: Mapping[str, Link],
     uses: Mapping[str, int],
 ) -> SessionRow:
@@ -477,7 +488,10 @@ def _conversation(
     row = sessions[identity]
     if not older and uses[identity] == 1:  # the usual case
         return replace(row, compactions=1) if row.compacted else row
-    parts = [_part(sessions[session], number) for session, number in last_queries.items()]
+    parts = [
+        _part(sessions[session], number, running.get(session, ()))
+        for session, number in last_queries.items()
+    ]
     queries = [part.queries for part in parts]
     tokens = [part.tokens for part in parts]
     said = [part.said for part in parts]
@@ -506,21 +520,38 @@ def _conversation(
     )
 
 
-def _part(row: SessionRow, number: int) -> SessionRow:
+def _running_totals(index: Engine, path: Path) -> list[RunningTotals]:
+    """Return a session's running totals from the index or, if it has only rows, from the file."""
+    known = index.running_totals(path.stem)
+    if known is not None:
+        return known
+    from chat_loop.library.refresh import read_running_totals  # loads the code that redacts texts
+
+    return read_running_totals(path)
+
+
+def _left_early(last_queries: Mapping[str, int], sessions: Mapping[str, SessionRow]) -> set[str]:
+    """Return the sessions of a conversation of which only the beginning belongs to it."""
+    return {
+        identity
+        for identity, number in last_queries.items()
+        if number < (sessions[identity].queries or 0)
+    }
+
+
+def _part(row: SessionRow, number: int, running: Sequence[RunningTotals]) -> SessionRow:
     """Return the row of a session up to query `number`, from which other sessions continue."""
     if row.queries is None or number >= row.queries:
         return row if number == ALL else replace(row, compacted=False)
-    part = replace(row, queries=number, tokens=None, said=None, spent=None, compacted=False)
-    with suppress(OSError):
-        data, status = read_part(row.path, LONG)
-        session = parse(data).session
-        if session is not None and status.st_size <= len(data):
-            whole = partial.row_of(session.up_to(number), row.path)
-            return replace(
-                part,
-                queries=whole.queries,
-                tokens=whole.tokens,
-                said=whole.said,
-                spent=whole.spent,
-            )
-    return part
+    at = bisect_right(running, number, key=lambda totals: totals.number)
+    if not at:
+        return replace(row, queries=number, tokens=None, said=None, spent=None, compacted=False)
+    totals = running[at - 1]
+    return replace(
+        row,
+        queries=totals.queries,
+        tokens=totals.tokens,
+        said=totals.said,
+        spent=totals.spent,
+        compacted=False,
+    )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
+from graphlib import CycleError, TopologicalSorter
 
 from msgspec import Struct
 
@@ -147,7 +149,18 @@ def _is_old(row: SessionRow, before: datetime) -> bool:
 
 def _children_first(rows: Sequence[SessionRow], links: Links) -> list[SessionRow]:
     """Sort the rows so that each session comes after those that continue it."""
-    return sorted(rows, key=lambda row: len(ancestry([row.id], links)), reverse=True)
+    sorter: TopologicalSorter[str] = TopologicalSorter()
+    for link in links.values():
+        for parent in link.parents:
+            sorter.add(parent, link.id)
+    with suppress(CycleError):  # sessions that continue each other, and their ancestors, come last
+        sorter.prepare()
+    order: dict[str, int] = {}
+    while ready := sorter.get_ready():
+        for identity in ready:
+            order[identity] = len(order)
+        sorter.done(*ready)
+    return sorted(rows, key=lambda row: order.get(row.id, len(order)))
 
 
 def _reachable(

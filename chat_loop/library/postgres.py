@@ -17,6 +17,7 @@ import msgspec
 from chat_loop.errors import IndexUnavailable, install_hint
 from chat_loop.library.engine import (
     FIGURES,
+    RUNNING,
     TEXTS,
     Condition,
     IndexedSession,
@@ -29,7 +30,7 @@ from chat_loop.library.engine import (
 )
 from chat_loop.sessions.chain import ALL, Link
 from chat_loop.sessions.partial import Stamp
-from chat_loop.sessions.records import SessionRow
+from chat_loop.sessions.records import RunningTotals, SessionRow
 
 try:
     import psycopg
@@ -39,7 +40,7 @@ try:
 except ImportError:  # `PostgresIndex` reports it
     IS_INSTALLED = False
 
-VERSION = 1
+VERSION = 2
 """The version of `postgres.sql`. The role that created an older version recreates the tables."""
 DEFAULTS = {
     "connect_timeout": "2",
@@ -223,6 +224,18 @@ class PostgresIndex:
             row.id: msgspec.structs.replace(row, owner="" if owner == self.owner else owner)
             for owner, row in rows
         }
+
+    def running_totals(self, identity: str) -> list[RunningTotals] | None:
+        """Return the running totals of a session, preferably this owner's, or None if only its row
+        was read.
+        """
+        found = self.ask(
+            "SELECT running FROM sessions WHERE id = %s "
+            "ORDER BY owner <> current_user, changed DESC LIMIT 1",
+            (identity,),
+        )
+        with self._translated():
+            return RUNNING.decode(found[0][0]) if found else None
 
     def ids_where(
         self, conditions: Sequence[Condition] = (), among: Collection[str] | None = None

@@ -15,7 +15,7 @@ from chat_loop.sessions import legacy, partial, summary_block
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.parser import parse
-from chat_loop.sessions.records import Exchange, SessionRow
+from chat_loop.sessions.records import Exchange, RunningTotals, Session, SessionRow
 from chat_loop.tokens import estimate
 from chat_loop.values import compaction_text
 
@@ -88,7 +88,13 @@ def _read(path: Path, stamp: partial.Stamp, progress: Callable[[float], None]) -
         if at and stamp.size > BATCH_BYTES:
             progress(at / len(session.exchanges))
         exchanges.append(indexed_exchange(exchange))
-    stored = IndexedSession(row=row, size=size, changed=changed, exchanges=exchanges)
+    stored = IndexedSession(
+        row=row,
+        size=size,
+        changed=changed,
+        exchanges=exchanges,
+        running=_running_totals(session),
+    )
     if (seal := session.seal) is None or (block := seal.summary) is None:
         return stored
     last = max((exchange.number for exchange in exchanges), default=0)
@@ -131,6 +137,30 @@ def indexed_exchange(exchange: Exchange) -> IndexedExchange:
         texts=stored,
         lines=lines(*(text for _, text in stored)),
     )
+
+
+def read_running_totals(path: Path) -> list[RunningTotals]:
+    """Return the running totals of a session's file, [] if it cannot be read."""
+    try:
+        data, _ = read_part(path, MAX_FILE)
+    except OSError:
+        return []
+    session = parse(data).session
+    return _running_totals(session) if session is not None else []
+
+
+def _running_totals(session: Session) -> list[RunningTotals]:
+    """Return a session's running totals without secrets, with numbers that the index can store."""
+    names = {model: _text(model) for model in session.usage_of_models}
+    return [
+        replace(
+            totals,
+            queries=min(totals.queries, MAX_TOTAL),
+            tokens=min(totals.tokens, MAX_TOTAL),
+            spent=totals.spent and tuple((names[model], usage) for model, usage in totals.spent),
+        )
+        for totals in session.running_totals(partial.said)
+    ]
 
 
 def without_secrets(row: SessionRow) -> SessionRow:

@@ -20,6 +20,7 @@ from chat_loop.sessions.records import (
     EPOCH,
     ID_PATTERN,
     Answering,
+    Exchange,
     Query,
     Session,
     SessionRow,
@@ -178,7 +179,7 @@ def row_of(session: Session, path: Path, tail: bytes = b"", *, whole: bool = Tru
         merged=restoration.merged if restoration else "",
         queries=queries,
         tokens=tokens,
-        said=_said(session) if whole else None,
+        said=sum(map(said, session.exchanges)) if whole else None,
         name=name_of(session),
         tags=header.tags if sealed else session.tags,
         depth=depth,
@@ -208,14 +209,10 @@ def _until(session: Session) -> str:
     return session.restoration.until if session.restoration is not None else ""
 
 
-def _said(session: Session) -> int:
-    """Return the estimated tokens of the messages and replies of a session."""
-    tokens = 0
-    for exchange in session.exchanges:
-        tokens += estimate(exchange.query.text)
-        if exchange.reply is not None:
-            tokens += estimate(exchange.reply.text)
-    return tokens
+def said(exchange: Exchange) -> int:
+    """Return the estimated tokens of the message and the reply of an exchange."""
+    reply = exchange.reply
+    return estimate(exchange.query.text) + (estimate(reply.text) if reply is not None else 0)
 
 
 def last_use(tail: bytes) -> datetime | None:

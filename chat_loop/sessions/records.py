@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
@@ -31,6 +31,9 @@ REMOVED = "[removed by the user]"
 """Replaces a text that the user removed for good (`sessions redact`)."""
 PURGED_PARENT = "**Background Context:** [The session before this one was removed by the user.]"
 """The restored block of a session whose parent the user removed for good (`sessions purge`)."""
+
+MOST_MODELS = 20
+"""The most models of a session whose usage is told for each of its queries."""
 
 SealReason = Literal["exit", "compact", "resume", "clear"]
 SummarySource = Literal["model", "extracted", "none"]
@@ -422,6 +425,18 @@ class Totals(Struct, frozen=True, kw_only=True):
         return self.session.total + self.restoration.total
 
 
+class RunningTotals(Struct, frozen=True, array_like=True):
+    """What a session had consumed before the query after `number`, where another session may have
+    left it. The fields are those of SessionRow.
+    """
+
+    number: int
+    queries: int
+    tokens: int
+    said: int
+    spent: tuple[tuple[str, Usage], ...] | None
+
+
 class Session(Struct, frozen=True, kw_only=True, dict=True):
     """One transcript as a value."""
 
@@ -642,6 +657,27 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
     def answered(self) -> bool:
         """True when something came in reply to at least one query."""
         return self._facts.answered
+
+    def running_totals(self, tokens_of: Callable[[Exchange], int]) -> list[RunningTotals]:
+        """Return the totals before each query but the first, in the order of the file. `tokens_of`
+        returns the size of an exchange's words.
+        """
+        said = {exchange.query.number: tokens_of(exchange) for exchange in self.exchanges}
+        has_many_models = len(self.usage_of_models) > MOST_MODELS
+        facts = _Facts(model=self.header.model, endpoint=self.header.endpoint)
+        found: list[RunningTotals] = []
+        number = 0
+        words = 0
+        for entry in self.entries:
+            if isinstance(entry, Query):
+                if number:
+                    tokens = facts.usage.total + facts.restoration_usage.total
+                    spent = None if has_many_models else (*facts.usage_of_models.items(),)
+                    found.append(RunningTotals(number, facts.queries, tokens, words, spent))
+                number = entry.number
+                words += said.get(number, 0)
+            facts.add(entry)
+        return found
 
     @property
     def totals(self) -> Totals:
