@@ -154,11 +154,9 @@ class ChatLoop:
         try:
             match registry.parse(line):
                 case Call(command, argument):
-                    if argument and not command.argument:
-                        hint = "To send it as text, start with a space."
-                        raise UsageError(f"/{command.name} takes no argument.", hint)
+                    words, options = command.arguments(argument)
                     self._cancel_edit()
-                    await self._command(command.run(chat, argument))
+                    await self._command(command.run(chat, words, options))
                 case Unknown(name, argument):
                     await asyncio.to_thread(registry.add_plugins, chat.plugins)
                     if registry.named(name):

@@ -73,9 +73,9 @@ class Plugin(Struct):
         _checked(usage.partition(" ")[0])
 
         @wraps(run)
-        async def guarded(*arguments: Any) -> tuple[str, tuple[()]] | None:
+        async def guarded(chat: Any, words: str, _: object) -> tuple[str, tuple[()]] | None:
             with _guard(self.name):
-                text = await run(*arguments)
+                text = await run(chat, words)
             return None if text is None else (str(text), ())
 
         self.commands[usage] = guarded

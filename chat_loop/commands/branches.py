@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from chat_loop.commands.chat import Chat
-from chat_loop.commands.registry import registry
+from chat_loop.commands.registry import OptionValues, registry
 from chat_loop.commands.restoring import offer_files
 from chat_loop.conversation import continuing
 from chat_loop.conversation.plans import ChildPlan
@@ -114,7 +114,7 @@ async def take_back(chat: Chat, found: Found) -> None:
 
 
 @registry.command("fork [MESSAGE]", "Branches", aliases=("branch",))
-async def fork(chat: Chat, argument: str) -> None:
+async def fork(chat: Chat, words: str, options: OptionValues) -> None:
     """Continue from an earlier message (default: the last) in a new session; both are kept.
 
     /fork 3                 after message 3 of this session
@@ -122,10 +122,10 @@ async def fork(chat: Chat, argument: str) -> None:
     It also takes a message that was undone.
     """
     conversation = chat.conversation
-    found = message_of(chat, argument)
+    found = message_of(chat, words)
     planning = conversation.planning()
     context = conversation.context
-    if argument or context.session.exchanges or not context.session.header.parent:
+    if words or context.session.exchanges or not context.session.header.parent:
         plan = await continuing.fork(planning, found.loaded, found.exchange.query.number)
     else:
         plan = continuing.as_begun(planning, context)
@@ -135,7 +135,7 @@ async def fork(chat: Chat, argument: str) -> None:
 
 
 @registry.command("rewind [MESSAGE]", "Branches", flags=("summarize",), stops=True)
-async def rewind(chat: Chat, argument: str) -> None:
+async def rewind(chat: Chat, words: str, options: OptionValues) -> None:
     """Go back to before a message in a new session; the original is kept. Alone, choose one.
 
     /rewind 3               to before message 3 of this session
@@ -143,14 +143,13 @@ async def rewind(chat: Chat, argument: str) -> None:
     --summarize             summarize what is before it instead, and keep the words from it on
     Esc twice on an empty line shows your messages as well; a pipe takes the last one.
     """
-    reference, options = registry.arguments("rewind", argument)
     if "summarize" in options:
-        await _summarize(chat, counting(chat, reference))
+        await _summarize(chat, counting(chat, words))
         return
-    if not reference and chat.display.is_terminal and chat.reader.has_editor:
+    if not words and chat.display.is_terminal and chat.reader.has_editor:
         await _choose(chat)
         return
-    await _go_back(chat, counting(chat, reference))
+    await _go_back(chat, counting(chat, words))
 
 
 async def _choose(chat: Chat) -> None:
@@ -172,7 +171,7 @@ async def _choose(chat: Chat) -> None:
             # a space before a query that looks like a command makes it text
             chat.reader.give_back(text if registry.parse(text) is None else f" {text}")
         case "fork":
-            await fork(chat, found.ref)
+            await fork(chat, found.ref, {})
         case "summarize":
             await _summarize(chat, found)
 
@@ -200,13 +199,13 @@ def _show_branch(chat: Chat, plan: ChildPlan, title: str, original: str) -> None
 
 
 @registry.command("undo [MESSAGE]", "Branches", stops=True)
-async def undo(chat: Chat, argument: str) -> None:
+async def undo(chat: Chat, words: str, options: OptionValues) -> None:
     """Remove the last message, or another one, and its reply from the context.
 
     The file keeps them, and /redo brings them back. Files that tools changed for the reply are
     named; they are restored if you say yes.
     """
-    found = counting(chat, argument)
+    found = counting(chat, words)
     exchange = found.exchange
     number = exchange.query.number
     later = later_than(chat, found)
@@ -225,7 +224,7 @@ async def undo(chat: Chat, argument: str) -> None:
 
 
 @registry.command("redo", "Branches")
-async def redo(chat: Chat, argument: str) -> None:
+async def redo(chat: Chat, words: str, options: OptionValues) -> None:
     """Bring back the message that was undone last, until something new is said."""
     undone = reach.last_undone(chat.sessions, own(chat))
     if undone is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chat_loop.commands.chat import Chat
-from chat_loop.commands.registry import pick, registry, usage_error
+from chat_loop.commands.registry import OptionValues, pick, registry, usage_error
 from chat_loop.context import activity
 from chat_loop.context.budget import messages_in, parts
 from chat_loop.context.request import left_out, token_estimates
@@ -18,7 +18,7 @@ from chat_loop.values import Usage, dollars_text, plural
 
 
 @registry.command("compact [FOCUS]", "Context", bare="compact", flags=("preview", "force"))
-async def compact(chat: Chat, argument: str) -> None:
+async def compact(chat: Chat, words: str, options: OptionValues) -> None:
     """Summarize and continue in a new session; --preview asks first.
 
     /compact ports and paths   what the summary must keep
@@ -26,11 +26,10 @@ async def compact(chat: Chat, argument: str) -> None:
     Long conversations are compacted automatically when the window fills up. The words stay in the
     session's file; /uncompact goes back to them.
     """
-    focus, options = registry.arguments("compact", argument)
     if "preview" in options:
-        await _preview(chat, focus)
+        await _preview(chat, words)
         return
-    await chat.conversation.compact(focus)
+    await chat.conversation.compact(words)
 
 
 async def _preview(chat: Chat, focus: str) -> None:
@@ -68,7 +67,7 @@ async def _edited(chat: Chat, summary: Summary, refusal: str) -> Summary:
 
 
 @registry.command("uncompact", "Context")
-async def uncompact(chat: Chat, argument: str) -> None:
+async def uncompact(chat: Chat, words: str, options: OptionValues) -> None:
     """Undo the last compaction: continue with the full words instead of the summary."""
     conversation = chat.conversation
     plan = await continuing.uncompact(
@@ -87,7 +86,7 @@ async def uncompact(chat: Chat, argument: str) -> None:
 
 
 @registry.command("summary [edit|good|bad [NOTE]]", "Context")
-async def summary(chat: Chat, argument: str) -> None:
+async def summary(chat: Chat, words: str, options: OptionValues) -> None:
     """Show the summary that this session begins with; good or bad judges it for the next one.
 
     /summary edit              change it in your editor, for the next message on
@@ -96,11 +95,11 @@ async def summary(chat: Chat, argument: str) -> None:
     conversation = chat.conversation
     display = chat.display
     block = conversation.summary
-    judgment = argument.partition(" ")
+    judgment = words.partition(" ")
     if block is None:
         text = "This session does not begin with a summary."
         raise UsageError(text, "compact makes one; /history shows those before it.")
-    if argument == "edit":
+    if words == "edit":
         await _edit_summary(chat, block)
         return
     if judgment[0] in ("good", "bad"):
@@ -108,7 +107,7 @@ async def summary(chat: Chat, argument: str) -> None:
         conversation.keep_setting(FEEDBACK, ": ".join(filter(None, map(str.strip, judgment))))
         display.prose("Noted for the next one; /uncompact and compact make this one anew.", "dim")
         return
-    if argument:
+    if words:
         raise usage_error("summary")
     panels.show_block(display, block)
     if feedback := conversation.session.settings.get(FEEDBACK):
@@ -131,12 +130,12 @@ async def _edit_summary(chat: Chat, before: Summary) -> None:
 
 
 @registry.command("summarize [FOCUS]", "Context")
-async def summarize(chat: Chat, argument: str) -> None:
+async def summarize(chat: Chat, words: str, options: OptionValues) -> None:
     """Compact, and report messages, tokens, topics, decisions, files and commands."""
     conversation = chat.conversation
     before = messages_in(conversation.context.exchanges)
     chat.display.line("Summarizing conversation history...")
-    draft = await conversation.draft(argument)
+    draft = await conversation.draft(words)
     if await conversation.take(draft, acknowledge=False):
         after = 1 + messages_in(conversation.context.exchanges)
         counts = activity.counts(draft.summary)
@@ -144,17 +143,17 @@ async def summarize(chat: Chat, argument: str) -> None:
 
 
 @registry.command("context", "Context")
-async def context(chat: Chat, argument: str) -> None:
+async def context(chat: Chat, words: str, options: OptionValues) -> None:
     """Show what fills the model's window and when it is compacted."""
     conversation = chat.conversation
     display = chat.display
     budget = conversation.budget
-    options = conversation.options
+    settings = conversation.options
     frame = conversation.frame
     weights = token_estimates(frame, conversation.context)
     filling = parts(weights, budget, len(conversation.session.exchanges))
     panels.show_context(display, filling, budget.used, budget.window, estimated=budget.estimated)
-    if options.limits.enabled:
+    if settings.limits.enabled:
         display.prose(f"Auto-compacts at {frame.trigger:,} tokens.", "dim")
     else:
         display.prose("Automatic compaction is off; compact makes room.", "dim")
@@ -166,7 +165,7 @@ async def context(chat: Chat, argument: str) -> None:
         limits = "context.max_history_messages or max_history_tokens"
         count = plural(older, "exchange")
         display.prose(f"The oldest {count} are not sent: {limits} leaves them out.", "dim")
-    price = options.cost(conversation.agent.model, Usage(input=budget.used, estimated=True))
+    price = settings.cost(conversation.agent.model, Usage(input=budget.used, estimated=True))
     if price is None:
         display.prose("The price of the model is unknown.", "dim")
     elif price:
@@ -174,36 +173,36 @@ async def context(chat: Chat, argument: str) -> None:
 
 
 @registry.command("pin TEXT", "Context")
-async def pin(chat: Chat, argument: str) -> None:
+async def pin(chat: Chat, words: str, options: OptionValues) -> None:
     """Keep a text word for word through every compaction and resume."""
-    if not argument:
-        await list_pins(chat, "")
+    if not words:
+        await list_pins(chat, "", {})
         return
-    chat.conversation.pin(argument)
+    chat.conversation.pin(words)
     chat.display.line(f"Pinned; {len(chat.conversation.context.pins)} in all.", "dim")
 
 
 @registry.command("decide TEXT", "Context")
-async def decide(chat: Chat, argument: str) -> None:
+async def decide(chat: Chat, words: str, options: OptionValues) -> None:
     """Record a decision; like a pin, it is kept word for word."""
-    if not argument:
+    if not words:
         raise usage_error("decide")
-    chat.conversation.pin(f"{summary_block.DECIDED}{argument}")
+    chat.conversation.pin(f"{summary_block.DECIDED}{words}")
     chat.display.line("Recorded; it is kept word for word.", "dim")
 
 
 @registry.command("pins", "Context")
-async def list_pins(chat: Chat, argument: str) -> None:
+async def list_pins(chat: Chat, words: str, options: OptionValues) -> None:
     """List the pins, with the numbers that unpin takes."""
     for number, text in enumerate(_pins(chat), 1):
         chat.display.line(f"{number}  {text}")
 
 
 @registry.command("unpin N", "Context")
-async def unpin(chat: Chat, argument: str) -> None:
+async def unpin(chat: Chat, words: str, options: OptionValues) -> None:
     """Remove a pin, by its number or text."""
     pins = _pins(chat)
-    chat.conversation.unpin(pins[pick("unpin", pins, argument)])
+    chat.conversation.unpin(pins[pick("unpin", pins, words)])
     chat.display.line(f"Unpinned; {len(chat.conversation.context.pins)} left.", "dim")
 
 

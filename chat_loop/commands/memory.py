@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chat_loop.characters import exact
 from chat_loop.commands.chat import Chat
-from chat_loop.commands.registry import pick, registry, usage_error
+from chat_loop.commands.registry import OptionValues, pick, registry, usage_error
 from chat_loop.display.questions import Question
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.memory import ProjectMemory, fact_key, fact_of
@@ -14,15 +14,13 @@ from chat_loop.values import plural
 
 
 @registry.command("remember [--project] TEXT", "Memory", flags=("project",))
-async def remember(chat: Chat, argument: str) -> None:
+async def remember(chat: Chat, words: str, options: OptionValues) -> None:
     """Save a fact for this and later sessions; --project keeps it with the project."""
     memory = _memory(chat)
-    first, _, rest = argument.partition(" ")
-    project = first == "--project"
-    fact = fact_of(rest if project else argument)
+    fact = fact_of(words)
     if not fact:
         raise usage_error("remember")
-    path, safe = memory.target(project=project), redact_text(fact)
+    path, safe = memory.target(project="project" in options), redact_text(fact)
     if safe != fact:
         chat.display.warn("Secrets are not saved in memory. Without it:")
         chat.display.line(f"   {exact(safe)}")
@@ -33,13 +31,13 @@ async def remember(chat: Chat, argument: str) -> None:
 
 
 @registry.command("memory [ask]", "Memory")
-async def show_memory(chat: Chat, argument: str) -> None:
+async def show_memory(chat: Chat, words: str, options: OptionValues) -> None:
     """Show the facts of the memory and the project's files; ask decides which files are used."""
     memory, display = _memory(chat), chat.display
-    if argument == "ask":
+    if words == "ask":
         await ask_about_files(chat, memory)
         return
-    if argument:
+    if words:
         raise usage_error("memory")
     was_edited = memory.reload()
     chat.conversation.remember()
@@ -83,7 +81,7 @@ async def ask_about_files(chat: Chat, memory: ProjectMemory) -> None:
 
 
 @registry.command("forget N", "Memory")
-async def forget(chat: Chat, argument: str) -> None:
+async def forget(chat: Chat, words: str, options: OptionValues) -> None:
     """Remove a fact from the memory, by its number or text."""
     memory = _memory(chat)
     state = memory.state
@@ -91,7 +89,7 @@ async def forget(chat: Chat, argument: str) -> None:
         raise ChatLoopError(state.problem)
     if not state.facts:
         raise UsageError("There is nothing to forget.", "/memory shows the facts.")
-    number = pick("forget", [fact_key(fact) for fact in state.facts], fact_key(argument))
+    number = pick("forget", [fact_key(fact) for fact in state.facts], fact_key(words))
     chat.display.line(_numbered(number, state.facts[number]))
     memory.remove(number)
     chat.conversation.remember()

@@ -7,7 +7,7 @@ them, it must be the whole line and have a `bare` pattern. A leading space makes
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager
 from inspect import cleandoc
 from threading import Lock
@@ -21,8 +21,10 @@ from chat_loop.errors import UsageError
 from chat_loop.plugins import Plugins
 
 NextQuery = tuple[str, tuple[QueryFile, ...]]
-Handler = Callable[[Chat, str], Coroutine[Any, Any, NextQuery | None]]
-"""Runs a command. A query that it returns is sent at once, with its files."""
+OptionValues = Mapping[str, str]
+"""The options of a command that the user gave, without `--`; the value of a flag is empty."""
+Handler = Callable[[Chat, str, OptionValues], Coroutine[Any, Any, NextQuery | None]]
+"""Runs a command with its words and options. A query that it returns is sent, with its files."""
 _TYPED = re.compile(r"([/#])([A-Za-z][\w-]*)(?:\s+(.*))?", re.DOTALL)
 
 
@@ -73,6 +75,44 @@ class Command(Struct, frozen=True):
         notes = {line.partition("  ")[0]: line.partition("  ")[2].strip() for line in self.details}
         names = [f"--{name}" for name in self.flags + self.valued]
         return {name: notes.get(name, "") for name in names}
+
+    def arguments(self, text: str) -> tuple[str, OptionValues]:
+        """Return the words of an argument, and its options; a flag's value is empty.
+
+        A value is the next word, the text in double quotes, or the text after `=`. Everything after
+        `--` is words. In front of a TEXT there may be one flag; a TEXT may contain dashes. Raises
+        UsageError for an argument that the command does not take, an unknown option, and an option
+        without its value.
+        """
+        if text and not self.argument:
+            hint = "To send it as text, start with a space."
+            raise UsageError(f"/{self.name} takes no argument.", hint)
+        if not (self.flags or self.valued):
+            return text, {}
+        if self.argument.endswith("TEXT"):
+            first, _, rest = text.partition(" ")
+            flag = first.removeprefix("--")
+            return (rest, {flag: ""}) if first != flag and flag in self.flags else (text, {})
+        words: list[str] = []
+        options: dict[str, str] = {}
+        parts = iter(re.findall(r'--\w+="[^"]*"|"[^"]*"(?!\S)|\S+', text))
+        for part in parts:
+            option, equals, value = part.removeprefix("--").partition("=")
+            if part == "--":
+                words += parts
+            elif not part.startswith("--"):
+                words.append(part)
+            elif option in self.flags and not equals:
+                options[option] = ""
+            elif option in self.valued:
+                options[option] = (value if equals else next(parts, "")).strip('"')
+                if not options[option] or options[option].startswith("--"):
+                    hint = f"/help {self.name} shows how."
+                    raise UsageError(f"--{option} of /{self.name} needs a value.", hint)
+            else:
+                hint = f"Options: {', '.join(self.options)}. Put -- before words with a dash."
+                raise UsageError(f"/{self.name} has no option {part[:40]}.", hint)
+        return " ".join(words), options
 
 
 class Call(Struct, frozen=True):
@@ -148,35 +188,6 @@ class Registry(Struct):
         if sign == "#":
             return None
         return Unknown(name, argument)
-
-    def arguments(self, name: str, argument: str) -> tuple[str, dict[str, str]]:
-        """Return the words of a command's argument, and its options; a flag's value is empty.
-
-        A value is the next word, the text in double quotes, or the text after `=`. Everything after
-        `--` is words. Raises UsageError for an unknown option, and for an option without its value.
-        """
-        command = self.named(name)
-        assert command is not None
-        words: list[str] = []
-        options: dict[str, str] = {}
-        parts = iter(re.findall(r'--\w+="[^"]*"|"[^"]*"(?!\S)|\S+', argument))
-        for part in parts:
-            option, equals, value = part.removeprefix("--").partition("=")
-            if part == "--":
-                words += parts
-            elif not part.startswith("--"):
-                words.append(part)
-            elif option in command.flags and not equals:
-                options[option] = ""
-            elif option in command.valued:
-                options[option] = (value if equals else next(parts, "")).strip('"')
-                if not options[option] or options[option].startswith("--"):
-                    hint = f"/help {name} shows how."
-                    raise UsageError(f"--{option} of /{name} needs a value.", hint)
-            else:
-                hint = f"Options: {', '.join(command.options)}. Put -- before words with a dash."
-                raise UsageError(f"/{name} has no option {part[:40]}.", hint)
-        return " ".join(words), options
 
 
 registry = Registry()

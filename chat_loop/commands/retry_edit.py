@@ -5,7 +5,7 @@ from __future__ import annotations
 from chat_loop.characters import exact_line
 from chat_loop.commands.branches import counting, later_than, take_back
 from chat_loop.commands.chat import Chat
-from chat_loop.commands.registry import NextQuery, registry
+from chat_loop.commands.registry import NextQuery, OptionValues, registry
 from chat_loop.commands.restoring import changed_by, offer_files
 from chat_loop.conversation.attachments import release
 from chat_loop.conversation.mentions import mentions
@@ -17,21 +17,21 @@ from chat_loop.sessions.reach import REFERENCE, Found
 
 
 @registry.command("retry [MESSAGE]", "Conversation", stops=True)
-async def retry(chat: Chat, argument: str) -> NextQuery | None:
+async def retry(chat: Chat, words: str, options: OptionValues) -> NextQuery | None:
     """Send the last message again; the first answer stays in the file.
 
     /retry 2.14             go back to an earlier message, and send it again
     Its files go along as they were. It also works after an error or an interrupted reply. If a tool
     changed something for the first answer, you are asked first; files are restored if you say yes.
     """
-    found = await _chosen(chat, argument)
+    found = await _chosen(chat, words)
     if found is None:
         return None
     return await _replace(chat, found, found.exchange.query.text)
 
 
 @registry.command("edit [TEXT|MESSAGE]", "Conversation", stops=True)
-async def edit(chat: Chat, argument: str) -> NextQuery | None:
+async def edit(chat: Chat, words: str, options: OptionValues) -> NextQuery | None:
     """Edit the last message and resend it; /edit TEXT sends TEXT instead.
 
     /edit 2.14              go back to an earlier message, and edit that
@@ -39,12 +39,12 @@ async def edit(chat: Chat, argument: str) -> NextQuery | None:
     line changes nothing. The old words stay in the file. Files go along as they were, as far as the
     new text still names them.
     """
-    is_reference = REFERENCE.fullmatch(argument) is not None
-    found = await _chosen(chat, argument if is_reference else "")
+    is_reference = REFERENCE.fullmatch(words) is not None
+    found = await _chosen(chat, words if is_reference else "")
     if found is None:
         return None
-    if argument and not is_reference:
-        return await _replace(chat, found, argument)
+    if words and not is_reference:
+        return await _replace(chat, found, words)
     # a space before a query that looks like a command makes it text
     before = found.exchange.query.text
     line = before if registry.parse(before) is None else f" {before}"

@@ -26,7 +26,7 @@ from chat_loop.commands.references import (
     find_last,
     unreadable_text,
 )
-from chat_loop.commands.registry import Quit, registry, usage_error
+from chat_loop.commands.registry import OptionValues, Quit, registry, usage_error
 from chat_loop.conversation import continuing, plans
 from chat_loop.conversation.continuing import Planning, Resumption
 from chat_loop.display import earlier, listings
@@ -52,7 +52,7 @@ WAIT_SECONDS = 0.25  # between two looks at the lock of a session
 
 
 @registry.command("exit", "Sessions", bare="exit|quit", aliases=("quit",))
-async def leave(chat: Chat, argument: str) -> None:
+async def leave(chat: Chat, words: str, options: OptionValues) -> None:
     """Save the session with a summary and quit (so does Ctrl-D; Esc skips the summary)."""
     raise Quit
 
@@ -60,7 +60,7 @@ async def leave(chat: Chat, argument: str) -> None:
 @registry.command(
     "sessions [WORDS]", "Sessions", bare="sessions", flags=("unfold", "all"), valued=FILTERS
 )
-async def sessions(chat: Chat, argument: str) -> None:
+async def sessions(chat: Chat, words: str, options: OptionValues) -> None:
     """List conversations, most recent first; resume takes the numbers, * is the open one.
 
     /sessions WORDS         with these words in the name, id, agent, tags, project or summary
@@ -70,7 +70,6 @@ async def sessions(chat: Chat, argument: str) -> None:
     --all                   include -p runs and conversations without a reply
     --tag T, --agent A, --project P, --since DATE, --before DATE (2026-11-21, or an age such as 30d)
     """
-    words, options = registry.arguments("sessions", argument)
     first, _, rest = words.partition(" ")
     if first == "browse":
         await _browse(chat, rest)
@@ -140,7 +139,7 @@ async def _browse(chat: Chat, words: str = "") -> None:
     async with chat.reader.release_terminal():
         row = await browse(BrowsedSessions(chat, rows), now=chat.sessions.now(), words=words)
     if row is not None:
-        await resume(chat, f"{row.id} --quick")
+        await resume(chat, row.id, {"quick": ""})
 
 
 async def _list(chat: Chat, limit: int | None = PAGE, **which: Any) -> None:
@@ -168,7 +167,7 @@ async def _list(chat: Chat, limit: int | None = PAGE, **which: Any) -> None:
     flags=("full", "summary", "quick"),
     valued=("last",),
 )
-async def resume(chat: Chat, argument: str) -> None:
+async def resume(chat: Chat, words: str, options: OptionValues) -> None:
     """Continue a saved session; alone, choose one in the browser.
 
     All words of a short one come back, else its summary and its last message.
@@ -178,15 +177,14 @@ async def resume(chat: Chat, argument: str) -> None:
     /resume 3 --full        every word, as far as they fit
     /resume 3 --quick       at once: the model does not confirm it
     """
-    if not argument and chat.display.is_terminal and chat.reader.has_editor:
-        await _browse(chat)
-        return
-    if not argument:
+    if not (words or options):
+        if chat.display.is_terminal and chat.reader.has_editor:
+            await _browse(chat)
+            return
         await _list(chat)
         if chat.listed:
             chat.display.line("Type resume and a number, or resume last.", "dim")
         return
-    words, options = registry.arguments("resume", argument)
     quick = "quick" in options
     by_summary = "summary" in options or "last" in options
     mode = chat.config.resume.mode
@@ -205,7 +203,7 @@ async def resume(chat: Chat, argument: str) -> None:
     if chat.can_ask and chat.sessions.is_open_elsewhere(loaded):
         choice = await _choose_of_open(chat, loaded)
         if choice == "wait":
-            await resume(chat, argument)  # the conversation may have a newer session now
+            await resume(chat, words, options)  # the conversation may have a newer session now
         if choice != "branch":
             return
     if not await _confirm_agent(chat, loaded.session):
@@ -343,7 +341,7 @@ async def _confirm_agent(chat: Chat, session: Session, act: str = "resumed") -> 
 
 
 @registry.command("clear", "Sessions", aliases=("new",))
-async def clear(chat: Chat, argument: str) -> None:
+async def clear(chat: Chat, words: str, options: OptionValues) -> None:
     """Save the session and start a new one on an empty screen."""
     chat.display.clear_screen()
     await chat.conversation.leave("clear")
@@ -354,26 +352,26 @@ async def clear(chat: Chat, argument: str) -> None:
 
 
 @registry.command("rename [NAME]", "Sessions")
-async def rename(chat: Chat, argument: str) -> None:
+async def rename(chat: Chat, words: str, options: OptionValues) -> None:
     """Name this conversation; without NAME, go back to the automatic name."""
-    chat.conversation.describe(name=naming.validate_name(argument))
+    chat.conversation.describe(name=naming.validate_name(words))
     name = naming.name_of(chat.conversation.session)
     how = f"is named “{name}”" if name else "will be named after its first words"
     _show_change(chat, f"This conversation {how}.")
 
 
 @registry.command("tag [TAG …]", "Sessions")
-async def add_tags(chat: Chat, argument: str) -> None:
+async def add_tags(chat: Chat, words: str, options: OptionValues) -> None:
     """Tag this conversation; without TAG, show its tags."""
     before = chat.conversation.session.tags
-    _set_tags(chat, tuple(dict.fromkeys((*before, *_tags_in(argument)))))
+    _set_tags(chat, tuple(dict.fromkeys((*before, *_tags_in(words)))))
 
 
 @registry.command("untag TAG …", "Sessions")
-async def remove_tags(chat: Chat, argument: str) -> None:
+async def remove_tags(chat: Chat, words: str, options: OptionValues) -> None:
     """Remove tags from this conversation."""
     before = chat.conversation.session.tags
-    removed = _tags_in(argument)
+    removed = _tags_in(words)
     if not removed or not {*removed} <= {*before}:
         raise usage_error("untag")
     _set_tags(chat, tuple(tag for tag in before if tag not in removed))
@@ -396,9 +394,9 @@ def _show_change(chat: Chat, text: str) -> None:
 
 
 @registry.command("tree [N|ID]", "Branches")
-async def show_tree(chat: Chat, argument: str) -> None:
+async def show_tree(chat: Chat, words: str, options: OptionValues) -> None:
     """Show where a conversation comes from and where it branches."""
-    identity = (await chat.path(argument or ".", stored=True)).stem
+    identity = (await chat.path(words or ".", stored=True)).stem
 
     def look(library: Library) -> tuple[Sequence[Node], dict[str, SessionRow]]:
         links = library.relatives(identity)
@@ -414,9 +412,9 @@ async def show_tree(chat: Chat, argument: str) -> None:
 
 
 @registry.command("delete [N|ID]", "Sessions")
-async def delete(chat: Chat, argument: str) -> None:
+async def delete(chat: Chat, words: str, options: OptionValues) -> None:
     """Move this session, or another one, to the trash; asks first."""
-    path = await chat.path(argument or ".")
+    path = await chat.path(words or ".")
     rows, _ = await chat.look(lambda library: library.rows_of([path.stem]))
     row = rows.get(path.stem)
     name = path.stem
@@ -431,9 +429,9 @@ async def delete(chat: Chat, argument: str) -> None:
 
 
 @registry.command("merge A [B]", "Branches")
-async def merge(chat: Chat, argument: str) -> None:
+async def merge(chat: Chat, words: str, options: OptionValues) -> None:
     """Continue two branches as one: A and B, or this conversation and A."""
-    references = argument.split()
+    references = words.split()
     if len(references) not in (1, 2):
         raise usage_error("merge")
     both = references if len(references) == 2 else [".", *references]
@@ -444,7 +442,7 @@ async def merge(chat: Chat, argument: str) -> None:
         if chat.can_ask and chat.sessions.is_open_elsewhere(loaded):
             choice = await _choose_of_open(chat, loaded, "merged")
             if choice == "wait":
-                await merge(chat, argument)
+                await merge(chat, words, options)
             if choice != "branch":
                 return
         if not await _confirm_agent(chat, loaded.session, "merged"):
@@ -494,7 +492,7 @@ def _merge_costs(planning: Planning, unsummarized: Sequence[LoadedSession]) -> t
 
 
 @registry.command("search WORDS", "Sessions", valued=FILTERS)
-async def search(chat: Chat, argument: str) -> None:
+async def search(chat: Chat, words: str, options: OptionValues) -> None:
     """Search all sessions; show, quote and resume take the numbers of the hits.
 
     Ids, numbers and paths are matched exactly.
@@ -502,7 +500,6 @@ async def search(chat: Chat, argument: str) -> None:
     """
     from chat_loop.library.search import excerpts_of, search_all  # loads the index
 
-    words, options = registry.arguments("search", argument)
     if not words:
         raise usage_error("search")
     filters = filter_of(options, chat.sessions.now())
@@ -519,18 +516,18 @@ async def search(chat: Chat, argument: str) -> None:
 
 
 @registry.command("show N|ID|MESSAGE [QUERY]", "Sessions")
-async def show(chat: Chat, argument: str) -> None:
+async def show(chat: Chat, words: str, options: OptionValues) -> None:
     """Show a search hit in full, or a session's summary and exchanges.
 
     /show 2                 the second hit of the last search, or session of the last list
     /show 2 5               query 5 of that session
     /show 2.14              message 14 of the second session of this conversation
     """
-    if is_reference(argument):
-        found = counting(chat, argument)
+    if is_reference(words):
+        found = counting(chat, words)
         listings.show_exchange(chat.display, found.loaded.session, found.exchange)
         return
-    reference, number = _place(chat, argument)
+    reference, number = _place(chat, words)
     if not reference:
         raise usage_error("show")
     loaded = await chat.load(reference, stored=True)
@@ -542,19 +539,19 @@ async def show(chat: Chat, argument: str) -> None:
 
 
 @registry.command("quote N|ID|MESSAGE [QUERY]", "Sessions")
-async def quote(chat: Chat, argument: str) -> None:
+async def quote(chat: Chat, words: str, options: OptionValues) -> None:
     """Quote a search hit, or an exchange of a session, in your next message.
 
     /quote 2                the second hit of the last search
     /quote 2 5              query 5 of the second session of the last list
     /quote 2.14             message 14 of the second session of this conversation
     """
-    if is_reference(argument):
-        found = counting(chat, argument)
+    if is_reference(words):
+        found = counting(chat, words)
         session = found.loaded.session
         exchange = found.exchange
     else:
-        reference, number = _place(chat, argument)
+        reference, number = _place(chat, words)
         if not reference or number is None:
             raise usage_error("quote")
         session = (await chat.load(reference, stored=True)).session

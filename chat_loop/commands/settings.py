@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from chat_loop.commands.chat import Chat
-from chat_loop.commands.registry import registry
+from chat_loop.commands.registry import OptionValues, registry
 from chat_loop.config import NAMED, Config, overlay, parse
 from chat_loop.conversation.options import AT_START, KEPT, options_of
 from chat_loop.display.text import one_line
@@ -28,7 +28,7 @@ AT_ONCE = ("auto_compact", "context", "summary", "restoration", "status", "displ
 
 
 @registry.command("config [KEY [VALUE]]", "View", flags=("save", "session"))
-async def config(chat: Chat, argument: str) -> None:
+async def config(chat: Chat, words: str, options: OptionValues) -> None:
     """Show the settings that you changed, or one; /config KEY VALUE changes it for this run.
 
     /config all                        every setting, with its default
@@ -40,7 +40,6 @@ async def config(chat: Chat, argument: str) -> None:
     Settings of an agent's file count over the config file, options of the command line over both,
     and those of the conversation over all; /config KEY --session takes one of them away.
     """
-    words, options = registry.arguments("config", argument)
     key, _, value = words.partition(" ")
     if "session" in options:
         if key not in KEPT or "save" in options:

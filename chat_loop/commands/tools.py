@@ -19,7 +19,7 @@ from chat_loop.agent.secret_gate import judged
 from chat_loop.agent.tools import ASKED_AGAIN, MAX_RESULT, Tool
 from chat_loop.characters import exact, exact_line
 from chat_loop.commands.asking import ask
-from chat_loop.commands.registry import NextQuery, pick, registry, usage_error
+from chat_loop.commands.registry import NextQuery, OptionValues, pick, registry, usage_error
 from chat_loop.display.questions import Question, parts_of
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, NoWorkingFolder, UsageError
@@ -42,7 +42,7 @@ NO_SERVERS = ("There are no MCP servers.", "Add servers under mcp: in config.yam
 
 
 @registry.command("model [NAME]", "Model and tools")
-async def model(chat: Chat, argument: str) -> None:
+async def model(chat: Chat, words: str, options: OptionValues) -> None:
     """Show the current model and the available ones, or switch to another.
 
     NAME is PROVIDER:MODEL, a provider's name for its default model, or another model of the
@@ -52,14 +52,14 @@ async def model(chat: Chat, argument: str) -> None:
     conversation = chat.conversation
     display = chat.display
     now = conversation.agent.model
-    if not argument:
+    if not words:
         await _list_models(chat, now)
         return
-    if len(argument.split()) > 1:
+    if len(words.split()) > 1:
         raise usage_error("model")
     added = await asyncio.to_thread(chat.plugins.all)
     known = [*chat.models.providers, *(name for plugin in added for name in plugin.providers)]
-    reference = full_reference(argument, known, conversation.agent.provider.name)
+    reference = full_reference(words, known, conversation.agent.provider.name)
     if reference == now:
         chat.model_is_chosen = True
         display.line(f"Already using {one_line(reference, 100)}.", "dim")
@@ -94,13 +94,13 @@ async def _list_models(chat: Chat, now: str) -> None:
 
 
 @registry.command("tools [revoke N]", "Model and tools")
-async def tools(chat: Chat, argument: str) -> None:
+async def tools(chat: Chat, words: str, options: OptionValues) -> None:
     """List the tools that the model may call, and the approvals kept for this project.
 
     /tools revoke 2         take the second approval back
     """
-    if argument:
-        word, _, which = argument.partition(" ")
+    if words:
+        word, _, which = words.partition(" ")
         if word != "revoke":
             raise usage_error("tools")
         kept = _kept(chat)
@@ -113,8 +113,8 @@ async def tools(chat: Chat, argument: str) -> None:
         scope = one_line(tool.approval_scope, 80)
         about = f"asks about {scope}" if scope else "asks first"
         asks = f" ({about})" if tool.preview is not None else ""
-        words = one_line(tool.spec.description.strip().partition("\n")[0], 200)
-        chat.display.prose(f"  {exact_line(tool.spec.name)}{asks}: {words}", indent=4)
+        about_it = one_line(tool.spec.description.strip().partition("\n")[0], 200)
+        chat.display.prose(f"  {exact_line(tool.spec.name)}{asks}: {about_it}", indent=4)
     if not agent.tools:
         text = "The agent has no tools; agent.tools in the config, or --tools, gives it some."
         chat.display.prose(text)
@@ -150,7 +150,7 @@ def _validity(approval: Approval, wanted: Approval) -> str:
 
 
 @registry.command("agents", "Model and tools")
-async def agents(chat: Chat, argument: str) -> None:
+async def agents(chat: Chat, words: str, options: OptionValues) -> None:
     """List your named agents; chat-loop --agent NAME starts a chat with one."""
     rows = agent_rows(chat.agents) if chat.agents is not None else []
     for line in agent_lines(rows):
@@ -186,14 +186,14 @@ def agent_lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 
 @registry.command("mcp [NAME | restart NAME]", "Model and tools")
-async def mcp(chat: Chat, argument: str) -> None:
+async def mcp(chat: Chat, words: str, options: OptionValues) -> None:
     """Show the MCP servers, or the tools of one; restart reconnects one."""
     servers = chat.servers
     display = chat.display
     if servers is None:
         raise UsageError(*NO_SERVERS)
     servers.start()
-    match argument.split():
+    match words.split():
         case []:
             states = servers.states()
             if not chat.conversation.agent.provider.calls_tools:
@@ -216,16 +216,18 @@ async def mcp(chat: Chat, argument: str) -> None:
 
 
 @registry.command("run COMMAND", "Model and tools", bare=r"!(!?[^!\s].*)")
-async def run(chat: Chat, argument: str) -> NextQuery | None:
+async def run(chat: Chat, words: str, options: OptionValues) -> NextQuery | None:
     """Run a shell command and send its output with your next message; so does `!COMMAND`.
 
     !git diff               show the output here, and send it with your next message
     !!make test             only show it
     It gets no input, and ten minutes. The chat asks before it sends what looks like a key.
     """
-    command = argument.removeprefix("!").strip()
-    if not chat.reader.has_editor:  # a line of a pipe is text, however it begins
-        return f"!{argument}", ()
+    command = words.removeprefix("!").strip()
+    if not chat.reader.has_editor:
+        if chat.reader.typed.startswith("!"):  # a line of a pipe is text, however it begins
+            return f"!{words}", ()
+        raise UsageError("/run needs a terminal with the line editor.", "Nothing was run or sent.")
     if not command:
         raise usage_error("run")
     if (folder := working_folder()) is None:
@@ -237,7 +239,7 @@ async def run(chat: Chat, argument: str) -> NextQuery | None:
     output = shorten(output, limit, ": print less at once")
     chat.display.stop_waiting()
     chat.display.line(output.removeprefix("Exit code 0.\n"))
-    if not argument.startswith("!"):
+    if not words.startswith("!"):
         outgoing = await judged(output, shell.source_of(command))
         [sent] = await chat.secrets.release([outgoing], by_user=True)
         chat.display.stop_waiting()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from chat_loop.commands.chat import Chat
-from chat_loop.commands.registry import pick, registry, usage_error
+from chat_loop.commands.registry import OptionValues, pick, registry, usage_error
 from chat_loop.display import clipboard
 from chat_loop.display.text import one_line, printable
 from chat_loop.errors import UsageError
@@ -25,14 +25,14 @@ EXPORT_FORMATS = {"html": "html", "md": "markdown", "markdown": "markdown", "jso
 
 
 @registry.command("copy [reply|query|all|code [N]]", "Conversation")
-async def copy(chat: Chat, argument: str) -> None:
+async def copy(chat: Chat, words: str, options: OptionValues) -> None:
     """Copy the last reply, your last message, everything, or a block of code.
 
     /copy code 2            the second code block of the last reply
     Uses wl-copy, xclip, xsel, pbcopy or clip.exe; over SSH, or without these, the terminal's own
     clipboard (OSC 52), which takes 75 KB.
     """
-    what, _, number = (argument or "reply").partition(" ")
+    what, _, number = (words or "reply").partition(" ")
     if what not in COPY_CHOICES or (number and what != "code"):
         raise usage_error("copy")
     name, text = await asyncio.to_thread(_text_of, chat, what)
@@ -83,7 +83,7 @@ def _code_block(text: str, number: str) -> tuple[str, str]:
 @registry.command(
     "export [html|md|json] [FILE]", "Sessions", flags=("one", "secrets"), valued=("session",)
 )
-async def export(chat: Chat, argument: str) -> None:
+async def export(chat: Chat, words: str, options: OptionValues) -> None:
     """Export this conversation as an HTML page, markdown or JSON.
 
     /export                 an HTML page in the working directory, under the conversation's name
@@ -93,7 +93,6 @@ async def export(chat: Chat, argument: str) -> None:
     --one                   only its newest session
     --secrets               keep keys and passwords, which are left out otherwise
     """
-    words, options = registry.arguments("export", argument)
     name, _, rest = words.partition(" ")
     is_format = name in EXPORT_FORMATS or name in chat.plugins.exporters()
     target = (rest if is_format else words).strip("\"'")
@@ -116,11 +115,11 @@ async def export(chat: Chat, argument: str) -> None:
 
 
 @registry.command("import FILE|FOLDER", "Sessions")
-async def import_(chat: Chat, argument: str) -> None:
+async def import_(chat: Chat, words: str, options: OptionValues) -> None:
     """Import exports, also of Claude, ChatGPT, codex and llm; existing sessions are kept."""
-    if not argument:
+    if not words:
         raise usage_error("import")
-    path = importing.file_path(argument.strip("\"'"))
+    path = importing.file_path(words.strip("\"'"))
     importer = importing.Importer()
     chat.display.begin_waiting("Importing …")
     await asyncio.to_thread(importer.add_path, path)

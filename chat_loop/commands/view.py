@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from chat_loop.commands.branches import own
 from chat_loop.commands.chat import Chat
-from chat_loop.commands.registry import Command, registry, usage_error
+from chat_loop.commands.registry import Command, OptionValues, registry, usage_error
 from chat_loop.context.budget import messages_in
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.display import panels
@@ -52,7 +52,7 @@ OTHER_KEYS = "All other keys are those of emacs, or of vi with input: {keys: vi}
 
 
 @registry.command("help [COMMAND]", "View", bare="help")
-async def show_help(chat: Chat, argument: str) -> None:
+async def show_help(chat: Chat, words: str, options: OptionValues) -> None:
     """Show all commands, or explain one.
 
     /help compact           one command, with its options and examples
@@ -60,7 +60,7 @@ async def show_help(chat: Chat, argument: str) -> None:
     /help keys              the editing keys
     """
     display = chat.display
-    match argument:
+    match words:
         case "":
             named = {title: [command.name for command in members] for title, members in families()}
             for title, names in {**named, "Templates": chat.templates.names()}.items():
@@ -74,7 +74,7 @@ async def show_help(chat: Chat, argument: str) -> None:
             _columns(display, KEYS, max(map(len, KEYS)))
             display.prose(OTHER_KEYS, "dim")
         case _:
-            _help_about(chat, argument.lstrip("/#"))
+            _help_about(chat, words.lstrip("/#"))
 
 
 async def _explain_all(chat: Chat) -> None:
@@ -90,12 +90,12 @@ async def _explain_all(chat: Chat) -> None:
         _columns(display, rows, WIDEST)
     if chat.templates.names():
         display.line("Templates", "bold")
-        await list_templates(chat, "")
+        await list_templates(chat, "", {})
     display.prose(RULE, "dim")
 
 
 @registry.command("templates", "View")
-async def list_templates(chat: Chat, argument: str) -> None:
+async def list_templates(chat: Chat, words: str, options: OptionValues) -> None:
     """List your templates: texts that a command of yours sends."""
     templates = {}
     for template in chat.templates.all():
@@ -144,9 +144,8 @@ def families() -> list[tuple[str, list[Command]]]:
 
 
 @registry.command("history [--full]", "View", flags=("full",))
-async def history(chat: Chat, argument: str) -> None:
+async def history(chat: Chat, words: str, options: OptionValues) -> None:
     """Show the conversation so far: its summaries, then the messages in the context."""
-    words, options = registry.arguments("history", argument)
     if words:
         raise usage_error("history")
     conversation = chat.conversation
@@ -185,7 +184,7 @@ async def history(chat: Chat, argument: str) -> None:
 
 
 @registry.command("stats", "View", aliases=("usage", "cost"))
-async def stats(chat: Chat, argument: str) -> None:
+async def stats(chat: Chat, words: str, options: OptionValues) -> None:
     """Show tokens and cost of the conversation, with plots and what each compaction kept."""
     conversation, display = chat.conversation, chat.display
     sessions, problem = chat.chain()
@@ -235,7 +234,7 @@ def sizes_of_replies(sessions: Sequence[Session]) -> list[tuple[int, int]]:
 
 
 @registry.command("info", "View", aliases=("status",))
-async def info(chat: Chat, argument: str) -> None:
+async def info(chat: Chat, words: str, options: OptionValues) -> None:
     """Show the session, its file, the model, the context and the totals."""
     conversation = chat.conversation
     live, budget, agent = conversation.live, conversation.budget, conversation.agent

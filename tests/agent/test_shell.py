@@ -299,7 +299,8 @@ def test_a_line_of_a_pipe_is_text_and_runs_nothing(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(Script, "has_editor", False)
-    screen = Screen(tmp_path / "sessions", ["!touch here"], "Fine.", SUMMARY)
+    screen = Screen(tmp_path / "sessions", ["!touch here", "/run touch here"], "Fine.", SUMMARY)
     [exchange] = screen.talk.conversation.session.exchanges
     assert exchange.query.text == "!touch here"
+    assert "✗ /run needs a terminal" in screen.text
     assert not (tmp_path / "here").exists()

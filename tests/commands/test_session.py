@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chat_loop.commands.chat import Chat
-from chat_loop.commands.registry import Registry
+from chat_loop.commands.registry import Command, OptionValues
 from chat_loop.errors import UsageError
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.naming import name_of
@@ -321,12 +321,12 @@ def test_a_query_that_was_undone_is_not_shown(tmp_path: Path) -> None:
     assert "Two." not in text.partition("You: /show .\n")[2]
 
 
-OPTIONS = Registry()
+async def take(chat: Chat, words: str, options: OptionValues) -> None:
+    """Take words and options."""
 
 
-@OPTIONS.command("x", "", valued=("tag", "agent"), flags=("all",))
-async def take_options(chat: Chat, argument: str) -> None:
-    """Take options."""
+OPTIONS = Command("x", take, "", "[WORDS]", valued=("tag", "agent"), flags=("all",))
+TEXT = Command("x", take, "", "[--all] TEXT", flags=("all",))
 
 
 @pytest.mark.parametrize(
@@ -343,7 +343,13 @@ async def take_options(chat: Chat, argument: str) -> None:
     ],
 )
 def test_options_among_words(argument: str, expected: tuple[str, dict[str, str]]) -> None:
-    assert OPTIONS.arguments("x", argument) == expected
+    assert OPTIONS.arguments(argument) == expected
+
+
+def test_one_option_stands_before_a_text_which_may_have_dashes() -> None:
+    assert TEXT.arguments("--all a  --tag b") == ("a  --tag b", {"all": ""})
+    assert TEXT.arguments("--tag a --all") == ("--tag a --all", {})
+    assert TEXT.arguments("all of it") == ("all of it", {})
 
 
 @pytest.mark.parametrize(
@@ -351,7 +357,7 @@ def test_options_among_words(argument: str, expected: tuple[str, dict[str, str]]
 )
 def test_options_that_are_none(argument: str) -> None:
     with pytest.raises(UsageError) as caught:
-        OPTIONS.arguments("x", argument)
+        OPTIONS.arguments(argument)
     assert caught.value.hint
 
 
