@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from operator import attrgetter
 from pathlib import Path
 from threading import Event, Lock, Thread, get_ident
 
@@ -138,7 +139,11 @@ def test_an_unknown_command_names_the_nearest(tmp_path: Path, typed: str, neares
     assert f"Unknown command /{typed}. {hint}" in run(tmp_path, f"/{typed}", hours=0)
 
 
-@pytest.mark.parametrize("command", registry.commands, ids=lambda command: str(command.name))
+@pytest.mark.parametrize(
+    "command",
+    sorted(registry.commands, key=attrgetter("name")),  # in each order of imports
+    ids=lambda command: str(command.name),
+)
 def test_every_command_has_a_line_of_help_and_a_row_in_the_docs(command: Command) -> None:
     assert command.help.endswith(".")
     assert len(command.usage) + len(command.help) < 120
