@@ -172,7 +172,7 @@ EXPECTED = {
     "help": ("", "agents"),
     "history": ("", "--full"),
     "memory": ("", "ask"),
-    "summary": ("", "good"),
+    "summary": ("", "edit"),
 }
 """By command with an argument: the part of it that is typed, and the first completion offered,
 which is empty if there is none.
