@@ -15,7 +15,7 @@ from benchmarks.factchain.ours import Clock
 from benchmarks.factchain.talk import Turn
 from chat_loop.agent.agent import Agent
 from chat_loop.context import summary
-from chat_loop.context.budget import Limits, ledger_room, recall_room, size
+from chat_loop.context.budget import SMALL_WINDOW, Limits, ledger_room, recall_room, size
 from chat_loop.context.messages import messages_of
 from chat_loop.context.request import sent
 from chat_loop.conversation.conversation import Conversation
@@ -101,9 +101,10 @@ class Chat:
             # as Conversation.ask does it
             excerpts, _ = conversation.archive.recall(
                 question,
-                conversation.context.refs,
+                conversation.context.whole_refs,
                 recall_room(self._window),
                 restoration.block,
+                weak=self._window <= SMALL_WINDOW,
             )
         if excerpts:
             entries.append(ArchiveContext(number=number, at=at, text=excerpts))

@@ -35,6 +35,7 @@ TOOLS = "Tools"
 BLOCK = "Restored block"
 PARTS = (SYSTEM, MEMORY, TOOLS, BLOCK, CARRIED, RECALLED, USED, FILES, OWN)
 """The parts of a request, in the order they are sent."""
+SMALL_WINDOW = 16_384  # tokens; in one of at most so many, the block misses much
 EARLY = 0.75  # the share of the trigger at which the background summary begins
 
 
@@ -119,7 +120,7 @@ def recall_room(window: int) -> int:
     """Return the tokens that archive passages may add to a query. They may use the reply's room,
     because just before a compaction the rest of the window is full.
     """
-    return min(400, window // 16)
+    return min(400, window // 12)
 
 
 def archive_room(window: int) -> int:

@@ -515,7 +515,7 @@ def _scores(sections: Mapping[Candidate, Section], index: WordIndex) -> _Scores:
         older = [
             old
             for old in index.older(new)
-            if sections.get(old, "pending") != "pending" and old.line.ref != new.line.ref
+            if sections.get(old, "pending") != "pending" and _is_said_before(old.line, new.line)
         ]
         scored = [(index.likeness(new, old), at) for at, old in enumerate(older)]
         likeness, at = max(scored, default=(0.0, 0))
@@ -523,6 +523,15 @@ def _scores(sections: Mapping[Candidate, Section], index: WordIndex) -> _Scores:
             newer[older[at]] = new
             points[new] = max(points[new], points[older[at]])
     return _Scores(points, newer)
+
+
+def _is_said_before(first: Line, second: Line) -> bool:
+    """Return True if the first of two lines, in their order, was said in an earlier exchange.
+    Carried lines name only their session, in which each speaker's lines are in order.
+    """
+    if first.ref != second.ref:
+        return True
+    return "." not in first.ref and first.speaker == second.speaker
 
 
 def _points(candidate: Candidate, section: Section) -> float:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from chat_loop.agent.ask import ask
 from chat_loop.context import narrative
-from chat_loop.context.budget import Narration, SummaryOptions
+from chat_loop.context.budget import SMALL_WINDOW, Narration, SummaryOptions
 from chat_loop.context.exact import ExactValue, figures, find, normalize
 from chat_loop.context.exchanges import attached_text
 from chat_loop.context.grounding import REFERENCE, drop_groundless
@@ -39,7 +39,6 @@ from chat_loop.values import Message, Request, Usage, one_line
 
 SYSTEM, PROMPT, FORMAT = (prompt(f"summary_{name}.txt") for name in ("system", "request", "form"))
 GRAMMAR = prompt("summary_grammar.gbnf") + "\n"
-SMALL_WINDOW = 16_384  # tokens; with less, models would copy the parent's block if they got it
 MAX_PAUSE = 5.0  # seconds; a server that asks for a longer pause is not asked again
 AGAIN = (
     "Your last answer had other headings. Begin with **Background Context:** and write each "
@@ -155,6 +154,7 @@ class _Writer(Struct):
         """Return a narrative's maximum tokens, the parent's narrative, and a part's maximum."""
         window = provider.window.tokens
         before = ""
+        # in a small window, models would copy the parent's block if they got it
         if self.parent is not None and window > SMALL_WINDOW:
             words = replace(self.parent, pinned=(), key_facts=(), files=(), tools=())
             before = clip(redact_text(summary_block.render(words)), window // 4, self.count)

@@ -409,9 +409,15 @@ class Conversation:
         if restoration is None or not self.recalls:
             return
         room = budget.recall_room(self.window)
-        block = restoration.block
-        in_context = self.context.whole_refs
-        excerpts, refs = await asyncio.to_thread(archive.recall, text, in_context, room, block)
+        found = asyncio.to_thread(
+            archive.recall,
+            text,
+            self.context.whole_refs,
+            room,
+            restoration.block,
+            weak=self.window <= budget.SMALL_WINDOW,
+        )
+        excerpts, refs = await found
         if excerpts:
             at = self.sessions.now()
             self.add(records.ArchiveContext(number=number, at=at, text=redact_text(excerpts)))

@@ -516,14 +516,21 @@ def test_a_correction_that_fits_two_lines_equally_well_replaces_neither(
     assert block.superseded == 2 - len(stays)
 
 
+@pytest.mark.parametrize("carried", [False, True])
 @pytest.mark.parametrize("missing", [0, 1])
-def test_an_older_value_is_never_kept_alone(missing: int) -> None:
-    """If the newer value is too long for the room that is left, the shorter older one goes, too."""
-    old = "The backup of the archive runs at 2:30."
-    new = "The backup of the archive runs at 4:45 since the two cleaning jobs take the whole night."
-    parent = made(None, exchanges((old, "Fine."))).summary
+def test_an_older_value_is_never_kept_alone(missing: int, carried: bool) -> None:
+    """If the newer value is too long for the room that is left, the shorter older one goes, too:
+    also if both were said in one session and are carried, and the label adds weight to the older.
+    """
+    old = "Note: The backup of the archive runs at 2:30 when nobody else works."
+    new = (
+        "The backup of the archive runs at 4:45 as of now, two cleaning jobs take the whole night."
+    )
+    first = (old, "Fine.")
+    second = (new, "Noted.")
+    parent = made(None, exchanges(*([first, second] if carried else [first]))).summary
     room = words(f"- {new} [2 user]\n") - missing
-    block = made(parent, exchanges((new, "Noted."), depth=2), room=room)
+    block = made(parent, () if carried else exchanges(second, depth=2), room=room)
     assert words(f"- {old} [1 user]\n") < room
     assert [item.text for item in items(block.summary)] == ([] if missing else [new])
     assert [line.text for line in block.archived] == ([old, new] if missing else [old])

@@ -296,6 +296,19 @@ def test_only_sure_hits_and_only_what_people_said_is_attached() -> None:
         for number in range(3, 12)
     ]
     assert recall_text(others, estimate, 60)[1] == ("2.3", "2.4")
+    assert recall_text(others, estimate)[1] == ("2.3", "2.4", "2.5")
+    assert len(recall_text(others, estimate, weak=True)[1]) == 9
+
+
+def test_in_a_small_window_weak_hits_are_attached_to_what_asks_something(tmp_path: Path) -> None:
+    sessions = SessionManager(tmp_path, now=lambda: START)
+    told = (f"The boiler likes {number} bar." for number in range(1, 4))
+    archive = followed(sessions, [*told], ["Hello."])
+    ask = "What pressure does the heating in the cellar want, with its boiler of a certain age?"
+    assert archive.recall(ask) == ("", ())
+    assert len(archive.recall(ask, weak=True)[1]) == 3
+    assert archive.recall(ask[:-1], weak=True) == ("", ()), "it asks nothing"
+    assert archive.recall("How do planes fly?", weak=True) == ("", ())
 
 
 TALK = said(*((f"Question {number}?", f"Answer {number}.") for number in range(1, 15)))
