@@ -81,13 +81,14 @@ def survivors(language: str, mark: str) -> list[str]:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("together", [1, 4])
+@pytest.mark.parametrize("together", [pytest.param(1, marks=pytest.mark.slow), 4])
 def test_open_points_in_other_words_outlive_three_compactions(language: str, together: int) -> None:
     missing = lost(language, referred=True, together=together)
     assert [case for case in missing if not is_held_out(case)] == []
     assert [case for case in missing if is_held_out(case)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("together", [1, 4])
 def test_few_open_points_are_lost_that_refer_to_no_exchange(together: int) -> None:
     missing = [case for each in LANGUAGES for case in lost(each, referred=False, together=together)]
@@ -99,6 +100,7 @@ def test_a_bullet_that_says_that_there_is_nothing_outlives_no_compaction(languag
     assert survivors(language, " [1.7]") == []
 
 
+@pytest.mark.slow
 def test_few_such_bullets_survive_that_refer_to_no_exchange() -> None:
     found = [filler for language in LANGUAGES for filler in survivors(language, "")]
     assert len(found) <= 0.04 * 60 * len(LANGUAGES)

@@ -11,7 +11,6 @@ from benchmarks.support.loopback import Reply, failing
 from tests.support.chats import (
     ONE_WIRE_QUICK,
     SUMMARY,
-    WIRES,
     Asked,
     Chats,
     Step,
@@ -274,7 +273,7 @@ def test_what_gains_nothing_does_not_happen_and_asks_no_model(tmp_path: Path) ->
     assert "📦" not in played.shown
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
 def test_the_window_that_a_server_names_is_the_one_that_holds(tmp_path: Path, wire: Wire) -> None:
     """The config says 128,000, and the server was started with 4,000."""
     with Chats(tmp_path, wire, window=128_000) as chats:

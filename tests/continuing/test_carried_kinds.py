@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.support.loopback import Reply
 from chat_loop.values import ToolCall
-from tests.support.chats import WIRES, Chats, Wire, call
+from tests.support.chats import ONE_WIRE_QUICK, WIRES, Chats, Wire, call
 from tests.support.images import base64, png
 from tests.support.pdfs import pdf
 
@@ -77,7 +77,7 @@ def test_a_model_without_tools_gets_calls_as_words_and_the_next_one_as_calls(
     assert last.messages[: len(second.messages)] == second.messages
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
 def test_after_a_kill_the_model_is_told_what_happened_to_its_calls(
     tmp_path: Path, wire: Wire
 ) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.chats import ACKNOWLEDGED, WIRES, Chats, Wire, echoed
+from tests.support.chats import ACKNOWLEDGED, ONE_WIRE_QUICK, Chats, Wire, echoed
 
 SEA = "It is a calm day by the sea. " * 160
 DAYS = tuple(f"On day {day}, we counted {day}{day}7 gulls." for day in range(1, 6))
@@ -67,7 +67,7 @@ def test_a_summary_of_words_that_were_redacted_is_made_again(tmp_path: Path) -> 
     assert "<!-- chat:covered " in files["session-2"]
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
 def test_the_flow_of_a_typed_resume_line_by_line(tmp_path: Path, wire: Wire) -> None:
     """Beside the plan of the first version, phase 3: its lines, its prompt, its counts."""
     with Chats(tmp_path, wire) as chats:
@@ -135,8 +135,14 @@ def test_what_a_person_did_to_a_summary_makes_it_count(tmp_path: Path) -> None:
     assert judged.requests[0].messages[0].endswith(" from [2.1] on.\n\nAnd?")
 
 
-@pytest.mark.parametrize("decisions", ["## Decisions\n* Oak it is.\n", ""])
-@pytest.mark.parametrize("way", ["/resume session-1 --quick", "--continue", "/resume session-1"])
+@pytest.mark.parametrize(
+    ("way", "decisions"),
+    [
+        ("/resume session-1 --quick", ""),
+        ("--continue", "## Decisions\n* Oak it is.\n"),
+        ("/resume session-1", "## Decisions\n* Oak it is.\n"),
+    ],
+)
 def test_free_text_in_the_place_of_a_summary_is_used_on_each_way(
     tmp_path: Path, way: str, decisions: str
 ) -> None:

@@ -9,7 +9,16 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Reply, failing
-from tests.support.chats import ACKNOWLEDGED, SUMMARY, WIRES, Chats, Step, Wire, call
+from tests.support.chats import (
+    ACKNOWLEDGED,
+    ONE_WIRE_QUICK,
+    SUMMARY,
+    WIRES,
+    Chats,
+    Step,
+    Wire,
+    call,
+)
 
 LONG = "word " * 700
 
@@ -133,7 +142,7 @@ def test_the_words_give_way_to_a_block_that_the_model_confirms(tmp_path: Path, w
     assert "reason=exit summary=model queries=2 " in child
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
 def test_the_newest_short_exchanges_stay_with_their_words(tmp_path: Path, wire: Wire) -> None:
     with Chats(tmp_path, wire) as chats:
         chats.configure(restoration={"acknowledge": False})
@@ -167,7 +176,7 @@ def test_the_newest_short_exchanges_stay_with_their_words(tmp_path: Path, wire: 
     assert "since=1.4 fresh=1.4" in transcripts["session-2"]
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
 def test_an_exchange_that_stays_keeps_its_calls_and_results(tmp_path: Path, wire: Wire) -> None:
     with Chats(tmp_path, wire) as chats:
         _look_it_up(chats)
@@ -215,7 +224,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
 def test_a_summary_that_fails_is_made_without_the_model(tmp_path: Path, wire: Wire) -> None:
     with Chats(tmp_path, wire) as chats:
         chats.configure(restoration={"acknowledge": False})

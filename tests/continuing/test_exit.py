@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Received, Reply, failing
-from tests.support.chats import SUMMARY, WIRES, Chats, Played, Wire
+from tests.support.chats import ONE_WIRE_QUICK, SUMMARY, WIRES, Chats, Played, Wire
 
 LONG = "word " * 5_000
 SUMMED = """\
@@ -94,7 +94,7 @@ def test_what_leaves_no_file_and_what_is_left_without_a_request(tmp_path: Path) 
         )
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
 def test_a_summary_that_fails_costs_no_word(tmp_path: Path, wire: Wire) -> None:
     with Chats(tmp_path, wire) as chats:
         chats.summary = "I cannot do that."

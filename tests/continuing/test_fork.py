@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.chats import WIRES, Chats, Played, Wire, call, echoed, field
+from tests.support.chats import ONE_WIRE_QUICK, Chats, Played, Wire, call, echoed, field
 
 SHELVES = tuple(f"Shelf {number} holds {number}00 files." for number in range(1, 9))
 
@@ -145,7 +145,7 @@ def test_what_does_not_fit_is_summarized(tmp_path: Path) -> None:
     assert len(json.dumps(request.body)) // 4 < chats.window
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
 def test_a_fork_keeps_the_results_of_tools(tmp_path: Path, wire: Wire) -> None:
     with Chats(tmp_path, wire) as chats:
         (chats.project / "notes.txt").write_text("the port is 5150\n")

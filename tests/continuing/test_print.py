@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import failing
-from tests.support.chats import WIRES, Chats, Wire, call, echoed, field
+from tests.support.chats import ONE_WIRE_QUICK, Chats, Wire, call, echoed, field
 
 TOOLS = ("--tools", "read_file")
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
 def test_each_question_goes_on_in_a_session_of_its_own(tmp_path: Path, wire: Wire) -> None:
     with Chats(tmp_path, wire) as chats:
         model = ("--model", chats.model)
@@ -102,7 +102,7 @@ def test_a_session_that_is_not_there_ends_the_chat_with_a_failure(tmp_path: Path
     assert (played.code, played.asked) == (1, ())
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
 def test_a_question_goes_on_with_the_results_of_tools(tmp_path: Path, wire: Wire) -> None:
     with Chats(tmp_path, wire) as chats:
         (chats.project / "notes.txt").write_text("the port is 5150\n")

@@ -13,6 +13,7 @@ import pytest
 from benchmarks.support.loopback import Reply, failing
 from tests.support.chats import (
     ACKNOWLEDGED,
+    ONE_WIRE_QUICK,
     WIRES,
     Answer,
     Chats,
@@ -173,7 +174,7 @@ def test_a_session_is_named_by_its_number_id_words_or_last(tmp_path: Path) -> No
     assert empty.after("resume 1") == "✗ No session 1.\n  sessions lists them."
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
 def test_words_come_back_in_part_or_whole(tmp_path: Path, wire: Wire) -> None:
     with Chats(tmp_path, wire) as chats:
         chats.play("One.", "Two.", "Three.", "exit")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.chats import WIRES, Answer, Asked, Chats, Wire, call
+from tests.support.chats import ONE_WIRE_QUICK, Answer, Asked, Chats, Wire, call
 
 STEPS = 10
 LONG = "We talk about the harbor, its cranes and its tides at some length. " * 25
@@ -30,7 +30,7 @@ def results(request: Asked) -> list[str]:
     return [line for line in request.messages if line.startswith("result: ")]
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
 def test_a_loop_that_reads_more_than_the_window_holds_comes_to_its_end(
     tmp_path: Path, wire: Wire
 ) -> None:
@@ -66,7 +66,7 @@ def test_a_loop_that_reads_more_than_the_window_holds_comes_to_its_end(
     assert "Log 0, line " in results(played.requests[-1])[-1]
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
 def test_after_a_refusal_in_a_loop_nothing_runs_twice(tmp_path: Path, wire: Wire) -> None:
     """The server's window is smaller than the program thinks."""
     with Chats(tmp_path, wire, window=64_000) as chats:
@@ -79,7 +79,7 @@ def test_after_a_refusal_in_a_loop_nothing_runs_twice(tmp_path: Path, wire: Wire
     assert all(f"Log {number}, line 189" in transcript for number in range(STEPS))
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
 def test_older_messages_give_way_to_a_loop_and_the_turn_is_carried_whole(
     tmp_path: Path, wire: Wire
 ) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Received, Reply, failing
-from tests.support.chats import WIRES, Chats, Wire, call
+from tests.support.chats import ONE_WIRE_QUICK, WIRES, Chats, Wire, call
 
 REJECTED = failing(400, "invalid_request_error", "No.")
 NOTE = "The model will not see this message again; /retry resends it.\n"
@@ -75,7 +75,7 @@ def test_a_message_that_failed_is_kept_with_a_mark_and_not_sent_again(
     assert "I can" in transcript
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
 def test_a_reply_that_broke_off_goes_on_as_it_is(tmp_path: Path, wire: Wire) -> None:
     with Chats(tmp_path, wire) as chats:
         broken = Reply(chunks=("I will ", "tell"), cut_after=2)

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.chats import WIRES, Chats, Wire, call
+from tests.support.chats import ONE_WIRE_QUICK, Chats, Wire, call
 
 LONG = "word " * 700
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
 def test_the_words_come_back_in_their_order(tmp_path: Path, wire: Wire) -> None:
     with Chats(tmp_path, wire) as chats:
         chats.configure(restoration={"acknowledge": False})
@@ -69,7 +69,7 @@ def test_an_automatic_compaction_is_undone_too(tmp_path: Path) -> None:
     assert not any("queries=0 " in text for text in transcripts.values())
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
 def test_calls_and_results_come_back_too(tmp_path: Path, wire: Wire) -> None:
     with Chats(tmp_path, wire) as chats:
         chats.configure(agent={"tools": ["read_file"]}, restoration={"acknowledge": False})

@@ -173,25 +173,6 @@ def test_another_model_does_not_get_it(tmp_path: Path, wire: Wire) -> None:
     assert len(calls) == 2
 
 
-@pytest.mark.parametrize("wire", WIRES)
-def test_a_service_that_refuses_it_is_asked_once_without_it(tmp_path: Path, wire: Wire) -> None:
-    with noting(tmp_path, wire) as chats:
-        answer = chats.server.handler
-
-        def refuse(request: Received) -> Reply:
-            if any(sent_back(request.body)):
-                return failing(
-                    400, message="messages.1.content.0: Invalid `signature` in `thinking` block"
-                )
-            return answer(request)
-
-        chats.server.handler = refuse
-        played = chats.play("Which port?", "Which port again?", "exit")
-    assert "It is 8443." in played.after("Which port again?")
-    assert played.shown.count("Reasoning and signatures are left out for ten minutes.") == 1
-    assert returned(played.requests) == [[], signed(wire), [], [], []]
-
-
 def test_a_server_that_misses_it_gets_it_from_then_on(tmp_path: Path) -> None:
     """A server of the user's own, of which nothing is known."""
     with Chats(tmp_path) as chats:

@@ -12,7 +12,15 @@ from chat_loop.events import Finished, TextDelta
 from chat_loop.providers.endings import MEANINGS
 from chat_loop.values import StopReason
 from tests.support.endings import Meaning, endings
-from tests.support.providers import MakeProvider, anthropic_at, compatible_at, host, outcome_of
+from tests.support.providers import (
+    REQUEST,
+    MakeProvider,
+    anthropic_at,
+    calling,
+    compatible_at,
+    host,
+    outcome_of,
+)
 
 ENDINGS = sorted({ending for entry in endings() for ending in entry.meanings() if ending[0]})
 """An empty value never reaches the two wires: there it means that the reply goes on."""
@@ -33,12 +41,13 @@ def test_the_table_has_each_documented_value(value: str, meaning: Meaning) -> No
 
 @MAKERS
 def test_a_reply_ends_as_its_value_says(server: Loopback, make: MakeProvider) -> None:
-    provider = make(server.url)
-    for value, meaning in ENDINGS:
-        server.enqueue(Reply(chunks=("Hi",), stop=value, usage=None))
+    outcomes = []
+    with calling(make(server.url)) as call:
+        for value, _ in ENDINGS:
+            server.enqueue(Reply(chunks=("Hi",), stop=value, usage=None))
+            outcomes.append(call(REQUEST))
 
-        events, error = outcome_of(provider)
-
+    for (value, meaning), (events, error) in zip(ENDINGS, outcomes, strict=True):
         if meaning in STOPS:
             assert error is None, value
             assert events == [TextDelta("Hi"), Finished(stop=STOPS[meaning])], value
