@@ -57,16 +57,6 @@ def counting(chat: Chat, reference: str) -> Found:
     return found
 
 
-def messages_of_chain(chat: Chat) -> list[Exchange]:
-    """Return the messages of the conversation that count, newest first."""
-    line = reach.line_of(chat.sessions, own(chat))
-    return [
-        exchange
-        for distance, view in enumerate(line.sessions)
-        for exchange in reversed(reach.numbered(view.session, line.depth - distance))
-    ]
-
-
 def is_last(chat: Chat, found: Found) -> bool:
     """Return True for the last message of the conversation."""
     newest = message_of(chat, "").exchange
@@ -85,11 +75,13 @@ def later_than(chat: Chat, found: Found) -> Later:
     ]
     if found.session.header.id == chat.conversation.session.header.id:
         return Later(exchanges, changes)
-    for view in reach.line_of(chat.sessions, own(chat)).sessions:
+    line = reach.line_of(chat.sessions, own(chat))
+    for view in line.sessions:
         if view.session.header.id == found.session.header.id:
             break
-        exchanges += view.session.exchanges
-        changes += [entry for entry in view.session.entries if isinstance(entry, Change)]
+        session = line.read(view, chat.sessions.load).session
+        exchanges += session.exchanges
+        changes += [entry for entry in session.entries if isinstance(entry, Change)]
     return Later(exchanges, changes)
 
 
@@ -156,7 +148,7 @@ async def _choose(chat: Chat) -> None:
     """Let the user choose one of the messages, newest first, and what to do with it."""
     from chat_loop.browser.messages import choose  # loads the editor's library
 
-    exchanges = await asyncio.to_thread(messages_of_chain, chat)
+    exchanges = await asyncio.to_thread(list, reach.messages_of(chat.sessions, own(chat)))
     if not exchanges:
         raise UsageError(reach.NOTHING, "")
     async with chat.reader.release_terminal():

@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
-from chat_loop.commands.branches import messages_of_chain
+from chat_loop.commands.branches import own
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import Command, registry
 from chat_loop.commands.settings import settings_of
@@ -22,7 +22,8 @@ from chat_loop.display.rows import name_text
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError
 from chat_loop.library.library import Library
-from chat_loop.sessions.records import Exchange, SessionRow
+from chat_loop.sessions import reach
+from chat_loop.sessions.records import SessionRow
 from chat_loop.values import when_text
 
 MAX_CHOICES = 50  # the most choices of one kind
@@ -133,22 +134,16 @@ class CommandCompleter(Completer):
 
     def _messages(self, typed: str) -> Iterator[tuple[str, str]]:
         """Yield the references of the user's messages, newest first, with their first words."""
-        for exchange in self._chain():
+        chat = self._chat
+        told = set()
+        for exchange in reversed(chat.conversation.context.exchanges):
+            told.add((exchange.session, exchange.query.number))
             if exchange.ref.startswith(typed):
                 yield exchange.ref, one_line(exchange.query.text, 60)
-
-    def _chain(self) -> Iterator[Exchange]:
-        """Yield the exchanges of the conversation, newest first. Files are read when they are
-        needed.
-        """
-        chat = self._chat
-        context = chat.conversation.context
-        yield from reversed(context.exchanges)
-        told = {(each.session, each.query.number) for each in context.exchanges}
-        older: Sequence[Exchange] = self._recent("chain", 10, lambda: messages_of_chain(chat))
-        for exchange in older:
-            if (exchange.session, exchange.query.number) not in told:
-                yield exchange
+        with contextlib.suppress(ChatLoopError, OSError):  # the command itself reports it
+            for exchange in reach.messages_of(chat.sessions, own(chat), typed):
+                if (exchange.session, exchange.query.number) not in told:
+                    yield exchange.ref, one_line(exchange.query.text, 60)
 
     def _sessions(self, typed: str) -> Iterable[tuple[str, str]]:
         """Return the numbers of the last listing, or the ids of sessions that `typed` matches."""

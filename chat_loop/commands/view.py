@@ -149,7 +149,7 @@ async def history(chat: Chat, words: str, options: OptionValues) -> None:
     if words:
         raise usage_error("history")
     conversation = chat.conversation
-    line = reach.line_of(chat.sessions, own(chat))
+    line = reach.line_of(chat.sessions, own(chat), chat.sessions.load)
     told = {(each.session, each.query.number) for each in conversation.context.exchanges}
     summarized: list[panels.Summarized] = []
     recent: list[Exchange] = []

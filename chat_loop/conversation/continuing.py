@@ -77,13 +77,17 @@ class Planning(Struct, frozen=True, kw_only=True):
         """Load a session by its id. Raises SessionError."""
         return self.sessions.load(self.sessions.session_file(identity))
 
+    def load_from(self, identity: str, number: int) -> LoadedSession:
+        """Load a session from the query with a number on. Raises SessionError."""
+        return self.sessions.load_from(self.sessions.session_file(identity), number)
+
     def context_of(self, loaded: LoadedSession) -> Context:
         """Return a stored session as its model saw it; warn about words that are missing."""
         return self.words_of(loaded)[0]
 
     def words_of(self, loaded: LoadedSession) -> tuple[Context, bool]:
         """Return the same, and whether it has all words."""
-        context, missing = plans.context_of(loaded.session, self.load)
+        context, missing = plans.context_of(loaded.session, self.load_from)
         if missing:
             self.report(Warned(missing, "The summary covers what it can of them."))
         return context, not missing
@@ -370,7 +374,7 @@ async def uncompact(planning: Planning, live: LiveSession, context: Context) -> 
     """
     sessions = planning.sessions
     session = context.session
-    found = plans.uncompacted(context, ancestors_of(sessions, session), planning.load)
+    found = plans.uncompacted(context, ancestors_of(sessions, session), planning.load_from)
     plan = await _whole(planning, found.loaded, found.after)
     plan = replace(plans.paid_by(plan, context), basis=plans.basis_of(session))
     if not found.after:

@@ -27,11 +27,12 @@ from chat_loop.conversation.summarizer import build_block
 from chat_loop.errors import SessionError, UsageError
 from chat_loop.providers import Provider
 from chat_loop.sessions import marker, records, summary_block
-from chat_loop.sessions.chain import ALL, exchange_of, link_of
+from chat_loop.sessions.chain import exchange_of, link_of
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.naming import title
 from chat_loop.sessions.records import (
+    ALL,
     EPOCH,
     Answering,
     Exchange,
@@ -42,10 +43,10 @@ from chat_loop.sessions.records import (
     place_of_ref,
 )
 from chat_loop.tokens import Count
-from chat_loop.values import Compaction, Usage
+from chat_loop.values import Compaction, Usage, plural
 
-Load = Callable[[str], LoadedSession]
-"""Loads a session by its id. Raises SessionError."""
+LoadFrom = Callable[[str, int], LoadedSession]
+"""Loads a session by its id, at least from the query with a number on. Raises SessionError."""
 Cost = Callable[[str, Usage], float | None]
 
 SEEN = "/show looks into a session."
@@ -486,8 +487,10 @@ class Wish(Struct, frozen=True, kw_only=True):
     covers_all: bool = False
 
 
-def context_of(session: Session, load: Load) -> tuple[Context, str]:
-    """Return a session as its model saw it, and a sentence about what is missing, if anything."""
+def context_of(session: Session, load: LoadFrom) -> tuple[Context, str]:
+    """Return a session as its model saw it, and a sentence about what is missing, if anything. Only
+    what it carries is read.
+    """
     restoration = session.restoration
     if restoration is None:
         return Context(session), ""
@@ -500,17 +503,23 @@ def context_of(session: Session, load: Load) -> tuple[Context, str]:
         if isinstance(entry, records.Redo)
     }
     first = min((since, *redone))
+    text = f"The words from {first[0]}.{first[1]} on are incomplete"
+    problem = ""
     child = session
     words: tuple[Exchange, ...] = ()
     for depth in range(session.depth - 1, first[0] - 1, -1):
         if not child.header.parent:
             break
+        wanted = [place[1] for place in redone if place[0] == depth]
+        if depth >= since[0]:
+            wanted.append(since[1] if depth == since[0] else 0)
+        number = min(wanted, default=ALL)
         try:
-            parent = load(child.header.parent).session
+            loaded = load(child.header.parent, number)
         except SessionError as error:
-            return Context(session, words), (
-                f"The words from {first[0]}.{first[1]} on are incomplete: {error.message}"
-            )
+            return Context(session, words), f"{text}: {error.message}"
+        parent = loaded.session
+        problem = _missing_in(loaded, child, number) or problem
         seen = parent.as_continued(link_of(child).last_query, session.standing)
         carried = []
         for exchange in seen.exchanges:
@@ -519,7 +528,20 @@ def context_of(session: Session, load: Load) -> tuple[Context, str]:
                 carried.append(replace(exchange, depth=depth))
         words = (*carried, *words)
         child = parent
-    return Context(session, words), ""
+    return Context(session, words), problem and f"{text}: {problem}"
+
+
+def _missing_in(loaded: LoadedSession, child: Session, number: int) -> str:
+    """Return a sentence if a session, from a query on, has not all that its child got of it."""
+    identity = loaded.session.header.id
+    if len(loaded.damage) > loaded.torn_records:
+        return f"{identity} is damaged. {loaded.damage[0]}"
+    said = child.restoration.queries if child.restoration is not None else 0
+    queries = (entry for entry in loaded.session.entries if isinstance(entry, records.Query))
+    last = max((query.number for query in queries), default=0)
+    if number != ALL and last < said:
+        return f"{identity} had {plural(said, 'message')}; its file ends after {last}."
+    return ""
 
 
 def check_resumable(session: Session, hint: str = SEEN) -> None:
@@ -867,7 +889,7 @@ def as_begun(session: Session, context: Context, parent: LoadedSession) -> Child
     )
 
 
-def fork(loaded: LoadedSession, number: int, load: Load) -> ChildPlan:
+def fork(loaded: LoadedSession, number: int, load: LoadFrom) -> ChildPlan:
     """Plan a fork with all words, whatever fits."""
     cut_off = forked(loaded, number)
     context, _ = context_of(cut_off.session, load)
@@ -884,7 +906,9 @@ class Uncompacted(Struct, frozen=True):
     until: str
 
 
-def uncompacted(context: Context, ancestors: Iterable[LoadedSession], load: Load) -> Uncompacted:
+def uncompacted(
+    context: Context, ancestors: Iterable[LoadedSession], load: LoadFrom
+) -> Uncompacted:
     """Find what the last compaction took out of a context. The ancestors come parent first, and
     reading them may raise SessionError. Raises UsageError if there was no compaction.
     """

@@ -30,9 +30,9 @@ from chat_loop.library.engine import (
     StoredExchange,
     columns_of,
 )
-from chat_loop.sessions.chain import ALL, Link
+from chat_loop.sessions.chain import Link
 from chat_loop.sessions.partial import Stamp
-from chat_loop.sessions.records import RunningTotals, SessionRow
+from chat_loop.sessions.records import ALL, RunningTotals, SessionRow
 
 FILE = ".index.sqlite"
 VERSION = 16

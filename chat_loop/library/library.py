@@ -21,8 +21,9 @@ from chat_loop.errors import IndexUnavailable, SessionError, UsageError, os_reas
 from chat_loop.library import lineage
 from chat_loop.library.engine import TEXTS, Condition, Engine, StoredExchange
 from chat_loop.sessions import partial
-from chat_loop.sessions.chain import ALL, Link
+from chat_loop.sessions.chain import Link
 from chat_loop.sessions.records import (
+    ALL,
     EPOCH,
     Branch,
     Header,

@@ -9,8 +9,8 @@ from graphlib import CycleError, TopologicalSorter
 
 from msgspec import Struct
 
-from chat_loop.sessions.chain import ALL, Link, last_queries
-from chat_loop.sessions.records import SessionRow
+from chat_loop.sessions.chain import Link, last_queries
+from chat_loop.sessions.records import ALL, SessionRow
 
 PRESERVED_STATES = ("foreign", "damaged")
 """Cleaning never deletes these: they may contain more than can be read."""

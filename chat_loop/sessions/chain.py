@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.errors import SessionError, UsageError
 from chat_loop.sessions.manager import LoadedSession, SessionManager
-from chat_loop.sessions.records import ID_PATTERN, PURGED_PARENT, Exchange, Session
+from chat_loop.sessions.records import ALL, ID_PATTERN, PURGED_PARENT, Exchange, Session
 
 TREE = "/tree shows the sessions before it."
 NO_BEGINNING = "The chain has no beginning: its sessions go on from each other."
-ALL = sys.maxsize  # the last query of a session that belongs to a conversation as a whole
 
 
 class Link(Struct, frozen=True, gc=False, array_like=True):
@@ -60,10 +59,13 @@ class Link(Struct, frozen=True, gc=False, array_like=True):
 
 
 class Chain(Struct, frozen=True):
-    """The ancestors of a session, its parent first; `problem` says why some are missing."""
+    """The ancestors of a session, its parent first. `ends` are the last queries that count, by id;
+    `problem` says why some are missing.
+    """
 
     ancestors: tuple[LoadedSession, ...] = ()
     problem: str = ""
+    ends: Mapping[str, int] = {}
 
 
 def link_of(session: Session) -> Link:
@@ -106,8 +108,15 @@ def last_queries(identity: str, links: Mapping[str, Link]) -> dict[str, int]:
     return {session: last[session] for session in reversed(oldest_first)}
 
 
-def read_chain(sessions: SessionManager, session: Session) -> Chain:
-    """Read the ancestors that the folder has, without the exchanges after a fork."""
+Load = Callable[[Path], LoadedSession]
+"""Reads a session, or the part of it that is needed. Raises SessionError."""
+
+
+def read_chain(sessions: SessionManager, session: Session, load: Load | None = None) -> Chain:
+    """Read the ancestors that the folder has, without the exchanges after a fork. Without `load`,
+    they are read whole.
+    """
+    load = load or sessions.load
     links = {session.header.id: link_of(session)}
     loaded: dict[str, LoadedSession] = {}
     problem = ""
@@ -119,7 +128,7 @@ def read_chain(sessions: SessionManager, session: Session) -> Chain:
             if parent in links:
                 continue
             try:
-                loaded[parent] = _load_parent(sessions, child, parent)
+                loaded[parent] = _load_parent(sessions, child, parent, load)
             except SessionError as error:
                 problem = problem or error.message
             else:
@@ -136,7 +145,7 @@ def read_chain(sessions: SessionManager, session: Session) -> Chain:
         )
         for identity, number in nearest_first.items()
     )
-    return Chain(tuple(ancestors), problem)
+    return Chain(tuple(ancestors), problem, nearest_first)
 
 
 def ancestors_of(sessions: SessionManager, session: Session) -> Iterator[LoadedSession]:
@@ -148,19 +157,22 @@ def ancestors_of(sessions: SessionManager, session: Session) -> Iterator[LoadedS
     while session.header.parent:
         if session.header.parent in seen:
             raise SessionError(NO_BEGINNING, TREE)
-        loaded = _load_parent(sessions, session, session.header.parent)
+        parent = session.header.parent
+        loaded = _load_parent(sessions, session, parent, sessions.load)
         seen.add(session.header.parent)
         last = link_of(session).last_query
         yield replace(loaded, session=loaded.session.as_continued(last, standing))
         session = loaded.session
 
 
-def _load_parent(sessions: SessionManager, child: Session, parent: str) -> LoadedSession:
+def _load_parent(
+    sessions: SessionManager, child: Session, parent: str, load: Load
+) -> LoadedSession:
     """Load a parent of `child`. Raises SessionError, which says that the chain ends."""
     try:
         if not ID_PATTERN.fullmatch(parent):
             raise SessionError("that is not a session id.")
-        return sessions.load(sessions.session_file(parent))
+        return load(sessions.session_file(parent))
     except SessionError as error:
         why = error.message
         if child.restoration and child.restoration.block == PURGED_PARENT:

@@ -194,6 +194,26 @@ class SessionManager:
                 return LoadedSession(_with_file_id(session, path), path, is_partial=True)
         return None
 
+    def load_from(self, path: Path, number: int) -> LoadedSession:
+        """Read a session without its queries before `number`; ALL leaves out each of them. Raises
+        SessionError.
+        """
+        with suppress(OSError):  # `load` reports why
+            if session := partial.read_from(path, number):
+                return LoadedSession(_with_file_id(session, path), path, is_partial=True)
+        return self.load(path)
+
+    def load_head(self, path: Path) -> LoadedSession:
+        """Read a session without what was said in it. Raises SessionError."""
+        return self.load_from(path, records.ALL)
+
+    def load_queries(self, path: Path) -> LoadedSession:
+        """Read a session without what was said to its queries. Raises SessionError."""
+        with suppress(OSError):  # `load` reports why
+            if session := partial.read_queries(path):
+                return LoadedSession(_with_file_id(session, path), path, is_partial=True)
+        return self.load(path)
+
     def answering(self, path: Path) -> records.Answering:
         """Return the model that answered last in a session, without reading its words. Raises
         SessionError.

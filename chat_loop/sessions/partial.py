@@ -13,10 +13,11 @@ from typing import BinaryIO, NamedTuple
 from msgspec.structs import replace
 
 from chat_loop.sessions import legacy, marker, records
-from chat_loop.sessions.files import open_regular
+from chat_loop.sessions.files import open_regular, read_part
 from chat_loop.sessions.naming import first_words, name_of
 from chat_loop.sessions.parser import BOM, parse
 from chat_loop.sessions.records import (
+    ALL,
     EPOCH,
     ID_PATTERN,
     Answering,
@@ -35,11 +36,14 @@ _HEAD = 8192
 _LONG_HEAD = 1 << 18
 _TAIL = 1 << 16
 _CHUNK = 1 << 20
+_CHUNK_OF_QUERIES = 1 << 15
 _WHOLE = 4 << 20  # an unsealed file up to this many bytes is read whole for its totals
 _LARGEST_TIME = (1 << 63) - 1
 _FILE = re.compile(rf"{ID_PATTERN.pattern}\.md")
 _QUERY = b"\n" + marker.PREFIX + b"query "
 _MARKER = b"\n" + marker.PREFIX
+_RECORD = re.compile(rb"^" + marker.PREFIX + rb"(?!end )([a-z-]+) ", re.MULTILINE)
+_OF_QUERIES = {b"session", b"restoration", b"query", b"undo", b"redo", b"sealed"}
 _SWITCH = _MARKER + b"model "
 _END = _MARKER + b"end"
 _SAID = set(marker.KINDS) - {"name", "tag", "untag"}  # the records that count as use of the session
@@ -290,3 +294,64 @@ def read_ends(path: Path, last: int = 1) -> Session | None:
             if len(active) >= max(1, last) and (covers is None or sent[0].number <= covers + 1):
                 return replace(session, partial_totals=totals) if session.seal.summary else None
     return None
+
+
+def read_from(path: Path, number: int) -> Session | None:
+    """Read a session without its queries before `number`, and without its seal if it has none from
+    there on. Return None if that is no faster than to read all, or something is damaged. Raises
+    OSError.
+    """
+    with open_regular(path) as (file, status):
+        head = file.read(_HEAD)
+        if head.find(_QUERY) < 0:
+            head += file.read(_LONG_HEAD - _HEAD)
+        start = head.find(_QUERY) + 1
+        if not start:
+            return None
+        rest = b""
+        if number != ALL:
+            rest = _queries_from(file, start, status.st_size, number)
+            if not rest:
+                return None
+    parsed = parse(head[:start] + rest)
+    return None if parsed.damage else parsed.session
+
+
+def _queries_from(file: BinaryIO, start: int, size: int, number: int) -> bytes:
+    """Return the end of a file from a query on. The first query begins at the byte `start`."""
+    length = _CHUNK_OF_QUERIES
+    while length < size - start:
+        tail = _read_at(file, size - length, length)
+        first = tail.find(_QUERY)
+        if first >= 0 and _number_at(tail, first + 1) <= number:
+            while first >= 0 and _number_at(tail, first + 1) < number:
+                first = tail.find(_QUERY, first + 1)
+            return tail[first + 1 :] if first >= 0 else b""
+        length *= 4
+    return _read_at(file, start)
+
+
+def _number_at(data: bytes, at: int) -> int:
+    """Return the number of the query whose marker begins at a byte, or ALL for no marker."""
+    mark = marker.read(data[at : data.find(b"\n", at)])
+    number = mark.number("n") if mark is not None else None
+    return ALL if number is None else number
+
+
+def read_queries(path: Path) -> Session | None:
+    """Read a session without what was said to its queries, but with what was undone. Return None
+    for another program's or a damaged file. Raises OSError.
+    """
+    data, _ = read_part(path)
+    parts = []
+    start = 0
+    is_kept = True
+    for found in _RECORD.finditer(data):
+        if is_kept:
+            parts.append(data[start : found.start()])
+        start = found.start()
+        is_kept = found[1] in _OF_QUERIES
+    if is_kept:
+        parts.append(data[start:])
+    parsed = parse(b"".join(parts))
+    return None if parsed.damage else parsed.session

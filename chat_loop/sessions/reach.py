@@ -5,13 +5,13 @@ session, and a number alone is a query of the open one.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.errors import UsageError
-from chat_loop.sessions.chain import TREE, no_message, read_chain
+from chat_loop.sessions.chain import TREE, Load, no_message, read_chain
 from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.records import Exchange, Query, Redo, Restoration, Session, Undo
 from chat_loop.values import plural
@@ -36,18 +36,32 @@ class Found(Struct, frozen=True):
 
 
 class Line(Struct, frozen=True):
-    """The sessions of a conversation, the open one first, then those before it. `problem` says why
-    some are missing.
+    """The sessions of a conversation, the open one first, then those before it. `ends` are the last
+    queries that count, by id; `problem` says why some are missing.
     """
 
     sessions: tuple[LoadedSession, ...]
     depth: int
     problem: str = ""
+    ends: Mapping[str, int] = {}
 
     def at(self, depth: int) -> LoadedSession | None:
         """Return the session with this place in the chain, or None if it is missing."""
         distance = self.depth - depth
         return self.sessions[distance] if 0 <= distance < len(self.sessions) else None
+
+    def read(self, view: LoadedSession, load: Load) -> LoadedSession:
+        """Return a session of the line as the open one goes on from it, read again by `load`.
+        Raises SessionError.
+        """
+        return view if view is self.sessions[0] else self.continued(load(view.path))
+
+    def continued(self, loaded: LoadedSession) -> LoadedSession:
+        """Return an ancestor that was read as the open session goes on from it."""
+        session = loaded.session
+        last = self.ends[session.header.id]
+        standing = self.sessions[0].session.standing
+        return replace(loaded, session=session.as_continued(last, standing))
 
 
 def numbered(session: Session, depth: int) -> list[Exchange]:
@@ -55,11 +69,32 @@ def numbered(session: Session, depth: int) -> list[Exchange]:
     return [replace(exchange, depth=depth) for exchange in session.exchanges]
 
 
-def line_of(sessions: SessionManager, live: LoadedSession) -> Line:
-    """Read the sessions of a conversation that the folder has."""
-    chain = read_chain(sessions, live.session)
+def line_of(sessions: SessionManager, live: LoadedSession, load: Load | None = None) -> Line:
+    """Read the sessions of a conversation that the folder has: without what was said, unless `load`
+    reads more.
+    """
+    chain = read_chain(sessions, live.session, load or sessions.load_head)
     depth = max(live.session.depth, len(chain.ancestors) + 1)
-    return Line((live, *chain.ancestors), depth, chain.problem)
+    return Line((live, *chain.ancestors), depth, chain.problem, chain.ends)
+
+
+def messages_of(
+    sessions: SessionManager, live: LoadedSession, typed: str = ""
+) -> Iterator[Exchange]:
+    """Yield the messages of a conversation that count and whose references begin with what was
+    `typed`, newest first, without what was said to them. A file is read when its messages are
+    needed. Raises SessionError.
+    """
+    line = line_of(sessions, live)
+    for distance, view in enumerate(line.sessions):
+        depth = line.depth - distance
+        place = f"{depth}."
+        if not (place.startswith(typed) or typed.startswith(place)):
+            continue
+        session = line.read(view, sessions.load_queries).session
+        for exchange in reversed(numbered(session, depth)):
+            if exchange.ref.startswith(typed):
+                yield exchange
 
 
 def find(sessions: SessionManager, live: LoadedSession, reference: str) -> Found:
@@ -85,7 +120,8 @@ def find(sessions: SessionManager, live: LoadedSession, reference: str) -> Found
         is_gap = bool(line.problem) and depth < line.depth
         text = line.problem if is_gap else f"The chain has {plural(line.depth, 'session')}."
         raise UsageError(f"No message {reference}. {text}", TREE)
-    return _found(view, sessions.load(view.path), number, depth)
+    loaded = sessions.load(view.path)
+    return _found(line.continued(loaded), loaded, number, depth)
 
 
 def _found(view: LoadedSession, loaded: LoadedSession, number: int, depth: int) -> Found:
@@ -114,12 +150,14 @@ def newest(sessions: SessionManager, live: LoadedSession, carried: Sequence[Exch
         last = carried[-1]
         view = line.at(last.depth)
         if view is not None:
-            return _found(view, sessions.load(view.path), last.query.number, last.depth)
-    for distance, view in enumerate(line.sessions):
-        if view.session.exchanges:
-            loaded = sessions.load(view.path) if distance else view
-            number = view.session.exchanges[-1].query.number
-            return _found(view, loaded, number, line.depth - distance)
+            loaded = sessions.load(view.path)
+            return _found(line.continued(loaded), loaded, last.query.number, last.depth)
+    for distance, view in enumerate(line.sessions[1:], start=1):
+        loaded = sessions.load(view.path)
+        seen = line.continued(loaded)
+        if seen.session.exchanges:
+            number = seen.session.exchanges[-1].query.number
+            return _found(seen, loaded, number, line.depth - distance)
     raise UsageError(NOTHING, line.problem)
 
 
@@ -131,17 +169,21 @@ class Undone(Struct, frozen=True):
 
 
 def last_undone(sessions: SessionManager, live: LoadedSession) -> Undone | None:
-    """Return the message of a conversation that was undone last, if there is one."""
+    """Return the message of a conversation that was undone last, if there is one. A merge goes on
+    from summaries, so that no message from before it comes back.
+    """
     is_newest = True
     standing = live.session.standing.values()
     redone = {entry.ref for entry in standing if isinstance(entry, Redo)}
-    for view in line_of(sessions, live).sessions:
-        undone = _last_undone(view.session, redone)
+    line = line_of(sessions, live)
+    for view in line.sessions:
+        session = line.read(view, sessions.load_queries).session
+        undone = _last_undone(session, redone)
         if undone is not None:
             return Undone(undone.ref, is_newest and undone.is_newest)
-        is_newest = is_newest and not any(
-            isinstance(entry, Query) for entry in view.session.entries
-        )
+        is_newest = is_newest and not any(isinstance(entry, Query) for entry in session.entries)
+        if session.restoration is not None and session.restoration.merged:
+            break
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -21,6 +22,7 @@ IMAGES = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/we
 """The kinds of images that models take, and the suffixes of their files."""
 IMAGE_FOLDER = "attachments"
 MINOR = 2  # the minor version of the file format that this program writes
+ALL = sys.maxsize  # the last query of a session that belongs to a conversation as a whole
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # the time of records without one
 ID_PATTERN = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}")
 REF_PATTERN = re.compile(r"[0-9]{1,6}\.[0-9]{1,9}")  # `2.14`: query 14 of a chain's second session

@@ -27,7 +27,7 @@ from chat_loop.export import exporting, importing
 from chat_loop.providers.recorded import Offer, difference
 from chat_loop.sessions.chain import exchange_of
 from chat_loop.sessions.files import lock_session
-from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.records import Exchange, Session
 from chat_loop.subcommands.stored import StoredSessions
 from chat_loop.tokens import Count, TokenCounter
@@ -42,7 +42,11 @@ def fork(stored: StoredSessions, options: argparse.Namespace) -> int:
     loaded = stored.load(options.reference)
     sessions = stored.app.sessions
     number = exchange_of(loaded.session, options.at).query.number
-    plan = plans.fork(loaded, number, lambda parent: sessions.load(sessions.session_file(parent)))
+
+    def load_from(identity: str, first: int) -> LoadedSession:
+        return sessions.load_from(sessions.session_file(identity), first)
+
+    plan = plans.fork(loaded, number, load_from)
     answering = plan.parent.up_to(number).answering
     identity = continuing.write_child(sessions, plan, loaded.session.header, answering)
     out(f"{identity}\n")

@@ -190,3 +190,29 @@ def test_a_chain_whose_middle_is_missing_brings_what_is_there(tmp_path: Path) ->
     for reference in references:
         number = reference.partition(" ")[2]
         assert f"✗ No message {number}. {gap}\n" in resumed.after(reference)
+
+
+@pytest.mark.parametrize("is_cut", [True, False])
+def test_a_chain_whose_middle_is_damaged_says_so(tmp_path: Path, *, is_cut: bool) -> None:
+    with Chats(tmp_path) as chats:
+        chats.play(DAYS[0], "exit")
+        chats.play(DAYS[1], "exit", options=("-c",))
+        chats.play(DAYS[2], "exit", options=("-c",))
+        path = chats.path("session-2")
+        text = path.read_text()
+        end = "<!-- chat:end -->\n"
+        header, _, rest = text.partition(end)
+        before, query, after = rest.partition("<!-- chat:query ")
+        damaged = before + query + after.replace(end, "", 1)
+        path.write_text(header + end + ("" if is_cut else damaged))
+        resumed = chats.play("So?", "exit", options=("-r", "session-3"))
+    said = (
+        "session-2 had 1 message; its file ends after 0."
+        if is_cut
+        else "session-2 is damaged. Line"
+    )
+    shown = " ".join(resumed.shown.split())
+    assert f"The words from 1.1 on are incomplete: {said}" in shown
+    [request] = resumed.requests
+    for query in DAYS[:3]:
+        assert query in request.text

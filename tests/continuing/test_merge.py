@@ -253,3 +253,14 @@ def test_a_branch_that_is_open_elsewhere_is_left_where_it_is(
     assert "77 cm" in shown
     assert "9 m wide" not in shown
     assert len(listed.shown.splitlines()) == 2, "what goes on elsewhere stays a conversation"
+
+
+def test_nothing_that_was_undone_before_a_merge_comes_back(tmp_path: Path) -> None:
+    """Its reference could name another message since, and no words are carried."""
+    with Chats(tmp_path) as chats:
+        branched(chats)
+        chats.play("/resume session-3 --quick", "Oops.", "/undo", "exit")
+        played = chats.play("/merge session-2 session-4", "/redo", "/show 4.1", "exit")
+    assert played.after("/redo").startswith("✗ Nothing was undone.")
+    undone = "✗ 4.1 is not part of this conversation: it was undone, or left behind."
+    assert played.after("/show 4.1").startswith(undone)

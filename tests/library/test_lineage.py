@@ -16,7 +16,8 @@ from chat_loop.library.lineage import (
     newest,
     tree,
 )
-from chat_loop.sessions.chain import ALL, Link, last_queries
+from chat_loop.sessions.chain import Link, last_queries
+from chat_loop.sessions.records import ALL
 
 NAMES = "abcdefgh"
 """The ids of the sessions, newest first."""

@@ -16,6 +16,7 @@ from chat_loop.conversation.options import Options
 from chat_loop.sessions import partial
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import (
+    ALL,
     Answering,
     ModelChange,
     Query,
@@ -110,6 +111,18 @@ def test_the_ends_tell_all_that_a_child_needs(
     assert len(ends.exchanges) < len(whole.exchanges) / 2
 
 
+@pytest.mark.parametrize(("number", "queries"), [(396, 5), (400, 1), (ALL, 0)])
+def test_only_the_words_that_are_carried_are_read(
+    tmp_path: Path, number: int, queries: int
+) -> None:
+    path = write(tmp_path, long(parent="before"), 1)
+    sessions = SessionManager(tmp_path)
+    whole = sessions.load(path).session
+    part = sessions.load_from(path, number).session
+    assert (part.header, part.restoration) == (whole.header, whole.restoration)
+    assert [*part.exchanges] == [*whole.exchanges[len(whole.exchanges) - queries :]]
+
+
 @given(strategies.sessions, st.integers(0, 9), st.integers(1, 5))
 def test_the_ends_agree_with_the_whole_file(drawn: Session, undone: int, last: int) -> None:
     """They agree whatever the middle and the texts contain."""
@@ -131,6 +144,11 @@ def test_the_ends_agree_with_the_whole_file(drawn: Session, undone: int, last: i
         path = write(Path(name), made, 1)
         sessions = SessionManager(Path(name))
         whole, found = sessions.load(path).session, sessions.load_ends(path, last)
+        asked = sessions.load_queries(path).session
+        assert [one.query for one in asked.exchanges] == [one.query for one in whole.exchanges]
+        part = sessions.load_from(path, 60 - 8 * last).session
+        carried = [one for one in whole.exchanges if one.query.number >= 60 - 8 * last]
+        assert [*part.exchanges][-len(carried) :] == carried
         if found is None:
             return
         ends = found.session
