@@ -163,12 +163,16 @@ class SummaryPrepared(Event, frozen=True, kw_only=True):
 
 
 class Compacted(Event, frozen=True, kw_only=True):
-    """The session ended with the summary `block`; its child continues."""
+    """The session ended with the summary `block`; its child continues. `topics` and the changed
+    `files` are those of the block.
+    """
 
     compaction: Compaction
     reason: str
     source: str
     block: str
+    topics: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
 
 
 class Connecting(Event, frozen=True):

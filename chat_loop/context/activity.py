@@ -93,8 +93,13 @@ def counts(summary: Summary) -> ToolCounts:
                 not_done += count
             elif match is not None and _COMMANDS.search(match[1]):
                 commands += count
-    changed = sum(_SENT.search(file) is None for file in summary.files)
+    changed = len(changed_files(summary))
     return ToolCounts(changed_files=changed, commands=commands, not_done=not_done)
+
+
+def changed_files(summary: Summary) -> tuple[str, ...]:
+    """Return the files of a block that tools changed, without those that were only sent."""
+    return tuple(file for file in summary.files if _SENT.search(file) is None)
 
 
 def commits(exchange: Exchange) -> Iterator[str]:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from chat_loop import errors, events
 from chat_loop.agent.agent import Agent, Prompt, Prompts
 from chat_loop.agent.tools import Tool
-from chat_loop.context import budget, request
+from chat_loop.context import activity, budget, request
 from chat_loop.context.budget import Narration, Plan
 from chat_loop.context.messages import Context, messages_of
 from chat_loop.context.request import Calibration, Frame
@@ -1089,9 +1089,15 @@ class Conversation:
         block = summary_block.render(draft.summary)
         reason = draft.plan.reason
         source = draft.source
-        self.show(
-            events.Compacted(compaction=compaction, reason=reason, source=source, block=block)
+        event = events.Compacted(
+            compaction=compaction,
+            reason=reason,
+            source=source,
+            block=block,
+            topics=draft.summary.topics,
+            files=activity.changed_files(draft.summary),
         )
+        self.show(event)
 
     def _begin_child(self, plan: ChildPlan, leaving: Leaving) -> None:
         """Begin the planned child. Its file is created with its first words, or at once for a

@@ -38,6 +38,8 @@ MAX_CALL = 160
 """The most characters shown of a tool call's arguments."""
 MAX_VALUE = 60
 """The most characters shown of one argument or of a result. A longer result also shows its size."""
+LISTED = 3
+"""The most topics, and changed files, that the lines of an automatic compaction name."""
 
 _SUMMARY_USES = {
     "restored": " It replaces the extract.",
@@ -368,7 +370,9 @@ class DisplayManager:
             self.line(f"  and {more} more faults; the file is kept as it is.", "yellow")
 
     def _compacted(self, event: events.Compacted) -> None:
-        """Show one line, and with `show_blocks` the summary block between markers."""
+        """Show the sizes, what an automatic compaction was about, and with `show_blocks` the block
+        between markers.
+        """
         without = "" if event.source == "model" else " · without a model"
         why = "" if event.compaction.why == "asked" else f" {event.reason}."
         audit = event.compaction
@@ -376,6 +380,9 @@ class DisplayManager:
             why = " The context became larger; /uncompact goes back."
         text = f"Compacted {compaction_text(audit)}{without}.{why}"
         self.prose(text, "dim", symbol="📦")
+        parts = [_some("About", event.topics, "; "), _some("Changed", event.files, ", ")]
+        if audit.why != "asked" and any(parts):
+            self.prose(f"   {' · '.join(filter(None, parts))}", "dim", indent=3)
         if self.show_blocks:
             self.line(f"[SUMMARY: {event.compaction.first} to {event.compaction.last}]", "dim")
             self.line(event.block, "dim")
@@ -437,6 +444,15 @@ class DisplayManager:
         elif event.reason != "automatic":
             text = f"Saved session: {event.id} ({counts_text(event.queries, total)})"
             self.prose(text, symbol="💾")
+
+
+def _some(label: str, items: Sequence[str], separator: str) -> str:
+    """Return the newest few of a list behind its label; nothing for an empty list."""
+    if not items:
+        return ""
+    texts = separator.join(one_line(item, 60) for item in items[-LISTED:])
+    more = len(items) - LISTED
+    return f"{label}: {texts}{f' and {more} more' if more > 0 else ''}"
 
 
 def _arguments(text: str) -> str:

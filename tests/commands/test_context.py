@@ -302,7 +302,7 @@ def test_a_summary_that_is_left_as_it_was_or_emptied_changes_nothing(tmp_path: P
         assert "  • Stay polite [1]" in shown(screen, "/summary")
 
 
-def test_an_automatic_compaction_is_one_line(tmp_path: Path) -> None:
+def test_an_automatic_compaction_says_what_it_was_about(tmp_path: Path) -> None:
     options = replace(
         QUIET, limits=replace(Limits(), max_messages=10, preserve_recent=2), use_ai_summary=False
     )
@@ -312,6 +312,7 @@ def test_an_automatic_compaction_is_one_line(tmp_path: Path) -> None:
     assert re.fullmatch(
         r"📦 Compacted \S+ → \S+ tokens.* · without a model\. Reached 80% capacity \(8/10 "
         r"messages\)\.\n"
+        r"   About: Question 1, about boats\. \[1\.1\]\n"
         r"Sally: because\nTime: 2\.0s \| Tokens: ~[\d,]+ \(in: [\d,]+, out: 1\)\n",
         text,
     )

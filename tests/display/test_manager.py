@@ -11,6 +11,7 @@ import pytest
 from chat_loop.display.manager import DisplayManager
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import (
+    Compacted,
     Event,
     Finished,
     ReplyEnded,
@@ -26,7 +27,7 @@ from chat_loop.events import (
     ThinkingDelta,
     Warned,
 )
-from chat_loop.values import Usage
+from chat_loop.values import Compaction, Usage
 from tests.support.screens import Terminal
 from tests.support.scripted_chat import START
 
@@ -134,9 +135,30 @@ def sealed(
     )
 
 
+def compacted(why: str) -> Compacted:
+    compaction = Compaction(first="1.1", last="1.4", before=900, after=200, why=why)
+    topics = tuple(f"Topic {number}" for number in range(1, 6))
+    return Compacted(
+        compaction=compaction,
+        reason="Reached 80% capacity",
+        source="model",
+        block="",
+        topics=topics,
+        files=("a.py", "b.py"),
+    )
+
+
 @pytest.mark.parametrize(
     ("events", "text"),
     [
+        ([compacted("asked")], "📦 Compacted 900 → 200 tokens.\n"),
+        (
+            [compacted("automatic")],
+            (
+                "📦 Compacted 900 → 200 tokens. Reached 80% capacity.\n"
+                "   About: Topic 3; Topic 4; Topic 5 and 2 more · Changed: a.py, b.py\n"
+            ),
+        ),
         ([TextDelta("\n\nHi"), TextDelta(" you")], "Sally: Hi you"),
         ([TextDelta("- a\n- b\n"), Finished(stop="end")], "Sally: - a\n- b\n"),
         (
