@@ -54,7 +54,7 @@ PROMISES = (
         ("prompt drawn / bare python, 0 sessions", "prompt drawn / bare python, 10,000 sessions"),
     ),
     Promise(
-        "A typed key shows soon after `import prompt_toolkit` would have ended",
+        "A typed key shows before `import prompt_toolkit` would have ended",
         "start",
         (
             "key shown / import prompt_toolkit, 0 sessions",

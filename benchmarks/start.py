@@ -29,7 +29,8 @@ KEY = "Ж"
 
 PROMPT_TO_PYTHON = 2.5
 """Half the time of codex, which needs five times as long as an empty Python."""
-KEY_TO_EDITOR = 1.3
+KEY_TO_EDITOR = 0.5
+"""It is echoed before the editor is loaded."""
 RESUME_MILLISECONDS = 100.0
 MEBIBYTES = 45.0
 WARM_SECONDS = 3.0

@@ -68,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     finally:
         gc.enable()
         if instant is not None:
-            instant.terminal.restore()
+            instant.restore()
     return code if _flush() else FAILED
 
 

@@ -12,6 +12,9 @@ import termios
 from typing import Any, TextIO
 
 DIM = "2"
+MARK_PASTES = "\x1b[?2004h"
+"""Have the terminal mark the beginning and the end of a paste."""
+MARK_NO_PASTES = "\x1b[?2004l"
 
 
 def styled(text: str, style: str) -> str:
@@ -50,6 +53,7 @@ class Terminal:
         self._descriptor = descriptor
         self._saved_settings: list[Any] | None = None
         """The settings to restore; None while nothing is changed."""
+        self._marks_pastes = False
         try:
             termios.tcgetattr(descriptor)
         except termios.error as error:
@@ -72,8 +76,16 @@ class Terminal:
         settings[6][termios.VMIN] = 1
         self._set(settings)
 
+    def mark_pastes(self) -> None:
+        """Have pastes marked until `restore`."""
+        self._marks_pastes = True
+        self._write(MARK_PASTES)
+
     def restore(self) -> None:
-        """Restore the settings from before `silence`, once."""
+        """Restore the settings from before `silence` and `mark_pastes`, once."""
+        if self._marks_pastes:
+            self._marks_pastes = False
+            self._write(MARK_NO_PASTES)
         settings, self._saved_settings = self._saved_settings, None
         if settings is not None:
             self._set(settings)
@@ -94,6 +106,10 @@ class Terminal:
         """Discard the keys that were typed and not read yet."""
         with contextlib.suppress(termios.error):  # the terminal is gone
             termios.tcflush(self._descriptor, termios.TCIFLUSH)
+
+    def _write(self, sequence: str) -> None:
+        with contextlib.suppress(OSError):  # the terminal is gone
+            os.write(sys.stdout.fileno(), sequence.encode())
 
     def _set(self, settings: list[Any]) -> None:
         # TCSANOW: the other modes discard typed keys or wait until all output is printed.

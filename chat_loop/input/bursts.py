@@ -55,13 +55,21 @@ class BurstInput(Vt100Input):
         self._is_command = is_command
         self._typed_ahead = self._waits(0)
 
+    def keys_of(self, typed: str) -> list[KeyPress]:
+        """Return the keys of text that was `typed` before the editor started."""
+        self._parser.feed(typed)
+        if typed.endswith("\x1b"):
+            self._parser.flush()
+        keys = self._buffer
+        self._buffer = []
+        return [_early(key) for key in keys]
+
     def read_keys(self) -> list[KeyPress]:
         """Return the keys that have arrived; wait for the rest of a paste."""
         keys = super().read_keys()
         if self._typed_ahead:
             self._typed_ahead = self._waits(0)
-            # before the program had the terminal, Enter was sent as a newline
-            return [ENTER if key.data == "\n" else key for key in keys]
+            return [_early(key) for key in keys]
         if self._parser.marks_pastes or not self._takes_text():
             return keys
         line = self._line()
@@ -81,6 +89,11 @@ class BurstInput(Vt100Input):
             return bool(select.select([self], [], [], seconds)[0])
         except (OSError, ValueError):  # the terminal is gone, or select does not accept it
             return False
+
+
+def _early(key: KeyPress) -> KeyPress:
+    """Return a key from before the program had the terminal, which sent Enter as a newline."""
+    return ENTER if key.data == "\n" else key
 
 
 def pause(seconds: float) -> float:

@@ -29,7 +29,7 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.enums import DEFAULT_BUFFER, EditingMode
 from prompt_toolkit.filters import Always, Condition, Filter, is_searching
 from prompt_toolkit.formatted_text import StyleAndTextTuples
-from prompt_toolkit.input.typeahead import get_typeahead
+from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent, merge_key_bindings
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.styles import Style
@@ -165,6 +165,14 @@ class Composer(Reader):
         works = Condition(lambda: self._busy or self._question is not None)
         # in vi, Escape often comes together with the command behind it
         prefixes = filters.vi_mode & (filters.vi_insert_mode | ~works)
+        self._input = BurstInput(
+            sys.stdin,
+            takes_text=~filters.vi_navigation_mode,
+            takes_alt=AltKeys(own_keys, prefixes),
+            line=lambda: self._line.text,
+            is_command=is_command,
+            marks_pastes=marks_pastes(os.environ),
+        )
         self._app: Application[None] = Application(
             layout=composer_layout(
                 self._line,
@@ -180,14 +188,7 @@ class Composer(Reader):
             editing_mode=EditingMode.VI if vi else EditingMode.EMACS,
             cursor=ModalCursorShapeConfig() if vi else SimpleCursorShapeConfig(),
             key_bindings=own_keys,
-            input=BurstInput(
-                sys.stdin,
-                takes_text=~filters.vi_navigation_mode,
-                takes_alt=AltKeys(own_keys, prefixes),
-                line=lambda: self._line.text,
-                is_command=is_command,
-                marks_pastes=marks_pastes(os.environ),
-            ),
+            input=self._input,
             output=self._output,
             color_depth=ColorDepth.DEPTH_1_BIT if os.environ.get("NO_COLOR") else None,
             erase_when_done=True,
@@ -207,6 +208,8 @@ class Composer(Reader):
         loop = asyncio.get_running_loop()
         self._report_others = loop.get_exception_handler()
         loop.set_exception_handler(self._fail)
+        if self._instant is not None:
+            store_typeahead(self._input, self._input.keys_of(self._instant.take()))
         self._running = loop.create_task(
             self._app.run_async(handle_sigint=False, set_exception_handler=False)
         )
@@ -672,7 +675,7 @@ class Composer(Reader):
             return  # only the differences are drawn
         output.hold()
         if self._instant is not None:
-            self._instant.erase()
+            output.write_raw(self._instant.erasure())
             self._instant = None
         if self._asks_for_pastes:
             self._asks_for_pastes = False

@@ -1,7 +1,7 @@
-"""The instant prompt: drawn before the line editor is loaded. Keys typed meanwhile are not lost.
+"""The instant prompt: drawn before the line editor is loaded. Keys typed meanwhile show at once.
 
-The terminal gets the settings that the editor needs, so that keys wait in its queue until the
-editor reads them. Only the smallest modules of the standard library are imported here.
+The terminal gets the settings that the editor needs. Only the smallest modules of the standard
+library are imported here.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from chat_loop import __version__
+from chat_loop.input.ahead import KeysAhead
 from chat_loop.terminal import DIM, Terminal, columns, styled
 
 PROMPT = "You: "
@@ -77,29 +78,48 @@ def end_on_signals(terminal: Terminal) -> None:
 
 
 class InstantPrompt:
-    """The prompt on a silenced terminal, until the editor takes over."""
+    """The prompt on a silenced terminal, until the editor takes over. Keys are echoed behind it."""
 
-    def __init__(self, terminal: Terminal) -> None:
+    def __init__(self, terminal: Terminal, keys: KeysAhead) -> None:
         self.terminal = terminal
+        self._keys = keys
         self._is_drawn = True
 
+    def take(self) -> str:
+        """Return what was typed. Later keys wait in the terminal."""
+        return self._keys.take()
+
+    def erasure(self) -> str:
+        """Return what erases the drawn prompt, once; the next output takes its place."""
+        if not self._is_drawn:
+            return ""
+        self._is_drawn = False
+        self._keys.stop_echo()
+        width = len(PROMPT) + self._keys.width
+        up = (width - 1) // columns()  # a terminal that was made narrower has wrapped it
+        return "\r" + "\x1b[A" * up + "\x1b[J"
+
     def erase(self) -> None:
-        """Erase the drawn prompt; the next output takes its place."""
-        if self._is_drawn:
-            sys.stdout.write("\r\x1b[K")
-            sys.stdout.flush()
-            self._is_drawn = False
+        """Erase the drawn prompt now."""
+        sys.stdout.write(self.erasure())
+        sys.stdout.flush()
 
     def lend(self, ask: Callable[[], T], *, signals: bool = False) -> T:
         """Return the result of `ask`, which has the terminal to itself. Keys typed earlier are
         discarded, so they cannot answer it.
         """
         self.erase()
+        self.take()
         self.terminal.discard_keys()
         self.terminal.restore()
         answer = ask()
         self.terminal.silence(signals=signals)
         return answer
+
+    def restore(self) -> None:
+        """Give the terminal back. What is typed from now on belongs to the shell."""
+        self.take()
+        self.terminal.restore()
 
 
 def draw(arguments: Sequence[str]) -> InstantPrompt | None:
@@ -114,13 +134,17 @@ def draw(arguments: Sequence[str]) -> InstantPrompt | None:
             return None
     if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
         return None
+    descriptor = sys.stdin.fileno()
     try:
-        terminal = Terminal(sys.stdin.fileno())
+        terminal = Terminal(descriptor)
     except OSError:  # a pipe or a file
         return None
     signal.pthread_sigmask(signal.SIG_BLOCK, PROMPT_SIGNALS)  # until `main` handles them
     terminal.silence(signals=False)
     prompt = styled(PROMPT, PROMPT_STYLE)
-    sys.stdout.write(f"{styled(banner(columns()), DIM)}\n{prompt}")
+    room = columns()
+    sys.stdout.write(f"{styled(banner(room), DIM)}\n{prompt}")
     sys.stdout.flush()
-    return InstantPrompt(terminal)
+    terminal.mark_pastes()
+    # the thread of the keys inherits the blocked signals: they are the main thread's
+    return InstantPrompt(terminal, KeysAhead(descriptor, room - len(PROMPT)))
