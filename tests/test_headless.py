@@ -137,44 +137,42 @@ def test_the_sessions_folder_is_where_it_is_said_to_be(tmp_path: Path) -> None:
     assert not (tmp_path / "sessions").exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (("-p", ""), 2, "No question given."),
-        (("--json",), 2, "--json goes with -p."),
-        (("--model", "nonsense", "-p", "x"), 2, "Unknown model “nonsense”."),
-        (("--config", "/nowhere.yaml", "-p", "x"), 2, "No config file at /nowhere.yaml."),
-        (
-            ("--model", "compatible:m", "-p", "x"),
-            2,
-            "The address of a compatible server is not set.",
-        ),
-        (("--local", "-p", "x"), 2, "To download one: chat-loop models install qwen2.5-coder-1.5b"),
-        (
-            ("--model", "anthropic:m", "-p", "x"),
-            1,
-            "Set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN to a valid key.",
-        ),
-        (("sessions", "show", "nope"), 1, "No session named nope."),
-        (("sessions", "show", "../../etc/passwd"), 1, "No session named ../../etc/passwd."),
-        (("models", "install", "nope"), 2, "No embedded model named nope."),
-        (("models", "remove", "smollm2-135m"), 2, "smollm2-135m is not installed."),
-        (
-            ("--config", "~nosuchuser/x", "-p", "x"),
-            2,
-            "~nosuchuser/x names a user who does not exist.",
-        ),
-        (("--sessions-dir", "~nosuchuser/x", "-p", "x"), 2, "Give the whole path."),
-        (("--frobnicate",), 2, "Unknown option --frobnicate."),
-    ],
-)
-def test_what_cannot_be_done_is_said_in_one_line_with_a_hint(
-    tmp_path: Path, arguments: tuple[str, ...], code: int, message: str
-) -> None:
-    result = run(tmp_path, *arguments)
-    assert (result.returncode, result.stdout) == (code, b"")
-    assert message in result.stderr.decode()
-    assert b"Traceback" not in result.stderr
+REFUSED: list[tuple[tuple[str, ...], int, str]] = [
+    (("-p", ""), 2, "No question given."),
+    (("--json",), 2, "--json goes with -p."),
+    (("--model", "nonsense", "-p", "x"), 2, "Unknown model “nonsense”."),
+    (("--config", "/nowhere.yaml", "-p", "x"), 2, "No config file at /nowhere.yaml."),
+    (
+        ("--model", "compatible:m", "-p", "x"),
+        2,
+        "The address of a compatible server is not set.",
+    ),
+    (("--local", "-p", "x"), 2, "To download one: chat-loop models install qwen2.5-coder-1.5b"),
+    (
+        ("--model", "anthropic:m", "-p", "x"),
+        1,
+        "Set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN to a valid key.",
+    ),
+    (("sessions", "show", "nope"), 1, "No session named nope."),
+    (("sessions", "show", "../../etc/passwd"), 1, "No session named ../../etc/passwd."),
+    (("models", "install", "nope"), 2, "No embedded model named nope."),
+    (("models", "remove", "smollm2-135m"), 2, "smollm2-135m is not installed."),
+    (
+        ("--config", "~nosuchuser/x", "-p", "x"),
+        2,
+        "~nosuchuser/x names a user who does not exist.",
+    ),
+    (("--sessions-dir", "~nosuchuser/x", "-p", "x"), 2, "Give the whole path."),
+    (("--frobnicate",), 2, "Unknown option --frobnicate."),
+]
+
+
+def test_what_cannot_be_done_is_said_in_one_line_with_a_hint(tmp_path: Path) -> None:
+    for arguments, code, message in REFUSED:
+        result = run(tmp_path, *arguments)
+        assert (result.returncode, result.stdout) == (code, b""), arguments
+        assert message in result.stderr.decode()
+        assert b"Traceback" not in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -47,24 +47,22 @@ def test_a_session_of_another_agent_is_not_gone_on_with(tmp_path: Path) -> None:
     assert run(tmp_path, "--agent", str(agent), "-c", "-p", "and?").returncode == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--resume", "-p", "x"), "With -p, --resume needs a session."),
-        (("--no-save", "-c", "-p", "x"), "--no-save does not go with --continue and --resume"),
-        (("-p", "x", "providers"), "-p asks one question: it does not go with a command."),
-        (("--no-save",), "--no-save goes with -p."),
-        (("--system", "x"), "--system goes with -p."),
-        (("-p", "-"), "No question given."),
-    ],
-)
-def test_options_that_do_not_go_together(
-    tmp_path: Path, arguments: tuple[str, ...], message: str
-) -> None:
-    result = run(tmp_path, *ECHO, *arguments)
-    assert (result.returncode, result.stdout) == (2, b"")
-    assert message in result.stderr.decode()
-    assert list(tmp_path.iterdir()) == []
+APART: list[tuple[tuple[str, ...], str]] = [
+    (("--resume", "-p", "x"), "With -p, --resume needs a session."),
+    (("--no-save", "-c", "-p", "x"), "--no-save does not go with --continue and --resume"),
+    (("-p", "x", "providers"), "-p asks one question: it does not go with a command."),
+    (("--no-save",), "--no-save goes with -p."),
+    (("--system", "x"), "--system goes with -p."),
+    (("-p", "-"), "No question given."),
+]
+
+
+def test_options_that_do_not_go_together(tmp_path: Path) -> None:
+    for arguments, message in APART:
+        result = run(tmp_path, *ECHO, *arguments)
+        assert (result.returncode, result.stdout) == (2, b""), arguments
+        assert message in result.stderr.decode()
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_the_question_comes_from_standard_input(tmp_path: Path) -> None:

@@ -157,8 +157,8 @@ def fetching(shop: ModelServer, directory: Path) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cols", [30, 80])
-def test_a_download_shows_how_far_it_is(tmp_path: Path, cols: int) -> None:
+def test_a_download_shows_how_far_it_is(tmp_path: Path) -> None:
+    cols = 30
     with open_model_server() as shop:
         fake_model(shop.wheels())
         shop.held = "part2"

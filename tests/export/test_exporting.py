@@ -136,7 +136,7 @@ def example(cls: type[Entry], text: str) -> Entry:
     }
     words = {"stop": "end", "grandparent": "older", "until": "1.1"}
     words |= {"verbatim_from": "1.1", "unsummarized_from": "1.1", "ref": "1.1", "last_ref": "1.1"}
-    words |= {"session": "older", "part": "reply"}
+    words |= {"session": "older", "part": "reply", "merged_until": "1.1"}
     values: dict[str, Any] = {
         name: words.get(name, "word") if name in structure else by_type[hints[name]]
         for name in cls.__struct_fields__

@@ -317,21 +317,21 @@ def test_auto_resume(tmp_path: Path, how: str) -> None:
     assert newest(tmp_path).header.parent == (OLD.header.id if how == "fine" else "")
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--continue", "--new-session"), "does not go with -c/--continue"),
-        (("--resume", "1", "-c"), "does not go with -r/--resume"),
-        (("--new-session", "--resume"), "does not go with --new-session"),
-        (("--continue", "providers"), "--continue and --resume start a chat"),
-        (("--resume", "-p", "x"), "With -p, --resume needs a session."),
-    ],
-)
-def test_what_does_not_go_together(tmp_path: Path, options: tuple[str, ...], message: str) -> None:
+APART: list[tuple[tuple[str, ...], str]] = [
+    (("--continue", "--new-session"), "does not go with -c/--continue"),
+    (("--resume", "1", "-c"), "does not go with -r/--resume"),
+    (("--new-session", "--resume"), "does not go with --new-session"),
+    (("--continue", "providers"), "--continue and --resume start a chat"),
+    (("--resume", "-p", "x"), "With -p, --resume needs a session."),
+]
+
+
+def test_what_does_not_go_together(tmp_path: Path) -> None:
     put(tmp_path / "sessions", OLD)
-    result = run(tmp_path, *ECHO, *options)
-    assert (result.returncode, result.stdout) == (2, b"")
-    assert message in result.stderr.decode()
+    for options, message in APART:
+        result = run(tmp_path, *ECHO, *options)
+        assert (result.returncode, result.stdout) == (2, b""), options
+        assert message in result.stderr.decode()
     assert run(tmp_path, *ECHO, "--new-session", "-p", "x").returncode == 0
 
 

@@ -125,28 +125,27 @@ def test_delete_summary_and_compact_makes_it_anew(home: Path, server: Loopback) 
     assert output(home, "delete-summary", SECOND.header.id) == told
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("compact",), "Missing: SESSION.\n"),
-        (("compact", "--focus", "ports", "3"), "Missing: SESSION.\n"),
-        (("fork", "1", "--at", "x"), "“x” is not a number above 0"),
-        (("fork", "1", "--at", "7"), "No message 1.7: that session has 1.1.\n"),
-        (("merge", "1"), "Missing: SESSION."),
-        (("clean",), "Missing: --older-than."),
-        (("clean", "--older-than", "soon", "--yes"), "“soon” is not a date.\n"),
-        (("clean", "--older-than", "2999-01-01", "--yes"), "“2999-01-01” is in the future"),
-        (
-            ("clean", "--older-than", "30d"),
-            "Confirmation needs a terminal.\n",
-        ),
-        (("export", "1", "talk.pdf"), "Unknown export format “.pdf”.\n"),
-        (("export", "1", "--as", "pdf"), "Unknown export format “pdf”.\n"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
-)
-def test_misuse(home: Path, arguments: tuple[str, ...], message: str) -> None:
-    assert message in failure(home, *arguments, code=2)
+MISUSE: list[tuple[tuple[str, ...], str]] = [
+    (("compact",), "Missing: SESSION.\n"),
+    (("compact", "--focus", "ports", "3"), "Missing: SESSION.\n"),
+    (("fork", "1", "--at", "x"), "“x” is not a number above 0"),
+    (("fork", "1", "--at", "7"), "No message 1.7: that session has 1.1.\n"),
+    (("merge", "1"), "Missing: SESSION."),
+    (("clean",), "Missing: --older-than."),
+    (("clean", "--older-than", "soon", "--yes"), "“soon” is not a date.\n"),
+    (("clean", "--older-than", "2999-01-01", "--yes"), "“2999-01-01” is in the future"),
+    (
+        ("clean", "--older-than", "30d"),
+        "Confirmation needs a terminal.\n",
+    ),
+    (("export", "1", "talk.pdf"), "Unknown export format “.pdf”.\n"),
+    (("export", "1", "--as", "pdf"), "Unknown export format “pdf”.\n"),
+]
+
+
+def test_misuse(home: Path) -> None:
+    for arguments, message in MISUSE:
+        assert message in failure(home, *arguments, code=2), arguments
     assert sorted(session_ids(home)) == sorted(session.header.id for session in ALL)
 
 

@@ -111,75 +111,68 @@ def test_the_list_as_json(home: Path) -> None:
     assert values(home, "list") == json.loads(run(home, "--json", "sessions", "list").stdout)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (("--unfold",), [(1, OPEN), (2, SECOND), (None, FIRST), (3, OLD)]),
-        (("--limit", "2"), [(1, OPEN), (2, SECOND)]),
-        (("rate", "LIMITER"), [(2, SECOND)]),
-        (("token", "bucket"), [(2, SECOND)]),  # in the summary of its first session
-        (("monad",), [(3, OLD)]),
-        (("--tag", "urgent"), [(2, SECOND)]),
-        (("--tag", "#Work"), [(2, SECOND)]),
-        (("--agent", "bob"), [(1, OPEN)]),
-        (("--project", "shop"), [(2, SECOND)]),
-        (("--since", "2026-11-05"), [(1, OPEN)]),
-        (("--before", "2026-11-02T10:00:11+00:00"), [(3, OLD)]),
-        (("--before", "2026-11-02T10:00:11+00:00", "--unfold"), [(None, FIRST), (3, OLD)]),
-        (("--before", "2021-01-01"), [(3, OLD)]),
-        (("--since", "99y", "--limit", "1"), [(1, OPEN)]),
-        (("--agent", "Sally", "--tag", "work", "--since", "2026-11-02", "--unfold"), [(2, SECOND)]),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
-)
-def test_filters_keep_the_numbers_of_the_list(
-    home: Path, arguments: tuple[str, ...], expected: list[tuple[int | None, Any]]
-) -> None:
-    assert ids(listed(home, *arguments)) == [
-        (number, session.header.id) for number, session in expected
-    ]
+FILTERS: list[tuple[tuple[str, ...], list[tuple[int | None, Any]]]] = [
+    (("--unfold",), [(1, OPEN), (2, SECOND), (None, FIRST), (3, OLD)]),
+    (("--limit", "2"), [(1, OPEN), (2, SECOND)]),
+    (("rate", "LIMITER"), [(2, SECOND)]),
+    (("token", "bucket"), [(2, SECOND)]),  # in the summary of its first session
+    (("monad",), [(3, OLD)]),
+    (("--tag", "urgent"), [(2, SECOND)]),
+    (("--tag", "#Work"), [(2, SECOND)]),
+    (("--agent", "bob"), [(1, OPEN)]),
+    (("--project", "shop"), [(2, SECOND)]),
+    (("--since", "2026-11-05"), [(1, OPEN)]),
+    (("--before", "2026-11-02T10:00:11+00:00"), [(3, OLD)]),
+    (("--before", "2026-11-02T10:00:11+00:00", "--unfold"), [(None, FIRST), (3, OLD)]),
+    (("--before", "2021-01-01"), [(3, OLD)]),
+    (("--since", "99y", "--limit", "1"), [(1, OPEN)]),
+    (("--agent", "Sally", "--tag", "work", "--since", "2026-11-02", "--unfold"), [(2, SECOND)]),
+]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (("list", "nowhere"), 1, "No matching sessions.\n"),
-        (("list", "--tag", "none"), 1, "No matching sessions.\n"),
-        (("list", "--since", "someday"), 2, "“someday” is not a date.\n"),
-        (("list", "--since", "2026-13-01"), 2, "“2026-13-01” is not a date.\n"),
-        (("list", "--before", ""), 0, ""),
-        (("list", "--limit", "0"), 2, "“0” is not a number above 0"),
-        (("list", "--limit", "-3"), 2, "“-3” is not a number above 0"),
-        (("search", "nowhere"), 1, "No matches.\n"),
-        (("search",), 2, "Missing: WORDS."),
-        (
-            ("show", "9"),
-            1,
-            ("No session 9: the numbers go from 1 to 3.\nchat-loop sessions list shows numbers"),
-        ),
-        (("show", "0"), 1, "No session 0"),
-        (("show", "sally"), 1, "2 sessions fit “sally”.\nchat-loop sessions list shows"),
-        (
-            ("show", "home kim"),
-            1,
-            "2 sessions fit “home kim”.\nchat-loop sessions list shows",
-        ),
-        (("show", "no such words"), 1, "No session named no such words.\n"),
-        (("show", "a/b"), 1, "No session named a/b.\n"),
-        (("show", ""), 1, "No session named .\n"),
-        (("tree", "9"), 1, "No session 9"),
-        (("frobnicate",), 2, "Unknown action “frobnicate”."),
-        (("browse",), 2, "The browser needs a terminal.\n"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
-)
-def test_what_cannot_be_done_or_found(
-    home: Path, arguments: tuple[str, ...], code: int, message: str
-) -> None:
-    result = run(home, "sessions", *arguments)
-    assert result.returncode == code
-    assert message in result.stderr.decode()
-    assert code == 0 or result.stdout == b""
+def test_filters_keep_the_numbers_of_the_list(home: Path) -> None:
+    for arguments, expected in FILTERS:
+        found = ids(listed(home, *arguments))
+        assert found == [(number, session.header.id) for number, session in expected], arguments
+
+
+REFUSED: list[tuple[tuple[str, ...], int, str]] = [
+    (("list", "nowhere"), 1, "No matching sessions.\n"),
+    (("list", "--tag", "none"), 1, "No matching sessions.\n"),
+    (("list", "--since", "someday"), 2, "“someday” is not a date.\n"),
+    (("list", "--since", "2026-13-01"), 2, "“2026-13-01” is not a date.\n"),
+    (("list", "--before", ""), 0, ""),
+    (("list", "--limit", "0"), 2, "“0” is not a number above 0"),
+    (("list", "--limit", "-3"), 2, "“-3” is not a number above 0"),
+    (("search", "nowhere"), 1, "No matches.\n"),
+    (("search",), 2, "Missing: WORDS."),
+    (
+        ("show", "9"),
+        1,
+        ("No session 9: the numbers go from 1 to 3.\nchat-loop sessions list shows numbers"),
+    ),
+    (("show", "0"), 1, "No session 0"),
+    (("show", "sally"), 1, "2 sessions fit “sally”.\nchat-loop sessions list shows"),
+    (
+        ("show", "home kim"),
+        1,
+        "2 sessions fit “home kim”.\nchat-loop sessions list shows",
+    ),
+    (("show", "no such words"), 1, "No session named no such words.\n"),
+    (("show", "a/b"), 1, "No session named a/b.\n"),
+    (("show", ""), 1, "No session named .\n"),
+    (("tree", "9"), 1, "No session 9"),
+    (("frobnicate",), 2, "Unknown action “frobnicate”."),
+    (("browse",), 2, "The browser needs a terminal.\n"),
+]
+
+
+def test_what_cannot_be_done_or_found(home: Path) -> None:
+    for arguments, code, message in REFUSED:
+        result = run(home, "sessions", *arguments)
+        assert result.returncode == code, arguments
+        assert message in result.stderr.decode()
+        assert code == 0 or result.stdout == b""
 
 
 def test_nothing_found_is_an_empty_list_of_json(home: Path) -> None:
@@ -204,24 +197,24 @@ def test_options_that_do_not_go_together(home: Path, arguments: tuple[str, ...])
     assert result.stderr.decode().count("\n") <= 2
 
 
-@pytest.mark.parametrize(
-    ("reference", "session"),
-    [
-        ("1", OPEN),
-        ("2", SECOND),
-        ("3", OLD),
-        ("03", OLD),
-        (FIRST.header.id, FIRST),
-        ("bob", OPEN),
-        ("monad", OLD),
-        ("what is a monad", OLD),
-        ("last", OPEN),
-        ("current", OPEN),
-    ],
-)
-def test_show_prints_the_file(home: Path, reference: str, session: Any) -> None:
-    path = home / "sessions" / f"{session.header.id}.md"
-    assert run(home, "sessions", "show", reference).stdout == path.read_bytes()
+REFERENCES = [
+    ("1", OPEN),
+    ("2", SECOND),
+    ("3", OLD),
+    ("03", OLD),
+    (FIRST.header.id, FIRST),
+    ("bob", OPEN),
+    ("monad", OLD),
+    ("what is a monad", OLD),
+    ("last", OPEN),
+    ("current", OPEN),
+]
+
+
+def test_show_prints_the_file(home: Path) -> None:
+    for reference, session in REFERENCES:
+        path = home / "sessions" / f"{session.header.id}.md"
+        assert run(home, "sessions", "show", reference).stdout == path.read_bytes(), reference
 
 
 def test_the_last_session_is_the_newest_when_the_last_is_gone(home: Path) -> None:

@@ -87,26 +87,6 @@ def test_a_signal_during_a_reply(number: signal.Signals, tmp_path: Path) -> None
     assert has_partial(exchange)
 
 
-def test_ctrl_c_keeps_the_partial_reply_and_the_chat_goes_on(tmp_path: Path) -> None:
-    with Loopback() as server, chatting(tmp_path, server) as (chat, before):
-        server.enqueue(STALLING)
-        chat.line("hello")
-        chat.wait_for("Half a sentence", PATIENCE)
-        chat.mark()
-        chat.ctrl("c")
-        chat.wait_for("You:", PATIENCE, output=True)
-        server.left(0)
-        say(chat, "again", "You said: again")
-        chat.ctrl("d")
-        assert chat.exit_code(PATIENCE) == 0
-        assert settings(chat) == before
-        assert "Traceback" not in chat.text()
-    first, second = exchanges(tmp_path)
-    assert has_partial(first)
-    assert second.reply is not None
-    assert second.reply.text == "You said: again"
-
-
 def test_ctrl_c_at_the_prompt_clears_the_line_and_ctrl_d_leaves(tmp_path: Path) -> None:
     with chatting(tmp_path) as (chat, before):
         chat.send("not this")
