@@ -9,6 +9,7 @@ from chat_loop.context.budget import messages_in, parts
 from chat_loop.context.request import left_out, token_estimates
 from chat_loop.conversation import continuing
 from chat_loop.conversation.options import FEEDBACK
+from chat_loop.conversation.plans import without_secrets
 from chat_loop.display import panels
 from chat_loop.display.questions import Question
 from chat_loop.errors import UsageError
@@ -63,7 +64,10 @@ async def _edited(chat: Chat, summary: Summary, refusal: str) -> Summary:
     has_lists = any(getattr(edited, name) for name in summary_block.LISTS)
     if not (has_lists or edited.background.strip()):
         raise UsageError(f"Nothing is left of the summary: {refusal}.", "Keep a line of it.")
-    return edited
+    safe = without_secrets(edited)
+    if safe != edited:
+        chat.display.warn("Secrets are left out of a summary.")
+    return safe
 
 
 @registry.command("uncompact", "Context")

@@ -21,6 +21,9 @@ from chat_loop.sessions.records import Exchange, Restoration, Session, Summary, 
 from chat_loop.tokens import Count
 from chat_loop.values import Message, counts_text
 
+_GIVING_WAY = ("key_facts", "topics", "tools", "files", "pending", "decisions")
+"""The lists of a block that is too large, in the order in which their items are removed."""
+
 
 @cache
 def prompt(name: str) -> str:
@@ -224,19 +227,21 @@ def block_room(window: int) -> int:
 
 
 def shorten_block(text: str, limit: int, count: Count) -> str:
-    """Shorten a block to `limit` tokens. Key facts are removed first, beginning with the oldest."""
+    """Shorten a block to `limit` tokens. Key facts are removed first, beginning with the oldest. A
+    text that takes more than a third, such as a book that somebody pasted, loses its middle before.
+    """
     if count(text) <= limit:
         return text
     summary = summary_block.parse(text)
+    summary = replace(summary, background=clip(summary.background, limit // 3, count))
     render = summary_block.render
-    for name in ("key_facts", "topics", "tools", "files", "pending", "decisions"):
+    for name in _GIVING_WAY:
+        texts = tuple(clip(item, limit // 3, count) for item in getattr(summary, name))
+        summary = replace(summary, **{name: texts})
+    for name in _GIVING_WAY:
         items: tuple[str, ...] = getattr(summary, name)
         shorter = [replace(summary, **{name: items[cut:]}) for cut in range(len(items) + 1)]
         # sorted from longest to shortest: find the first that fits
         fits = bisect_left(shorter, -limit, hi=len(items), key=lambda short: -count(render(short)))
         summary = shorter[fits]
-    if count(render(summary)) > limit:  # a person may have pasted a book into it
-        rest = count(render(replace(summary, background="")))
-        background = clip(summary.background, max(100, limit - rest), count)
-        summary = replace(summary, background=background)
     return render(summary)

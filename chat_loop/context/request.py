@@ -313,6 +313,9 @@ def build(frame: Frame, context: Context, used: int) -> tuple[Message, ...]:
         text = f"Not sent: the request would hold {room + more:,} tokens, and the window of "
         text += f"{window_text(frame.window.tokens, False)} takes {room:,} beside a reply. "
         hint = "/context shows what fills it; compact makes the conversation smaller."
+        pinned = sum(map(frame.count, context.pins))
+        if pinned > room // 2:  # a compaction keeps them
+            hint = f"Its pins take {pinned:,} tokens: /pins lists them, and /unpin N removes one."
         raise ContextFull(f"{text}Nothing is lost.", hint)
     return message_list(frame, context)
 

@@ -26,6 +26,7 @@ from chat_loop.conversation.options import FEEDBACK
 from chat_loop.conversation.summarizer import build_block
 from chat_loop.errors import SessionError, UsageError
 from chat_loop.providers import Provider
+from chat_loop.redact import Redactor
 from chat_loop.sessions import marker, records, summary_block
 from chat_loop.sessions.chain import exchange_of, link_of
 from chat_loop.sessions.live import LiveSession
@@ -591,7 +592,20 @@ def stored_summary(session: Session) -> Summary | None:
         return None
     has_lists = summary.topics or summary.decisions or summary.pending or summary.pinned
     is_written = seal.edited and summary.background.strip() not in ("", Summary().background)
-    return summary if has_lists or is_written else None
+    if not (has_lists or is_written):
+        return None
+    return without_secrets(summary) if seal.edited else summary
+
+
+def without_secrets(summary: Summary) -> Summary:
+    """Return a summary that a person edited, with a mark in the place of each secret. Pins stay."""
+    redactor = Redactor()
+    lists = (name for name in summary_block.LISTS if name != "pinned")
+    return replace(
+        summary,
+        background=redactor(summary.background),
+        **{name: tuple(map(redactor, getattr(summary, name))) for name in lists},
+    )
 
 
 def covering_summary(session: Session, *, covers_all: bool) -> Summary | None:

@@ -12,12 +12,13 @@ from chat_loop.context.budget import Limits
 from chat_loop.conversation.options import Options
 from chat_loop.errors import UsageError
 from chat_loop.values import Usage, Window
-from tests.support.screens import Screen, Terminal
-from tests.support.scripted_chat import SUMMARY, Says, Step
+from tests.support.screens import Line, Screen, Terminal
+from tests.support.scripted_chat import SUMMARY, Says, Step, Talk
 
 QUIET = replace(Options(), acknowledge=False, on_exit="later", attach_from_archive=False)
 ANSWER: Step = Says(("because",), usage=None)
 SUMMED: Step = Says((SUMMARY,), usage=Usage(input=900, output=40))
+MADE_KEY = f"sk-proj-{'Ab3dE5fG7h' * 5}"
 QUERIES = [f"Question {number}, about boats." for number in range(1, 9)]
 
 
@@ -237,6 +238,20 @@ def test_pins_are_listed_and_taken_off(tmp_path: Path) -> None:
     assert "Unpinned; 1 left.\nYou: /pin\n1  Bob is 41.\n" in screen.text
 
 
+def test_pins_that_fill_the_window_all_stay_and_are_named(tmp_path: Path) -> None:
+    pins = [f"Server {number} has the port {7000 + number}." for number in range(600)]
+
+    def pin(talk: Talk) -> None:
+        for text in pins:
+            talk.conversation.pin(text)
+
+    lines: list[Line] = ["Hello", pin, "compact", "Again?"]
+    screen = Screen(tmp_path, lines, ANSWER, SUMMED, window=Window(4_000), options=QUIET)
+    assert "Not sent: the request would hold" in screen.text
+    assert re.search(r"Its pins take 3,\d{3} tokens: /pins lists them, and /unpin N", screen.text)
+    assert screen.talk.conversation.context.pins == tuple(pins)
+
+
 def test_an_option_that_compact_does_not_have_is_named(tmp_path: Path) -> None:
     screen = Screen(tmp_path, ["Hi", "/compact --list"], ANSWER, options=QUIET)
     assert "✗ /compact has no option --list." in screen.text
@@ -261,6 +276,9 @@ def test_the_summary_block_is_shown_where_it_takes_the_words_place(tmp_path: Pat
     assert text.endswith("[END SUMMARY]\n🔄 Starting new session with summary...")
 
 
+EDITED = f"We use port 4711. Its key is {MADE_KEY}\n* Be *rude*"
+
+
 @pytest.mark.parametrize("after", [(), ("And now?",)])
 def test_the_summary_in_the_context_is_edited(tmp_path: Path, after: tuple[str, ...]) -> None:
     """Also before anything was said after it, when the session has no file yet."""
@@ -273,7 +291,7 @@ def test_the_summary_in_the_context_is_edited(tmp_path: Path, after: tuple[str, 
         *[ANSWER] * 8,
         SUMMED,
         *[ANSWER] * (len(after) + 1),
-        edit=lambda text: text.replace("- Stay polite [1]", "We use port 4711.\n* Be *rude*"),
+        edit=lambda text: text.replace("- Stay polite [1]", EDITED),
         options=QUIET,
     )
     assert "The model gets the edited summary with your next message." in screen.text
@@ -285,6 +303,8 @@ def test_the_summary_in_the_context_is_edited(tmp_path: Path, after: tuple[str, 
     assert "Stay polite" not in first.text
     assert "- Be *rude*\n" in first.text
     assert "We use port 4711." in first.text
+    assert "Secrets are left out of a summary." in screen.text
+    assert MADE_KEY not in first.text + edited
     words = [exchange.query.text for exchange in conversation.context.exchanges]
     assert words == ["Question 7, about boats.", "Question 8, about boats.", *after, "So?"]
     assert len(conversation.context.unsummarized) == len(words)  # as before: the block has none

@@ -410,13 +410,16 @@ def test_a_full_window_is_warned_of_from_four_fifths() -> None:
 
 
 def test_a_block_into_which_somebody_pasted_a_book_is_shortened_in_the_middle() -> None:
-    whole = Summary(background="beginning " + "word " * 400_000 + "end", pending=("Test it [1]",))
+    book = "beginning " + "word " * 400_000 + "end"
+    whole = Summary(background=book, decisions=("Oak it is. [1 user]",), pending=(book,))
     short = shorten_block(summary_block.render(whole), 500, words)
     assert words(short) <= 500
-    background = summary_block.parse(short).background
-    assert background.startswith("beginning word")
-    assert "characters left out" in background
-    assert background.endswith("word end")
+    left = summary_block.parse(short)
+    assert left.decisions == whole.decisions, "the rest stays"
+    for text in (left.background, *left.pending):
+        assert text.startswith("beginning word")
+        assert "characters left out" in text
+        assert text.endswith("word end")
 
 
 def test_a_shortened_block_gives_up_key_facts_before_anything_else() -> None:

@@ -8,6 +8,8 @@ import pytest
 
 from tests.support.chats import ACKNOWLEDGED, ONE_WIRE_QUICK, Chats, Wire, echoed
 
+END = "<!-- SESSION_SUMMARY_END -->\n"
+MADE_KEY = f"sk-proj-{'Ab3dE5fG7h' * 5}"
 SEA = "It is a calm day by the sea. " * 160
 DAYS = tuple(f"On day {day}, we counted {day}{day}7 gulls." for day in range(1, 6))
 
@@ -150,7 +152,7 @@ def test_free_text_in_the_place_of_a_summary_is_used_on_each_way(
         chats.play("Our port is 8443.", "exit")
         path = chats.path("session-1")
         before, _, rest = path.read_text().partition("**Background Context:**")
-        _, end, after = rest.partition("<!-- SESSION_SUMMARY_END -->")
+        _, end, after = rest.partition(END.strip())
         edited = f"we use port 4711\n{decisions}"
         path.write_text(f"{before}{edited}{end}{after}")
         if way.startswith("--"):
@@ -160,6 +162,29 @@ def test_free_text_in_the_place_of_a_summary_is_used_on_each_way(
     block = played.requests[-1].block
     assert "**Background Context:** we use port 4711" in block
     assert ("**Decisions Made:**\n- Oak it is.\n" in block) == bool(decisions)
+
+
+@pytest.mark.parametrize(
+    ("edited", "shown"),
+    [
+        (f"port 4711\n{END}## Decisions\n* Oak\n{END}", "4 lines outside the records, skipped."),
+        (f"port 4711\n## Decisions\n* The key is {MADE_KEY}\n", "Decisions: The key is [REDACTED:"),
+    ],
+    ids=["three ends", "a secret"],
+)
+def test_what_is_not_used_of_an_edited_summary_is_named(
+    tmp_path: Path, edited: str, shown: str
+) -> None:
+    with Chats(tmp_path) as chats:
+        chats.play("Our port is 8443.", "exit")
+        path = chats.path("session-1")
+        before, _, rest = path.read_text().partition("**Background Context:**")
+        _, end, after = rest.partition(END.strip())
+        path.write_text(f"{before}{edited}{end}{after}")
+        played = chats.play("/resume session-1 --quick", "Which?", "exit")
+    assert "**Background Context:** port 4711" in played.requests[-1].block
+    assert shown in played.shown
+    assert MADE_KEY not in str(played.requests)
 
 
 def test_an_exit_says_what_a_resume_will_bring(tmp_path: Path) -> None:
