@@ -198,6 +198,15 @@ class App:
             return self.offer(self.sessions.answering(path))
         return Offer()
 
+    def newest_offer(self) -> Offer:
+        """Return what can be had of the model of the newest session, for a chat that begins with a
+        choice of one and has no other model.
+        """
+        with suppress(SessionError):
+            found = find_last(self.sessions)
+            return self.offer(self.sessions.answering(found.row.path))
+        return Offer()
+
     def _provider(self) -> Provider:
         """Return the model that the options name, or else the first one that can answer."""
         options = self.options

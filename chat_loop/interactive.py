@@ -82,6 +82,8 @@ def _first_agent(app: App) -> Agent:
     try:
         return app.agent()
     except NoProvider as error:
+        if app.chooses_first:
+            offer = app.newest_offer()
         if offer.provider is not None:
             return app.agent(offer.provider)  # the user is asked about its endpoint
         if offer.problem:

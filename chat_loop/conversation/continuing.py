@@ -148,7 +148,11 @@ async def resume(
     options = planning.options.with_settings(session.settings)
     wish = Wish(last=last, whole=whole, covers_all=options.compact_on_resume and asks)
     wish = plans.wish_to_resume(loaded, context, frame.limits, wish)
-    plan, made = await _child(planning, loaded, context, wish, asks=asks)
+    made = None
+    if loaded.is_open and not session.exchanges and session.restoration is not None:
+        plan = as_begun(planning, context)
+    else:
+        plan, made = await _child(planning, loaded, context, wish, asks=asks)
     plan = plans.with_pins(plan)
     if loaded.is_open and session.exchanges:
         plan = replace(plan, until=session.exchanges[-1].ref)
@@ -201,9 +205,10 @@ def _as_left(planning: Planning, loaded: LoadedSession) -> LoadedSession:
     identity = loaded.session.header.id
     if planning.sessions.is_open_elsewhere(loaded):
         loaded = plans.finished(loaded)
-        last = loaded.session.exchanges[-1].ref
+        exchanges = loaded.session.exchanges
+        place = f"of it, after {exchanges[-1].ref}" if exchanges else "beside it, as it began"
         text = f"Session {identity} is open in another process."
-        planning.report(Warned(text, f"Going on in a branch of it, after {last}."))
+        planning.report(Warned(text, f"Going on in a branch {place}."))
     elif loaded.is_open and loaded.session.exchanges:
         text = f"The machine that began {identity} has not ended it."
         planning.report(Warned(text, "Continuing in a new session with what is here so far."))
@@ -409,6 +414,14 @@ def with_summary(
     )
 
 
+def _branch_as_left(planning: Planning, loaded: LoadedSession) -> LoadedSession:
+    """Return a branch as a merge leaves it. Raises SessionError if nothing has ended in it."""
+    branch = _as_left(planning, loaded)
+    if branch.is_open and not branch.session.exchanges:
+        raise plans.nothing_ended(branch.session)
+    return branch
+
+
 def branches_of(
     planning: Planning, first: LoadedSession, second: LoadedSession, own: str = ""
 ) -> Branches:
@@ -416,9 +429,9 @@ def branches_of(
     one that somebody else has open, take what has ended there. Raises UsageError and SessionError.
     """
     if first.session.header.id != own:
-        first = _as_left(planning, first)
+        first = _branch_as_left(planning, first)
     if second.session.header.id != own:
-        second = _as_left(planning, second)
+        second = _branch_as_left(planning, second)
     open_ids = {each.session.header.id for each in (first, second) if each.is_open}
 
     def ancestors(session: Session) -> Iterator[Session]:

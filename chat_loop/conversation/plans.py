@@ -555,22 +555,27 @@ def check_resumable(session: Session, hint: str = SEEN) -> None:
 
 
 def finished(loaded: LoadedSession) -> LoadedSession:
-    """Return a session that another process has open, up to the last exchange that has ended there.
-    Raises SessionError if there is none.
+    """Return a session that another process has open, up to the last exchange that has ended there:
+    of a child, at least what it began with. Raises SessionError if there is nothing.
     """
     session = loaded.session
     ended = [exchange for exchange in session.exchanges if _has_ended(exchange, loaded)]
-    if not ended:
-        text = f"Session {session.header.id} is open in another process"
-        hint = "Try again in a moment."
-        raise SessionError(f"{text}, and no reply has ended there yet.", hint)
+    if not ended and session.restoration is None:
+        raise nothing_ended(session)
     is_torn = len(loaded.damage) <= loaded.torn_records  # its writer is still writing
     return replace(
         loaded,
-        session=session.up_to(ended[-1].query.number),
+        session=session.up_to(ended[-1].query.number if ended else 0),
         damage=() if is_torn else loaded.damage,
         is_open=True,
     )
+
+
+def nothing_ended(session: Session) -> SessionError:
+    """Return the error of a session that another process has open without a reply."""
+    text = f"Session {session.header.id} is open in another process"
+    hint = "Try again in a moment."
+    return SessionError(f"{text}, and no reply has ended there yet.", hint)
 
 
 def _has_ended(exchange: Exchange, loaded: LoadedSession) -> bool:

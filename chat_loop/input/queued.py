@@ -45,11 +45,11 @@ class Queued:
         self._place = None
 
     def hold(self, *entries: Entry) -> None:
-        """Send nothing for now. `entries` come before the messages that wait already."""
+        """Send none of what waits now. `entries` come before the messages that wait already."""
         self._entries[:0] = entries
         if self._place is not None:
             self._place += len(entries)
-        self.is_held = True
+        self.is_held = bool(self._entries) or self.is_edited
 
     def next(self) -> Entry | None:
         """Remove and return the message whose turn it is, if there is one."""

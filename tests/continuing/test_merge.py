@@ -154,6 +154,7 @@ def test_a_fork_is_merged_with_what_its_parent_said_afterwards(
         whole = chats.play(f"/merge {' '.join(order)}", "So?", "exit")
         merged = chats.transcripts()["session-4"]
         forks = chats.play("/merge session-2 session-3", "So?", "exit")
+        later = chats.play("/show 2.1", "/show 3.1", "/fork 3.1", "And?", "exit", options=("-c",))
     assert facts(whole) == [
         "Tom has shoe size 43. [1 user]",
         "The lamp has 40 watts. [1 user]",
@@ -163,6 +164,10 @@ def test_a_fork_is_merged_with_what_its_parent_said_afterwards(
     assert field(merged, "Resumed From") == "session-1", "the one that has more of what both have"
     assert "The gate is 77 cm." not in forks.requests[-1].block, "neither fork has it"
     assert "The lamp has 40 watts. [1 user]" in facts(forks)
+    both = ("Room 1 is 11 m².", "Room 2 is 21 m².")
+    shown = later.after("/show 2.1") + later.after("/show 3.1")
+    assert all(words in shown for words in both), "the merge is the middle of this chain"
+    assert later.requests[0].messages[-1] == "user: And?"
 
 
 @pytest.mark.slow

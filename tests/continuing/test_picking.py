@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from benchmarks.support.loopback import Reply
-from tests.support.chats import Chats, echoed, messages
+from tests.support.chats import SUMMARY, Chats, call, echoed, field, messages
+from tests.support.mcp_descriptions import gone, until
 from tests.support.pty_chat import PtyChat
 
 
@@ -96,3 +98,38 @@ def test_going_back_stops_a_reply_and_sends_nothing_that_was_queued(tmp_path: Pa
         parent, child = chats.transcripts().values()
     assert "Half a sentence" in parent
     assert "Long, please." not in child
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("work", ["tool", "summary"])
+def test_going_back_stops_what_runs_and_loses_nothing(tmp_path: Path, work: str) -> None:
+    command = "echo $$ > pid; mv pid begun; exec sleep 1000"
+    with Chats(tmp_path) as chats, chats.terminal("--tools", "run_command") as terminal:
+        chats.replies["Run"] = [call("run_command", command=command), "Done."]
+        chats.summary = Reply(chunks=("**Back", "ground"), stall_after=1)
+        terminal.wait_for("You: ")
+        say(terminal, "One.")
+        if work == "tool":
+            terminal.line("Run it.")
+            terminal.wait_for("Run?")
+            terminal.line("y")
+            asyncio.run(until((chats.project / "begun").exists))
+        else:
+            say(terminal, "Two.")
+            terminal.line("/compact")
+            terminal.wait_for("Generating session summary... 6 characters")
+        terminal.line("/rewind 1.2")
+        terminal.wait_for("Back to before 1.2: 1 exchange in the context.")
+        say(terminal, "Three.")
+        chats.summary = SUMMARY
+        assert last_words(chats) == (*echoed("One."), "user: Three.")
+        terminal.line("exit")
+        assert terminal.exit_code() == 0
+        texts = [*chats.transcripts().values()]
+    if work == "tool":
+        assert gone(int((chats.project / "begun").read_text()))
+        assert "<!-- chat:call " in texts[0]
+    else:
+        assert "You said: Two." in texts[0]
+    assert "Two." not in texts[-1]
+    assert field(texts[-1], "Resumed From") == "session-1"

@@ -311,3 +311,21 @@ def test_a_server_that_only_an_option_named_is_not_taken_from_the_file(tmp_path:
     assert "The address of a compatible server is not set." in refused.errors
     assert "It was asked at http://SERVER/v1." in refused.errors
     assert (decided.code, decided.errors) == (0, "")
+
+
+@pytest.mark.slow
+def test_the_choice_of_a_session_needs_no_default_model(tmp_path: Path) -> None:
+    with Chats(tmp_path) as chats:
+        chats.configure(providers={"proxy": {"base_url": f"{chats.server.url}/v1"}})
+        chats.run("-m", "proxy:tiny", stdin="One.\nexit\n")
+        chats.variables.update(OPENAI_API_KEY="", ANTHROPIC_API_KEY="")
+        assert chats.run("-p", "Hi.").code == 2, "there is no default model"
+        with chats.terminal("-r", model=False) as screen:
+            screen.wait_for("Enter resume")
+            screen.send("\r")
+            screen.wait_for("Restoring context")
+            screen.line("Two.")
+            screen.wait_for("You said: Two.")
+            screen.ctrl("d")
+            assert screen.exit_code() == 0
+        assert chats.server.requests[-1].body["model"] == "tiny"

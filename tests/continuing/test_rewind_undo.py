@@ -217,7 +217,10 @@ def test_words_that_were_carried_can_be_taken_back(
 
 def test_the_last_message_before_a_compaction_is_sent_again(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
-        played = chats.play("One.", "Two.", "/compact --force", "/retry", "exit")
+        played = chats.play("One.", "Two.", "/compact", "/undo 1.1", "/retry", "exit")
+    assert played.after("/undo 1.1") == (
+        "✗ Only a summary has 1.1.\n  /rewind 1.1 goes back to before it."
+    )
     assert "Again: “Two.”" in played.after("/retry")
 
 

@@ -92,6 +92,36 @@ def test_a_reply_that_is_still_being_written_belongs_to_the_first_writer(tmp_pat
 
 
 @pytest.mark.slow
+def test_a_child_without_a_reply_yet_is_branched_as_it_began(tmp_path: Path) -> None:
+    inner: list[Played] = []
+    with Chats(tmp_path) as chats:
+        chats.replies["Long"] = Reply(chunks=("Half a", " sentence"), stall_after=2)
+        chats.play("One.", "exit")
+
+        def go_on() -> None:
+            inner.append(chats.play("Who?", "exit", options=("-r", "session-2")))
+
+        with chats.terminal("-c") as first:
+            first.wait_for("You: One.")
+            first.line("Long, at once.")
+            first.wait_for("Half a sentence")
+            go_on()
+            first.send("\x1b")
+            first.wait_for("Interrupted")
+            first.line("exit")
+            assert first.exit_code() == 0
+        _, _, branch = chats.transcripts().values()
+        listed = chats.run("sessions", "list")
+    [second] = inner
+    told = "session-2 is open in another process. Going on in a branch beside it, as it began."
+    assert told in " ".join(second.shown.split())
+    assert second.requests[0].messages == (*echoed("One."), "user: Who?")
+    assert field(branch, "Resumed From") == "session-1"
+    assert "; forked at 1.1)\n" in branch
+    assert len(listed.shown.splitlines()) == 2
+
+
+@pytest.mark.slow
 def test_a_person_waits_reads_or_branches(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats, chats.terminal() as first:
         first.wait_for("You:")
@@ -122,3 +152,22 @@ def test_a_person_waits_reads_or_branches(tmp_path: Path) -> None:
         _, child = chats.transcripts().values()
     assert "forked at" not in child
     assert "Our lock is 77." in str(chats.server.requests[-2].body)
+
+
+def test_a_session_that_is_open_elsewhere_stays_readable_in_the_middle_of_a_chain(
+    tmp_path: Path,
+) -> None:
+    inner: list[Played] = []
+    with Chats(tmp_path) as chats:
+
+        def branch() -> None:
+            inner.append(chats.play("And?", "exit", options=("-r", "session-1")))
+
+        def go_on() -> None:
+            inner.append(chats.play("Which?", "/show 1.2", "exit", options=("-r", "session-2")))
+
+        chats.play("Our port is 8443.", branch, "Our lock is 77.", go_on, "exit")
+    again = inner[1]
+    words = echoed("Our port is 8443.", "And?")
+    assert again.requests[0].messages == (*words, "user: Which?")
+    assert again.after("/show 1.2").startswith("✗ 1.2 is not part of this conversation:")
