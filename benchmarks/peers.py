@@ -26,7 +26,7 @@ from benchmarks.support.loopback import Loopback, Reply
 from benchmarks.support.loopback_wires import Received
 from benchmarks.support.results import NotMeasured, Results, Settings
 from benchmarks.support.terminal import Terminal, environment, visible
-from chat_loop.input.start import PROMPT
+from chat_loop.terminal import PROMPT
 from chat_loop.values import Usage
 
 TOKENS = 4_000

@@ -15,8 +15,8 @@ from pathlib import Path
 from benchmarks.support.results import Results, Settings
 from benchmarks.support.sessions import MODEL, long_session, make_sessions
 from benchmarks.support.terminal import Terminal, environment
-from chat_loop.input.start import PROMPT
 from chat_loop.sessions.writer import render
+from chat_loop.terminal import PROMPT
 
 CHAT = (str(Path(sys.executable).with_name("chat-loop")), "--model", MODEL)
 PYTHON, EDITOR = "python -c pass", 'python -c "import prompt_toolkit"'

@@ -27,11 +27,11 @@ from benchmarks.support.loopback_wires import Received
 from benchmarks.support.loopback_wires import Reply as Served
 from benchmarks.support.results import Results, Settings
 from benchmarks.support.terminal import PATIENCE_SECONDS, Terminal, environment, visible
-from chat_loop.input.start import PROMPT
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Query, Reply
+from chat_loop.terminal import PROMPT
 from chat_loop.values import Usage
 
 MODELS = {"anthropic": "anthropic:claude-sonnet-5-5", "openai": "openai:gpt-5.4-mini"}

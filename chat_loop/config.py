@@ -31,7 +31,7 @@ WantedField = Literal[
     "thinking", "reasoning_content", "reasoning", "reasoning_details", "extra_content"
 ]
 """What a service may want back with its calls, by its name on the wire."""
-StatusPart = Literal["model", "context", "tokens", "cost", "session", "summary"]
+StatusPart = Literal["context", "cost", "summary", "model", "tokens", "session"]
 STATUS: tuple[StatusPart, ...] = get_args(StatusPart)
 Count = Annotated[int, Meta(ge=0, le=10**9)]
 TokenLimit = Annotated[int, Meta(ge=100, le=10**9)]

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.registry import AgentRegistry
 from chat_loop.app import App
+from chat_loop.commands import aside
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.completing import CommandCompleter
 from chat_loop.commands.registry import Call, registry
@@ -36,7 +37,7 @@ from chat_loop.display.nonblocking import drain, nonblocking_output
 from chat_loop.display.status import greeting, offer, status_line
 from chat_loop.display.text import one_line, wrapped
 from chat_loop.errors import ChatLoopError, NoProvider, os_reason
-from chat_loop.events import Event, ReplyEnded, SessionSealed
+from chat_loop.events import Compacted, Event, ReplyEnded, SessionBegun, SessionSealed
 from chat_loop.input.lines import LineReader, Reader
 from chat_loop.input.start import ENDING_SIGNALS, SIGNAL_EXIT_BASE, banner, silent_terminal
 from chat_loop.library.indexer import Indexer
@@ -132,6 +133,8 @@ class Interactive:
             self._reader = Composer(
                 self._display.out,
                 history=app.paths.history,
+                echo=self._display.entry,
+                answers=lambda line: aside.answer(self._chat, line),
                 status=self._status,
                 instant=app.instant,
                 terminal=terminal,
@@ -347,6 +350,8 @@ class Interactive:
         self._display.show(event)
         if self._syncer is not None:
             self._syncer.wake()
+        if isinstance(event, SessionBegun | ReplyEnded | SessionSealed | Compacted):
+            self._reader.refresh()
         if isinstance(event, SessionSealed):
             self._has_sealed = True
         # an indexer would slow down the query that waits for an automatic compaction

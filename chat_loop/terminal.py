@@ -15,6 +15,8 @@ DIM = "2"
 MARK_PASTES = "\x1b[?2004h"
 """Have the terminal mark the beginning and the end of a paste."""
 MARK_NO_PASTES = "\x1b[?2004l"
+PROMPT = "You: "
+PROMPT_STYLE = "1;32"  # SGR numbers: bold, and green where colors are wanted
 
 
 def styled(text: str, style: str) -> str:

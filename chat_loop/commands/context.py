@@ -146,7 +146,7 @@ async def summarize(chat: Chat, words: str, options: OptionValues) -> None:
         panels.show_summary(chat.display, draft.compaction, draft.summary, counts, before, after)
 
 
-@registry.command("context", "Context")
+@registry.command("context", "Context", shows="")
 async def context(chat: Chat, words: str, options: OptionValues) -> None:
     """Show what fills the model's window and when it is compacted."""
     conversation = chat.conversation
@@ -195,7 +195,7 @@ async def decide(chat: Chat, words: str, options: OptionValues) -> None:
     chat.display.line("Recorded; it is kept word for word.", "dim")
 
 
-@registry.command("pins", "Context")
+@registry.command("pins", "Context", shows="")
 async def list_pins(chat: Chat, words: str, options: OptionValues) -> None:
     """List the pins, with the numbers that unpin takes."""
     for number, text in enumerate(_pins(chat), 1):

@@ -30,7 +30,7 @@ async def remember(chat: Chat, words: str, options: OptionValues) -> None:
     chat.conversation.remember()
 
 
-@registry.command("memory [ask]", "Memory")
+@registry.command("memory [ask]", "Memory", shows="")
 async def show_memory(chat: Chat, words: str, options: OptionValues) -> None:
     """Show the facts of the memory and the project's files; ask decides which files are used."""
     memory, display = _memory(chat), chat.display

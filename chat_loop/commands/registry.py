@@ -36,7 +36,8 @@ class Command(Struct, frozen=True):
     """A command. A line without `/` is this command if `bare` matches all of it.
 
     `flags` are its options without a value, `valued` those with one. Both are named without `--`.
-    If it `stops` what runs, it does not wait for that to end.
+    If it `stops` what runs, it does not wait for that to end. If its argument matches `shows`, it
+    only shows something, and answers while a reply streams.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Command(Struct, frozen=True):
     flags: tuple[str, ...] = ()
     valued: tuple[str, ...] = ()
     stops: bool = False
+    shows: str | None = None
 
     @property
     def help(self) -> str:
@@ -120,6 +122,12 @@ class Call(Struct, frozen=True):
 
     command: Command
     argument: str = ""
+
+    @property
+    def only_shows(self) -> bool:
+        """True if the command only shows something."""
+        shows = self.command.shows
+        return shows is not None and re.fullmatch(shows, self.argument, re.DOTALL) is not None
 
 
 class Unknown(Struct, frozen=True):

@@ -58,7 +58,12 @@ async def leave(chat: Chat, words: str, options: OptionValues) -> None:
 
 
 @registry.command(
-    "sessions [WORDS]", "Sessions", bare="sessions", flags=("unfold", "all"), valued=FILTERS
+    "sessions [WORDS]",
+    "Sessions",
+    bare="sessions",
+    flags=("unfold", "all"),
+    valued=FILTERS,
+    shows=r"(?!browse).*",
 )
 async def sessions(chat: Chat, words: str, options: OptionValues) -> None:
     """List conversations, most recent first; resume takes the numbers, * is the open one.
@@ -393,7 +398,7 @@ def _show_change(chat: Chat, text: str) -> None:
         chat.display.prose("It is saved with your first message.", "dim")
 
 
-@registry.command("tree [N|ID]", "Branches")
+@registry.command("tree [N|ID]", "Branches", shows=r".*")
 async def show_tree(chat: Chat, words: str, options: OptionValues) -> None:
     """Show where a conversation comes from and where it branches."""
     identity = (await chat.path(words or ".", stored=True)).stem
@@ -491,7 +496,7 @@ def _merge_costs(planning: Planning, unsummarized: Sequence[LoadedSession]) -> t
     return (f"{model} writes {count} first, of about {tokens:,} tokens.",)
 
 
-@registry.command("search WORDS", "Sessions", valued=FILTERS)
+@registry.command("search WORDS", "Sessions", valued=FILTERS, shows=r".*")
 async def search(chat: Chat, words: str, options: OptionValues) -> None:
     """Search all sessions; show, quote and resume take the numbers of the hits.
 
@@ -515,7 +520,7 @@ async def search(chat: Chat, words: str, options: OptionValues) -> None:
     listings.show_hits(chat.display, shown, marked, chat.sessions.now())
 
 
-@registry.command("show N|ID|MESSAGE [QUERY]", "Sessions")
+@registry.command("show N|ID|MESSAGE [QUERY]", "Sessions", shows=r".*")
 async def show(chat: Chat, words: str, options: OptionValues) -> None:
     """Show a search hit in full, or a session's summary and exchanges.
 

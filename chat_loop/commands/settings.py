@@ -27,7 +27,7 @@ AT_ONCE = ("auto_compact", "context", "summary", "restoration", "status", "displ
 """The settings and sections that affect a running chat; the others are read when one starts."""
 
 
-@registry.command("config [KEY [VALUE]]", "View", flags=("save", "session"))
+@registry.command("config [KEY [VALUE]]", "View", flags=("save", "session"), shows=r"\S*")
 async def config(chat: Chat, words: str, options: OptionValues) -> None:
     """Show the settings that you changed, or one; /config KEY VALUE changes it for this run.
 

@@ -93,7 +93,7 @@ async def _list_models(chat: Chat, now: str) -> None:
         chat.display.line(f"  {one_line(name, 100):<{width}}  {note}".rstrip())
 
 
-@registry.command("tools [revoke N]", "Model and tools")
+@registry.command("tools [revoke N]", "Model and tools", shows="")
 async def tools(chat: Chat, words: str, options: OptionValues) -> None:
     """List the tools that the model may call, and the approvals kept for this project.
 
@@ -149,7 +149,7 @@ def _validity(approval: Approval, wanted: Approval) -> str:
     return f" (only with the agent {one_line(approval.agent, 100) or 'of no file'})"
 
 
-@registry.command("agents", "Model and tools")
+@registry.command("agents", "Model and tools", shows="")
 async def agents(chat: Chat, words: str, options: OptionValues) -> None:
     """List your named agents; chat-loop --agent NAME starts a chat with one."""
     rows = agent_rows(chat.agents) if chat.agents is not None else []

@@ -51,7 +51,7 @@ KEYS = {
 OTHER_KEYS = "All other keys are those of emacs, or of vi with input: {keys: vi} in the config."
 
 
-@registry.command("help [COMMAND]", "View", bare="help")
+@registry.command("help [COMMAND]", "View", bare="help", shows=r".*")
 async def show_help(chat: Chat, words: str, options: OptionValues) -> None:
     """Show all commands, or explain one.
 
@@ -94,7 +94,7 @@ async def _explain_all(chat: Chat) -> None:
     display.prose(RULE, "dim")
 
 
-@registry.command("templates", "View")
+@registry.command("templates", "View", shows="")
 async def list_templates(chat: Chat, words: str, options: OptionValues) -> None:
     """List your templates: texts that a command of yours sends."""
     templates = {}
@@ -143,7 +143,7 @@ def families() -> list[tuple[str, list[Command]]]:
     return [(title, commands) for title, commands in members if commands]
 
 
-@registry.command("history [--full]", "View", flags=("full",))
+@registry.command("history [--full]", "View", flags=("full",), shows=r".*")
 async def history(chat: Chat, words: str, options: OptionValues) -> None:
     """Show the conversation so far: its summaries, then the messages in the context."""
     if words:
@@ -183,7 +183,7 @@ async def history(chat: Chat, words: str, options: OptionValues) -> None:
     panels.show_history(chat.display, summarized, recent, total, agent=agent, full=full)
 
 
-@registry.command("stats", "View", aliases=("usage", "cost"))
+@registry.command("stats", "View", aliases=("usage", "cost"), shows="")
 async def stats(chat: Chat, words: str, options: OptionValues) -> None:
     """Show tokens and cost of the conversation, with plots and what each compaction kept."""
     conversation, display = chat.conversation, chat.display
@@ -233,7 +233,7 @@ def sizes_of_replies(sessions: Sequence[Session]) -> list[tuple[int, int]]:
     return [*sizes.values()]
 
 
-@registry.command("info", "View", aliases=("status",))
+@registry.command("info", "View", aliases=("status",), shows="")
 async def info(chat: Chat, words: str, options: OptionValues) -> None:
     """Show the session, its file, the model, the context and the totals."""
     conversation = chat.conversation

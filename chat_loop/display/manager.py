@@ -19,6 +19,7 @@ from chat_loop.display.reply import DimText, ReplyText, markdown_on
 from chat_loop.display.screen import STOP_HINT, Screen, Waiting
 from chat_loop.display.text import cells, one_line, padded, printable, wrapped
 from chat_loop.errors import ChatLoopError
+from chat_loop.terminal import PROMPT, PROMPT_STYLE, columns, styled
 from chat_loop.values import (
     ALLOWED,
     STOPS,
@@ -94,6 +95,17 @@ class DisplayManager:
         _ = self.console
         self._new_reply()
 
+    def on(self, out: TextIO) -> DisplayManager:
+        """Return a display of the same kind that writes to `out`."""
+        return DisplayManager(
+            out,
+            agent=self.agent,
+            resume_command=self.resume_command,
+            markdown=bool(self.theme),
+            theme=self.theme or "auto",
+            wraps=self._wraps,
+        )
+
     def show(self, event: events.Event) -> None:  # noqa: C901, PLR0912 - one case each
         """Show one event."""
         match event:
@@ -143,6 +155,16 @@ class DisplayManager:
                 self._session_sealed(event)
             case events.Warned():
                 self.warn(event.message, event.hint)
+
+    def entry(self, text: str) -> None:
+        """Print what the user has entered, behind the prompt."""
+        self._close_line()
+        width = columns(cast(TextIO, self.out)) - len(PROMPT)
+        style = theme_of(self.theme or "auto").entry
+        rows = wrapped(text, max(width, 10), 0).split("\n")
+        texts = [f"\x1b[{style}m{row}\x1b[0m" if style and row else row for row in rows]
+        prompt = styled(PROMPT, PROMPT_STYLE)
+        self.out.write(prompt + f"\n{' ' * len(PROMPT)}".join(texts) + "\n")
 
     def line(self, text: str = "", style: str = "", *, symbol: str = "") -> None:
         """Print one line, preceded by `symbol` if there is one."""
@@ -280,7 +302,7 @@ class DisplayManager:
 
     def _write_reply(self, text: str) -> None:
         self._line_open = True
-        self.out.write(text)
+        self.out.write(text, breaks=not self._reply.is_in_code)
 
     def _text(self, text: str) -> None:
         if not self._in_reply:

@@ -35,6 +35,10 @@ class Renderer(Protocol):
     def preview(self) -> str:
         """Return what is held back, as it would look if the reply ended here."""
 
+    @property
+    def is_in_code(self) -> bool:
+        """True if the text that was sent ends in a block of code."""
+
 
 class DimText(Renderer):
     """Renders reasoning: as it is, but dim on a terminal that can show that."""
@@ -50,6 +54,10 @@ class DimText(Renderer):
 
     def preview(self) -> str:
         return ""
+
+    @property
+    def is_in_code(self) -> bool:
+        return False
 
 
 class ReplyText:
@@ -76,6 +84,11 @@ class ReplyText:
         self._hidden = 0  # the number of characters after them that are not shown
         self._timer: asyncio.TimerHandle | None = None
         self._next_draw = 0.0  # the earliest time of the next drawing
+
+    @property
+    def is_in_code(self) -> bool:
+        """True if what was written ends in a block of code."""
+        return self._renderer is not None and self._renderer.is_in_code
 
     def feed(self, text: str) -> None:
         """Take the next piece."""

@@ -81,6 +81,8 @@ class Screen:
         self._repaint: Callable[[], None] | None = None
         self._settled: list[str] = []
         self._open = self._preview = ""
+        self._below = ""
+        """What is shown below the reply until one of its blocks ends."""
         self._ends_empty = True  # true at the start and after an empty line
 
     def isatty(self) -> bool:
@@ -92,26 +94,44 @@ class Screen:
     def flush(self) -> None:
         """Do nothing: `write` passes the text on at once."""
 
-    def write(self, text: str) -> int:
-        """Print text. An unfinished line is drawn with the changing lines until it ends."""
+    def write(self, text: str, *, breaks: bool = True) -> int:
+        """Print text. An unfinished line is drawn with the changing lines until it ends. If it
+        `breaks`, what is shown below may be printed after an empty line in it.
+        """
         if self._repaint is None:
             self._out.write(text)
             self._out.flush()
             return len(text)
+        if self._below and breaks:
+            block, gap, rest = text.rpartition("\n\n")
+            self._settle(block + gap)
+            if self._ends_empty and not self._open:
+                self._settle(self._below)
+                self._below = ""
+            self._settle(rest)
+        else:
+            self._settle(text)
+        self._repaint()
+        return len(text)
+
+    def _settle(self, text: str) -> None:
         lines, newline, rest = text.rpartition("\n")
         if newline:
             self._settled.append(f"{self._open}{lines}\n")
             self._ends_empty = not f"{self._open}{lines}".rpartition("\n")[2]
             self._open = ""
         self._open += rest
-        self._preview = ""
-        self._repaint()
-        return len(text)
+        if text:
+            self._preview = ""
+
+    def show_below(self, text: str) -> None:
+        """Show lines below a reply that streams. They are printed when one of its blocks ends."""
+        self._below += text if text.endswith("\n\n") else f"{text}\n"
+        self.write("")
 
     def end_exchange(self) -> None:
         """Print an empty line before the next prompt, unless there is one."""
-        if not self._ends_empty:
-            self.write("\n")
+        self.write("" if self._ends_empty else "\n")
 
     def send(self, sequence: str) -> None:
         """Send an escape sequence that takes up no space on the screen."""
@@ -120,6 +140,11 @@ class Screen:
         else:
             self._settled.append(sequence)
             self._repaint()
+
+    @property
+    def shows_below(self) -> bool:
+        """True while something is shown below a reply."""
+        return bool(self._below)
 
     def preview(self, text: str) -> None:
         """Draw `text` after the unfinished line, as its end if no more text arrives."""
@@ -138,8 +163,8 @@ class Screen:
 
     def detach(self) -> None:
         """Write the remaining text. From now on text goes straight to the terminal."""
-        self._repaint, text = None, self.take() + self._open
-        self._open = self._preview = ""
+        self._repaint, text = None, self.take() + self._open + self._below
+        self._open = self._preview = self._below = ""
         self.write(text)
 
     def take(self) -> str:
@@ -155,6 +180,8 @@ class Screen:
         lines = f"{self._open}{self._preview}".split("\n")
         if notice := self.waiting.line(columns):
             lines = [*filter(None, lines), notice]
+        if self._below:
+            lines += ["", *self._below.rstrip("\n").split("\n")]
         tails = (_tail(line, columns * rows) for line in lines)
         return "\n".join([row for tail in tails for row in rows_of(tail, columns)][-rows:])
 

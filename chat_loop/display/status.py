@@ -39,7 +39,7 @@ def status_line(status: Status, parts: Sequence[str], width: int) -> str:
     context = f"{share} of {window_text(status.window.tokens, status.window.guessed)}"
     texts = {
         "model": model,
-        "tokens": f"{compact_number(status.tokens)} tokens" if status.tokens else "",
+        "tokens": f"{compact_number(status.tokens)} tokens used" if status.tokens else "",
         "cost": dollars_text(status.cost) if status.cost else "",
         "session": cut_to(session, 40),
         "summary": f"summary {status.summary}" if status.summary else "",
@@ -48,18 +48,18 @@ def status_line(status: Status, parts: Sequence[str], width: int) -> str:
         ("context", f"{'█' * filled}{'░' * (BAR - filled)} {context}"),
         ("session", cut_to(session, 20)),
         ("tokens", ""),
-        ("model", cut_to(model.partition(":")[2] or model, 24)),
-        ("cost", ""),
         ("context", context),
         ("session", ""),
-        ("summary", ""),
+        ("model", cut_to(model.partition(":")[2] or model, 24)),
         ("context", share),
         ("model", ""),
+        ("summary", ""),
+        ("cost", ""),
     )
     for name, text in steps:
         texts[name] = text
-        wanted = [texts.get(part, "") for part in dict.fromkeys(parts)]
-        wanted += [NOT_UPLOADED] * status.behind + [NOT_SAVED] * status.unsaved
+        wanted = [NOT_SAVED] * status.unsaved + [NOT_UPLOADED] * status.behind
+        wanted += [texts.get(part, "") for part in dict.fromkeys(parts)]
         line = " · ".join(filter(None, wanted))
         if cells(line) <= width:
             return line

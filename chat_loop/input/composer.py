@@ -37,7 +37,7 @@ from prompt_toolkit.styles import Style
 from chat_loop.display.nonblocking import drain
 from chat_loop.display.questions import Drawn, Question, draw
 from chat_loop.display.screen import Screen
-from chat_loop.display.text import cut_to, in_encoding, one_line, printable, wrapped
+from chat_loop.display.text import cut_to, in_encoding, one_line, printable
 from chat_loop.errors import ChatLoopError
 from chat_loop.input import editor
 from chat_loop.input.bursts import BurstInput
@@ -47,10 +47,10 @@ from chat_loop.input.keys import AltKeys, Mode, Pastes, bindings
 from chat_loop.input.layout import composer_layout
 from chat_loop.input.lines import EDIT_HINT, Reader, clean
 from chat_loop.input.queued import Entry, Queued
-from chat_loop.input.start import PROMPT, PROMPT_STYLE, InstantPrompt
+from chat_loop.input.start import InstantPrompt
 from chat_loop.input.terminals import PASTE_QUESTION, can_be_asked, key_protocol, marks_pastes
 from chat_loop.tasks import report_bug
-from chat_loop.terminal import Terminal, styled
+from chat_loop.terminal import PROMPT, Terminal
 
 NARROW = 40
 """Below this many columns there is no status line."""
@@ -81,19 +81,24 @@ Context = dict[str, Any]
 class Composer(Reader):
     """Reads entries below everything that the chat prints on `screen`.
 
+    `echo(text)` prints an entry there when its turn comes.
     `status()` returns the text of the status line, which is redrawn regularly while `refreshes()`
     is true. `instant` is the prompt that was drawn before this module was loaded. `close` restores
     the silenced `terminal`. `ready()` is called after each drawing, when keys are read.
     `completer()` runs in a thread. `report` shows why the line could not be edited. `keys` is "vi"
     or "emacs". An entry for which `stops(text)` is true stops what runs, and comes before all that
-    is queued. Escape twice on an empty line enters `BACK`. A line for which `is_command` returns
+    is queued. While the chat works, `answers(text)` may answer an entry at once, and then returns
+    True. Escape twice on an empty line enters `BACK`. A line for which `is_command` returns
     True does not become part of a paste.
     """
 
     has_editor = True
     _leaves = False
     """True after Ctrl-D: the chat ends when no message waits any more."""
+    _hidden = False
     _is_paint_due = False
+    _is_stale = True
+    """True when the status may have changed."""
     _is_lent = False
     """True while another program, or the shell, has the terminal."""
 
@@ -102,6 +107,7 @@ class Composer(Reader):
         screen: Screen,
         *,
         history: Path,
+        echo: Callable[[str], None],
         status: Callable[[], str],
         instant: InstantPrompt | None,
         terminal: Terminal,
@@ -111,12 +117,15 @@ class Composer(Reader):
         keys: str,
         refreshes: Callable[[], bool],
         stops: Callable[[str], bool] = lambda text: False,
+        answers: Callable[[str], bool] = lambda text: False,
         is_command: Callable[[str], bool] = lambda line: False,
     ) -> None:
         self._screen, self._instant, self._report = screen, instant, report
         self._status, self._refreshes, self._ready = status, refreshes, ready
         self._terminal = terminal
         self._stops = stops
+        self._echo = echo
+        self._answers = answers
         self._output = cast(
             FrameOutput, FrameOutput.from_pty(sys.stdout, term=os.environ.get("TERM"))
         )
@@ -130,7 +139,6 @@ class Composer(Reader):
         self._last_entry = Entry("", [])
         self._busy = True
         """True while the chat works; entries are queued."""
-        self._hidden = False
         self._key_at = time.monotonic()
         self._status_text, self._status_columns = "", 0
         self._toolbar = ""
@@ -256,6 +264,7 @@ class Composer(Reader):
         assert self._running is not None
         self._screen.end_exchange()
         self._busy = False
+        self._is_stale = True
         self._key_at = time.monotonic()
         if not self._line.text:
             self._app.vi_state.reset()
@@ -271,10 +280,7 @@ class Composer(Reader):
             self._busy = True
             self._app.invalidate()
         self._last_entry = entry
-        columns = self._output.get_size().columns
-        lines = wrapped(entry.text, max(columns - len(PROMPT), 10), 0).split("\n")
-        prompt = styled(PROMPT, PROMPT_STYLE)
-        self._screen.write(prompt + f"\n{' ' * len(PROMPT)}".join(lines) + "\n")
+        self._echo(entry.text)
         typed = entry.text
         for paste in entry.pastes:
             typed = typed.replace(paste, " ", 1)
@@ -444,7 +450,9 @@ class Composer(Reader):
         if self._busy and self._stops(buffer.text):
             self._stop_for(buffer.text)
             return bool(self._line.text)  # the line may have a queued message now
-        self._enter(self._typed_entry(), is_answer=self._mode.offered)
+        is_taken = self._busy and not self._queued.is_edited and self._answers(buffer.text)
+        if not is_taken:
+            self._enter(self._typed_entry(), is_answer=self._mode.offered)
         self._pastes.shown = []
         self._mode.reset()
         self._app.vi_state.reset()
@@ -527,6 +535,7 @@ class Composer(Reader):
             self._refuse(KeyboardInterrupt())
 
     def refresh(self) -> None:
+        self._is_stale = True
         self._app.invalidate()
 
     def hide(self) -> None:
@@ -624,8 +633,9 @@ class Composer(Reader):
     def _status_line(self, size: Size) -> str:
         if size.columns < NARROW or size.rows < 4:
             return ""
-        if not self._busy or self._status_columns != size.columns:
+        if self._is_stale or not self._busy or self._status_columns != size.columns:
             self._status_text, self._status_columns = self._status(), size.columns
+            self._is_stale = False
         held = HELD_HINT if self._queued.is_held and self._queued else ""
         text = self._mode.hint or held or self._status_text
         ellipsis = in_encoding("…", self._screen.encoding)
@@ -653,7 +663,9 @@ class Composer(Reader):
     def _live_rows(self, size: Size, height: int) -> list[str]:
         """Return the last of the changing rows that fit above a composer of `height` rows."""
         # Keep one row of settled text: tmux saves text that is erased from the first row on.
-        rows = min(size.rows // 3, size.rows - height - 1)
+        rows = size.rows - height - 1
+        if not self._screen.shows_below:
+            rows = min(size.rows // 3, rows)
         live = self._screen.live(size.columns, rows)
         return live.split("\n") if live else []
 

@@ -14,7 +14,7 @@ from prompt_toolkit.layout.controls import BufferControl, FormattedTextControl, 
 from prompt_toolkit.layout.menus import CompletionsMenu
 
 from chat_loop.display.questions import Drawn
-from chat_loop.input.start import PROMPT
+from chat_loop.terminal import PROMPT
 
 MENU_LINES = 8
 _STYLES = {"green": "ansigreen", "red": "ansired", "cyan": "ansicyan"}

@@ -16,8 +16,7 @@ from chat_loop.display.questions import Question, draw
 from chat_loop.display.text import one_line
 from chat_loop.errors import UsageError
 from chat_loop.input.escapes import PASTE_END, PASTE_START, without_sequences
-from chat_loop.input.start import PROMPT
-from chat_loop.terminal import screen_size
+from chat_loop.terminal import PROMPT, screen_size
 
 MULTILINE_MARK = "\\\\"
 """A line with only this begins an entry of several lines, which an empty line ends."""

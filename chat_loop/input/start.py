@@ -15,10 +15,8 @@ from typing import TypeVar
 
 from chat_loop import __version__
 from chat_loop.input.ahead import KeysAhead
-from chat_loop.terminal import DIM, Terminal, columns, styled
+from chat_loop.terminal import DIM, PROMPT, PROMPT_STYLE, Terminal, columns, styled
 
-PROMPT = "You: "
-PROMPT_STYLE = "1;32"  # SGR numbers: bold, and green where colors are wanted
 ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 PROMPT_SIGNALS = (*ENDING_SIGNALS, signal.SIGINT)
 """The signals that end the program after it has restored the terminal."""

@@ -35,9 +35,8 @@ FULL = Status(
     summary="ready",
 )
 WHOLE = (
-    "anthropic:claude-sonnet-5-5 · ███░░░ context 42% of 200K · 123K tokens · $0.5000 · Rate "
-    "limiter for the gateway · "
-    "summary ready"
+    "███░░░ context 42% of 200K · $0.5000 · summary ready · anthropic:claude-sonnet-5-5 · "
+    "123K tokens used · Rate limiter for the gateway"
 )
 
 
@@ -45,24 +44,27 @@ def test_each_part_where_there_is_room_and_in_the_order_that_is_wanted() -> None
     assert status_line(FULL, STATUS, 200) == WHOLE
     assert (
         status_line(FULL, ("tokens", "model", "tokens"), 80)
-        == "123K tokens · anthropic:claude-sonnet-5-5"
+        == "123K tokens used · anthropic:claude-sonnet-5-5"
     )
     assert status_line(FULL, (), 80) == ""
     begun = Status(
         model="scripted:echo", share=0.0, window=Window(8192, guessed=True), estimated=True
     )
-    assert status_line(begun, STATUS, 80) == "scripted:echo · ░░░░░░ context ~0% of 8K?"
+    assert status_line(begun, STATUS, 80) == "░░░░░░ context ~0% of 8K? · scripted:echo"
 
 
 @pytest.mark.parametrize(
     ("width", "expected"),
     [
-        (120, WHOLE.replace("Rate limiter for the gateway", "Rate limiter for th…")),
-        (100, ("claude-sonnet-5-5 · ███░░░ context 42% of 200K · $0.5000 · Rate limiter for th… · "
-              "summary ready")),
-        (80, "claude-sonnet-5-5 · context 42% of 200K · Rate limiter for th… · summary ready"),
-        (60, "claude-sonnet-5-5 · context 42% of 200K · summary ready"),
-        (40, "claude-sonnet-5-5 · context 42% of 200K"),
+        (125, WHOLE.replace("Rate limiter for the gateway", "Rate limiter for th…")),
+        (120, ("███░░░ context 42% of 200K · $0.5000 · summary ready · anthropic:claude-sonnet-5-5"
+               " · Rate limiter for th…")),
+        (100, ("context 42% of 200K · $0.5000 · summary ready · anthropic:claude-sonnet-5-5 · "
+               "Rate limiter for th…")),
+        (80, "context 42% of 200K · $0.5000 · summary ready · anthropic:claude-sonnet-5-5"),
+        (70, "context 42% of 200K · $0.5000 · summary ready · claude-sonnet-5-5"),
+        (40, "context 42% · $0.5000 · summary ready"),
+        (25, "context 42% · $0.5000"),
         (20, "context 42%"),
         (5, "cont…"),
         (0, ""),
@@ -126,21 +128,20 @@ def test_the_numbers_are_those_of_info_and_stats(tmp_path: Path) -> None:
     assert "Context:        110 of 1,000 tokens (11%)\n" in screen.text
     assert "Session Tokens: 220 (in: 200, out: 20)\n" in screen.text
     assert re.search(r"Cost of the session: +\$0\.0009\n", screen.text)
-    assert status_line(status, STATUS, 80) == (
-        "scripted:test · █░░░░░ context 11% of 1K · 220 tokens · $0.0009 · The gateway"
+    assert status_line(status, STATUS, 90) == (
+        "█░░░░░ context 11% of 1K · $0.0009 · scripted:test · 220 tokens used · The gateway"
     )
 
 
 def test_before_anything_is_said_and_while_nothing_is_saved(tmp_path: Path) -> None:
     assert status_line(status_of(Talk(tmp_path).conversation, priced), STATUS, 80) == (
-        "scripted:test · ░░░░░░ context ~0% of 100K"
+        "░░░░░░ context ~0% of 100K · scripted:test"
     )
     files = FailingFiles()
     files.room = 0
     screen = Screen(tmp_path, ["Hi"], "Hello.", files=files, options=QUIET)
-    assert status_line(status_of(screen.talk.conversation, priced), STATUS, 80).endswith(
-        " · Hi · NOT SAVED"
-    )
+    shown = status_line(status_of(screen.talk.conversation, priced), STATUS, 80)
+    assert re.match(r"NOT SAVED · .* · Hi$", shown)
 
 
 def test_the_summary_in_the_background_is_told(tmp_path: Path) -> None:
@@ -178,12 +179,13 @@ def test_on_a_terminal_it_stands_below_the_prompt_and_never_in_the_scrollback(
     with chat(tmp_path, cols=90) as terminal:
         answered(terminal, "which wood is hard?")
         terminal.wait_for(
-            re.compile(r"scripted:echo · [█░]{6} context 0% of \S+ · \d+ tokens"), timeout=60
+            re.compile(r"\n [█░]{6} context 0% of \S+ · scripted:echo · \d+ tokens used"),
+            timeout=60,
         )
-        assert "tokens · which wood is hard?" in terminal.text()
+        assert "tokens used · which wood is hard?" in terminal.text()
         terminal.line("/pins")
         terminal.wait_for("no pins", timeout=60)
-        terminal.wait_for("tokens · which", timeout=60)
+        terminal.wait_for("tokens used · which", timeout=60)
         assert terminal.text().count("context") == 1
         leave(terminal)
         assert "context" not in terminal.text().partition("Goodbye")[0]
@@ -194,7 +196,7 @@ def test_the_config_says_what_it_tells(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("status: [session, tokens]\n")
     with chat(tmp_path, ready="") as terminal:
         answered(terminal, "hello")
-        terminal.wait_for(re.compile(r"\n hello · \d+ tokens\s*$"), timeout=60)
+        terminal.wait_for(re.compile(r"\n hello · \d+ tokens used\s*$"), timeout=60)
         assert "context" not in terminal.text()
         leave(terminal)
 

@@ -80,6 +80,29 @@ def test_queued_messages_stand_above_the_line_and_each_can_be_edited(tmp_path: P
     assert asked(tmp_path) == ["first", "one and a half", "two", "three lines\nof it at all"]
 
 
+def test_a_command_that_only_shows_something_answers_during_a_reply(tmp_path: Path) -> None:
+    first = "One.\n\n```\ntwo\n\nthree\n```\n\nHalf"
+    with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
+        begun(terminal, server, first, " a block.\n\nThe end.")
+        terminal.line("/pin the port is 8443")
+        terminal.wait_for("→ /pin")
+        terminal.line("/pins")
+        answer = "You: /pins\n✗ There are no pins."
+        terminal.wait_for(f"Half\n\n{answer}")
+        terminal.line("/context")
+        terminal.wait_for(re.compile(rf"Half\n\n{answer}.*\n\nYou: /context\nContext: ", re.DOTALL))
+        server.release()
+        rest = r"Half a block\.\n\nYou: /pins\n.*You: /context\n.*\n\nThe end\.\nTime: .*Pinned"
+        terminal.wait_for(re.compile(rest, re.DOTALL))
+        assert re.search(r"two\n\n *three\n", terminal.text()), terminal.text()
+        terminal.wait_for(IDLE)
+        assert terminal.text().count("You: /pins") == 1
+        terminal.line("/pins")
+        terminal.wait_for("1  the port is 8443")
+        leave(terminal)
+    assert asked(tmp_path) == ["first"]
+
+
 @pytest.mark.parametrize("keys", ["emacs", pytest.param("vi", marks=pytest.mark.slow)])
 def test_escape_stops_the_reply_and_sends_what_is_queued(tmp_path: Path, keys: str) -> None:
     (tmp_path / "config.yaml").write_text(f"input: {{keys: {keys}}}\n")

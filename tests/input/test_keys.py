@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback, Reply
+from chat_loop.values import Usage
 from tests.support.pty_chat import PtyChat
 from tests.support.terminal_chat import chat, compatible, leave
 from tests.support.typed_lines import asked, entered, told_of_pastes
@@ -324,7 +325,9 @@ def test_the_terminal_is_resized_while_typing(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_several_entries_typed_ahead_of_a_slow_reply_are_each_one(tmp_path: Path) -> None:
     with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
-        server.enqueue(Reply(chunks=("one", " two"), stall_after=1))
+        usage = Usage(input=20, output=5)
+        server.enqueue(Reply(chunks=("one", " two"), stall_after=1, usage=usage))
+        server.enqueue(Reply(chunks=("three", " four"), stall_after=1))
         terminal.mark()
         terminal.line("first")
         terminal.wait_for("one", timeout=60, output=True)
@@ -335,6 +338,9 @@ def test_several_entries_typed_ahead_of_a_slow_reply_are_each_one(tmp_path: Path
         terminal.send("half of a fourth")
         terminal.wait_for("You… half of a fourth")
         server.stalled()
+        server.release()
+        server.stalled(1)
+        terminal.wait_for(re.compile(r"You… half.*\n .* tokens used"))  # of the first reply
         server.release()
         terminal.wait_for("You said: the third of them", timeout=60, output=True)
         terminal.wait_for(re.compile("You: half of a fourth"), timeout=60)

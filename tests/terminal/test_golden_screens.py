@@ -137,8 +137,10 @@ def entered(terminal: PtyChat, line: str, *, dumb: bool) -> None:
     terminal.send(line)
     terminal.wait_for(line[-1:], PATIENCE, output=True)
     terminal.send("\r")
-    words = r"(?: |\r\n +)".join(map(re.escape, line.split(" ")))  # long lines wrap
-    entered = re.compile(rf"You: (\x1b\[0m)?{words}\r\n")
+    styles = r"(?:\x1b\[[0-9;]*m)*"
+    blank = rf"(?: |{styles}\r\n +{styles})"  # long lines wrap
+    words = blank.join(map(re.escape, line.split(" ")))
+    entered = re.compile(rf"You: {styles}{words}{styles}\r\n")
     terminal.wait_for(entered, PATIENCE, output=True)
     terminal.wait_for(re.compile(r"^You:$", re.MULTILINE), PATIENCE)
 

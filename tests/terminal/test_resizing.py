@@ -37,7 +37,9 @@ def test_at_the_prompt_with_several_lines(tmp_path: Path) -> None:
             if cols in LINES and rows == 24:
                 terminal.wait_for(LINES[cols], PATIENCE)
         terminal.wait_for(
-            re.compile(re.escape(LINES[80]) + r"\n* scripted:echo · [^\n]*hello$", re.MULTILINE),
+            re.compile(
+                re.escape(LINES[80]) + r"\n* [^\n]*scripted:echo · [^\n]*hello$", re.MULTILINE
+            ),
             PATIENCE,
         )
         assert "\n".join(terminal.screen()).count("You:") == 1

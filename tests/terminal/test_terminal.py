@@ -84,7 +84,8 @@ def test_the_first_start_greets_and_no_other(tmp_path: Path, cols: int) -> None:
         leave(terminal)
         printed = terminal.raw.decode()
         assert "\x1b[2mchat-loop " in printed, "the banner is dim"
-        assert "\x1b[1;32mYou: \x1b[0mhello" in printed, "the prompt stands out in the scrollback"
+        message = "\x1b[38;5;255;48;5;240mhello\x1b[0m"
+        assert f"\x1b[1;32mYou: \x1b[0m{message}" in printed, "it stands out in the scrollback"
     with chat(tmp_path, cols=cols) as terminal:
         assert "Welcome" not in terminal.text()
         leave(terminal)

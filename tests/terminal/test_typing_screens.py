@@ -35,7 +35,7 @@ def screens(terminal: PtyChat | TmuxChat, server: Loopback, status: str) -> str:
     """Type during a reply; return the screens with a draft, with a queued message, and at the end,
     when the prompt is above the `status` line. Each is complete: its last line is there.
     """
-    below = r"\n.*200K\?" if status else ""
+    below = r"\n.*claude-test · Explain it" if status else ""
     terminal.wait_for(re.compile(r"^You:", re.MULTILINE))
     server.enqueue(Reply(chunks=REPLY, usage=Usage(input=900, output=30), stall_after=1))
     server.enqueue(Reply(chunks=("Until it is full.",), usage=Usage(input=950, output=9)))

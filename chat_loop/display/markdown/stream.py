@@ -49,6 +49,11 @@ class MarkdownStream:
         self._waiting_rows = 0
         self._fence = ""  # the first line of the block, if that is code between fences
 
+    @property
+    def is_in_code(self) -> bool:
+        """True if the text that was sent ends in a block of code."""
+        return bool(self._fence)
+
     def feed(self, text: str) -> str:
         """Return the output for the next piece."""
         sent = ""

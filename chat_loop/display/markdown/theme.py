@@ -21,19 +21,25 @@ class Theme(Struct, frozen=True, kw_only=True):
     code: str
     marks: str
     words: dict[str, str] = field(default_factory=dict)
+    entry: str = ""
+    """The style of what the user has said: a background, where there are colors."""
 
 
-def _colored(main: str, keyword: str, string: str, number: str, comment: str, name: str) -> Theme:
+def _colored(
+    main: str, keyword: str, string: str, number: str, comment: str, name: str, *, entry: str
+) -> Theme:
     words = {"keyword": keyword, "string": string, "number": number, "comment": comment}
     words |= {"name": name, "added": string, "removed": keyword}
     headings = (f"1;4;{main}", f"1;{main}", "1")
-    return Theme(name=f"1;{main}", headings=headings, code=main, marks=main, words=words)
+    return Theme(
+        name=f"1;{main}", headings=headings, code=main, marks=main, words=words, entry=entry
+    )
 
 
 THEMES = {
-    "auto": _colored("36", "35", "32", "36", "2", "34"),
-    "dark": _colored("96", "95", "92", "93", "90", "94"),
-    "light": _colored("34", "35", "32", "31", "90", "34"),
+    "auto": _colored("36", "35", "32", "36", "2", "34", entry="38;5;255;48;5;240"),
+    "dark": _colored("96", "95", "92", "93", "90", "94", entry="48;5;236"),
+    "light": _colored("34", "35", "32", "31", "90", "34", entry="48;5;254"),
 }
 PLAIN = Theme(name=BOLD, headings=("1;4", "1", "1"), code=UNDERLINED, marks="")
 

@@ -1,0 +1,58 @@
+"""Commands that answer while the chat works, because they only show something."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+
+from msgspec.structs import replace
+
+from chat_loop.commands.chat import Chat
+from chat_loop.commands.registry import Call, registry
+from chat_loop.display.screen import Screen
+from chat_loop.errors import ChatLoopError, os_failure
+from chat_loop.tasks import report_bug
+
+
+class Captured(io.StringIO):
+    """What is printed for the terminal of `screen`, in its width and colors."""
+
+    def __init__(self, screen: Screen) -> None:
+        super().__init__()
+        self._screen = screen
+
+    def isatty(self) -> bool:
+        return self._screen.isatty()
+
+    def fileno(self) -> int:
+        return self._screen.fileno()
+
+
+def answer(chat: Chat, line: str) -> bool:
+    """Begin to run a command that only shows something, whatever the chat does now. Its output goes
+    below the reply that streams. Return False for any other line.
+    """
+    call = registry.parse(line)
+    if not isinstance(call, Call) or not call.only_shows:
+        return False
+    task = asyncio.ensure_future(_show(chat, line, call))
+    chat.asides.add(task)
+    task.add_done_callback(chat.asides.discard)
+    task.add_done_callback(report_bug)
+    return True
+
+
+async def _show(chat: Chat, line: str, call: Call) -> None:
+    captured = Captured(chat.display.out)
+    display = chat.display.on(captured)
+    display.entry(line)
+    aside = replace(chat, display=display)
+    try:
+        words, options = call.command.arguments(call.argument)
+        await call.command.run(aside, words, options)
+    except ChatLoopError as error:
+        display.error(error)
+    except OSError as error:
+        display.error(os_failure(error))
+    chat.listed = aside.listed
+    chat.display.out.show_below(captured.getvalue())
