@@ -49,12 +49,6 @@ def gzipped(coding: str) -> dict[str, str]:
     return {"content-encoding": coding}
 
 
-def counting(number: str) -> Reply:
-    usage = f'{{"prompt_tokens": {number}, "completion_tokens": {number}}}'
-    choice = '{"index": 0, "delta": {}, "finish_reason": "stop"}'
-    return Reply(chunks=("Hi.",), usage=None, raw=(f'{{"choices": [{choice}], "usage": {usage}}}',))
-
-
 def calls(count: int, arguments: str = "{}") -> Reply:
     many = (ToolCall(f"a{number}", "list_files", arguments) for number in range(count))
     return Reply(calls=tuple(many))
@@ -95,11 +89,6 @@ SERVERS: dict[str, tuple[Callable[[], Reply], int, str]] = {
         "ended in the middle of the reply",
     ),
     "a thousand calls": (lambda: calls(1000), 3, "The model called more than 32 tools at once."),
-    "counts of 4,000 digits": (lambda: counting("9" * 4000), 0, ""),
-    "negative counts": (lambda: counting("-7"), 0, ""),
-    "counts that are not numbers": (lambda: counting("NaN"), 0, ""),
-    "infinite counts": (lambda: counting("1e999"), 0, ""),
-    "counts that are true": (lambda: counting("true"), 0, ""),
 }
 """What a server sends, made only when it is sent; the exit code, and a part of the sentence."""
 ANTHROPIC = ("a line of 64 MB", "a bomb", "a bomb in a bomb", "a refusal in a bomb in a bomb")

@@ -131,15 +131,14 @@ def test_images_on_the_wire_of_openai(server: Loopback) -> None:
 
 
 @pytest.mark.parametrize(
-    "message",
+    ("make", "message"),
     [
-        "Could not process image",
-        "this model does not support image input",
-        "image input is not supported - hint: you may need to provide the mmproj",
-        "model has no vision",
+        (anthropic_at, "Could not process image"),
+        (openai_at, "this model does not support image input"),
+        (openai_at, "image input is not supported - hint: you may need to provide the mmproj"),
+        (openai_at, "model has no vision"),
     ],
 )
-@pytest.mark.parametrize("make", [anthropic_at, openai_at])
 def test_an_image_that_is_refused_says_how_to_go_on(
     server: Loopback, make: Any, message: str
 ) -> None:

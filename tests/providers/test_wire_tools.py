@@ -229,33 +229,29 @@ def test_calls_after_thinking_and_text(
     ]
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        *(
-            ToolCall("x", "f", text)
-            for text in ("", "{}", '{"query": "b', "words", "[1, 2]", '{"a": 1e999}', "\u2028\x00")
-        ),
-        ToolCall("", "f", "{}"),
-        ToolCall("x", "", "{}"),
-        ToolCall("x" * 10_000, "\x1b[2J" * 1_000, "{}"),
-    ],
-)
-def test_a_call_is_passed_on_as_it_came(
-    server: Loopback, provider_at: MakeProvider, call: ToolCall
-) -> None:
-    server.enqueue(Reply(calls=(call,), usage=None))
-
-    assert events_of(provider_at(server.url), ASK) == [ToolCalled(call), Finished(stop="tool")]
+ODD_ARGUMENTS = ("", "{}", '{"query": "b', "words", "[1, 2]", '{"a": 1e999}', "\u2028\x00")
+ODD_CALLS = [
+    *(ToolCall("x", "f", text) for text in ODD_ARGUMENTS),
+    ToolCall("", "f", "{}"),
+    ToolCall("x", "", "{}"),
+    ToolCall("x" * 10_000, "\x1b[2J" * 1_000, "{}"),
+]
 
 
-@pytest.mark.parametrize("stop", ["stop", "end_turn", "tool_use", "tool_calls", "function_call"])
+def test_a_call_is_passed_on_as_it_came(server: Loopback, provider_at: MakeProvider) -> None:
+    with calling(provider_at(server.url)) as call:
+        for odd in ODD_CALLS:
+            server.enqueue(Reply(calls=(odd,), usage=None))
+            assert call(ASK) == ([ToolCalled(odd), Finished(stop="tool")], None)
+
+
 def test_calls_count_whatever_the_end_is_called(
-    server: Loopback, provider_at: MakeProvider, stop: str
+    server: Loopback, provider_at: MakeProvider
 ) -> None:
-    server.enqueue(Reply(calls=(FIND,), stop=stop, usage=None))
-
-    assert events_of(provider_at(server.url), ASK) == [ToolCalled(FIND), Finished(stop="tool")]
+    with calling(provider_at(server.url)) as call:
+        for stop in ("stop", "end_turn", "tool_use", "tool_calls", "function_call"):
+            server.enqueue(Reply(calls=(FIND,), stop=stop, usage=None))
+            assert call(ASK) == ([ToolCalled(FIND), Finished(stop="tool")], None), stop
 
 
 @pytest.mark.parametrize("stop", ["length", "refusal"])

@@ -44,8 +44,15 @@ by_name = pytest.mark.parametrize(
     [pytest.param(way, marks=[pytest.mark.slow] * (way.name not in OUTCOMES)) for way in WAYS],
     ids=lambda way: way.name,
 )
+QUICK = {"cut to half", "deleted"}
 some_by_name = pytest.mark.parametrize(
-    "way", [way for way in WAYS if way.name in OUTCOMES], ids=lambda way: way.name
+    "way",
+    [
+        pytest.param(way, marks=[pytest.mark.slow] * (way.name not in QUICK))
+        for way in WAYS
+        if way.name in OUTCOMES
+    ],
+    ids=lambda way: way.name,
 )
 """For a process, which takes a second."""
 
