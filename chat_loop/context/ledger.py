@@ -53,6 +53,10 @@ _EXACTNESS = {"number": 1, "quote": 1} | dict.fromkeys(
 """The loss if a value disappears, by its kind. It is 3 for kinds that are not listed."""
 
 
+_NAMING = frozenset(("code", "quote", "identifier"))
+"""The kinds of values that only name something."""
+
+
 LABEL_POINTS = 3.0  # for a label, and again for a decision or a pending point
 SHAPE_POINTS = (0.0, 2.0, 4.0, 6.0)  # by the exactness of its values
 EXPLAINED = -4.0  # for a reply's sentence whose only values are code: it explains something
@@ -257,9 +261,12 @@ def _worth_keeping(text: str, borrowed: bool) -> Iterator[ParsedSentence]:
 
 
 def _is_worth_keeping(sentence: ParsedSentence, borrowed: bool) -> bool:
-    """Return True unless a sentence says next to nothing or is a question without exact values."""
+    """Return True unless a sentence says next to nothing or is a question. One of the user with an
+    exact value may tell something, but not if it only names what it asks about.
+    """
     if _QUESTION.search(sentence.text) and not sentence.label:
-        return sentence.exactness > 1 and not borrowed
+        tells = not sentence.measures <= _NAMING
+        return tells and sentence.exactness > 1 and not borrowed
     if not borrowed:
         return bool(sentence.values or sentence.label) or len(sentence.words) > 2
     exact = sentence.exactness > (0 if len(sentence.words) > 2 else 1)

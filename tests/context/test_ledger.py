@@ -98,6 +98,8 @@ def kept(speaker: str, text: str) -> list[str]:
         ("r", "**Tip:** let it dry.", []),
         ("u", "Should I take oak?", []),
         ("u", "Is 30 minutes enough?", ["Is 30 minutes enough?"]),
+        ("u", "Is it in src/tiles.py?", ["Is it in src/tiles.py?"]),
+        ("u", "Where does load_tiles live, and `parse`?", []),
         ("r", "Is 30 minutes enough?", []),
         ("u", "Thanks!", []),
         ("u", "Answer OK.", []),

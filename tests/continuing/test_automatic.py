@@ -131,18 +131,25 @@ def test_three_failures_in_a_row_end_the_attempts_until_compact(tmp_path: Path) 
     assert "refused the key" in played.after("/compact --force")
 
 
-@pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
-def test_a_long_conversation_stays_in_its_window(tmp_path: Path, wire: Wire) -> None:
-    """The server counts a third more tokens than the program expects."""
-    with Chats(tmp_path, wire, window=8_000) as chats:
-        chats.characters_per_token = 3
-        chats.served_window = 8_000
+@pytest.mark.parametrize(
+    ("wire", "window"),
+    [
+        ("openai", 8_000),
+        ("openai", 1_024),
+        pytest.param("anthropic", 8_000, marks=pytest.mark.slow),
+    ],
+)
+def test_a_long_conversation_stays_in_its_window(tmp_path: Path, wire: Wire, window: int) -> None:
+    """The server of a usual window counts a third more tokens than the program expects."""
+    with Chats(tmp_path, wire, window=window) as chats:
+        chats.characters_per_token = 3 if window == 8_000 else 4
+        chats.served_window = window
         played = chats.play(
             *[f"{number} " + "word " * (10 + 37 * number % 300) for number in range(1, 46)], "exit"
         )
         assert asked(chats) == list(range(1, 46))
         assert len(chats.transcripts()) > 2
-    assert max(request.usage.input for request in played.asked) <= 8_000
+    assert max(request.usage.input for request in played.asked) <= window
     assert "too long" not in played.shown
     for number, request in enumerate(played.requests, start=1):
         numbers = sent(request)
