@@ -106,6 +106,27 @@ def factchain(folder: Path) -> str:
     return "\n".join(lines)
 
 
+def attached(folder: Path) -> str:
+    """Return the table of FactChain in small windows, for a model without tools."""
+    rows = json.loads((folder / "factchain-attached.json").read_bytes())["found"]
+    lines = [
+        "| percent, three wordings as above | in the context | or attached to the question | stale |",
+        "|---|---|---|---|",
+    ]
+
+    def scores(window: int, name: str) -> str:
+        values = [
+            mean(row[name] for row in rows if (row["window"], row["profile"]) == (window, profile))
+            for profile in PROFILES
+        ]
+        return " / ".join(_short(one, digits=int(name == "stale")) for one in values)
+
+    for window in sorted({row["window"] for row in rows}):
+        cells = (scores(window, name) for name in ("in_context", "or_attached", "stale"))
+        lines.append(f"| {window:,} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def _short(value: float, digits: int = 0) -> str:
     """Round half up, as people do."""
     rounded = floor(value * 10**digits + 0.5) / 10**digits
@@ -313,5 +334,5 @@ def traffic(folder: Path) -> str:
 
 BLOCKS: dict[str, Callable[[Path], str]] = {
     each.__name__: each
-    for each in (factchain, facts, tools, traffic, embedded, recall, locomo, large)
+    for each in (factchain, attached, facts, tools, traffic, embedded, recall, locomo, large)
 }

@@ -22,7 +22,7 @@ from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.tools import Tool
 from chat_loop.context import ledger
-from chat_loop.context.budget import Limits
+from chat_loop.context.budget import SMALL_WINDOW, Limits, recall_room
 from chat_loop.conversation import continuing
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
@@ -230,6 +230,23 @@ class Ours:
         archive = Archive(self.sessions, self.conversation.session, count=self._count)
         shown = {exchange.ref for exchange in self.conversation.context.exchanges}
         return lambda query: archive.call(SEARCH, {"query": query}, without=shown)
+
+    def attached(self, question: str) -> str:
+        """Return the passages that the program would attach to a question, as for a model that
+        calls no tools.
+        """
+        conversation = self.conversation
+        restoration = conversation.session.restoration
+        if conversation.archive is None or restoration is None:
+            return ""
+        text, _ = conversation.archive.recall(
+            question,
+            conversation.context.whole_refs,
+            recall_room(self._window),
+            restoration.block,
+            weak=self._window <= SMALL_WINDOW,
+        )
+        return text
 
     async def again(self, folder: Path) -> Ours:
         """Return the conversation after a crash and an exit: a copy of the folder in which the last
