@@ -157,5 +157,11 @@ def _dispatch(arguments: list[str], instant: start.InstantPrompt | None) -> int:
     catalogue = "chat_loop.providers.catalogue"
     redact.keys_from(lambda: import_module(catalogue).keys_in(settings, os.environ))
     if name is None or getattr(options, "action", "") == "browse":
-        return int(import_module("chat_loop.app").App(options, settings, paths, instant).run())
+        parts = import_module("chat_loop.parts").build(options, settings, paths, instant)
+        way = "interactive" if options.question is None else "headless"
+        module = import_module(f"chat_loop.{way}")
+        if instant is None:
+            gc.freeze()  # modules are never garbage, so no collection needs to scan them
+            gc.enable()
+        return int(module.run(parts))
     return int(import_module(f"chat_loop.subcommands.{name}").run(options, settings, paths))

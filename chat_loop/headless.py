@@ -21,7 +21,6 @@ from msgspec.structs import asdict, replace
 from chat_loop import errors, events
 from chat_loop.agent.secret_gate import SecretGate, judged
 from chat_loop.agent.tools import CALL_LIMIT_RESULT, STEP_LIMIT_RESULT, Tool
-from chat_loop.app import App
 from chat_loop.commands.recorded import missing_tools
 from chat_loop.commands.references import (
     NEWEST,
@@ -34,15 +33,15 @@ from chat_loop.commands.references import (
 from chat_loop.conversation import continuing
 from chat_loop.conversation.attachments import release
 from chat_loop.conversation.conversation import Conversation
-from chat_loop.conversation.options import options_of
 from chat_loop.display.plain import out_json, reply_writer, tell
 from chat_loop.input.lines import clean
 from chat_loop.input.start import SIGNAL_EXIT_BASE
-from chat_loop.library.library import Library
+from chat_loop.parts import Parts
 from chat_loop.process import REPLY_SIGNALS, cancel_on, run_cancellable
 from chat_loop.providers import recorded
 from chat_loop.providers.recorded import Offer
 from chat_loop.redact.outgoing import TextSource
+from chat_loop.relaunch import command_with, sync_behind
 from chat_loop.sessions.live import TRIED_AGAIN
 from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.naming import validate_name
@@ -73,13 +72,13 @@ STILL_OPEN = events.Warned(
 STDIN = "-"  # the question that means standard input
 
 
-def run(app: App) -> int:
+def run(parts: Parts) -> int:
     """Answer one question on standard output, and save the session; return the exit code."""
-    question = read_question(app.options.question, json=app.options.json)
+    question = read_question(parts.options.question, json=parts.options.json)
     try:
-        answer = Run(app, question)
+        answer = Run(parts, question)
     except errors.SessionError as error:
-        if app.options.json:
+        if parts.options.json:
             _report(error)
         raise
     return run_cancellable(answer.ask)
@@ -122,26 +121,26 @@ def read_question(question: str, *, json: bool = False) -> Question:
     return whole
 
 
-def _load(app: App, reference: str) -> LoadedSession:
+def _load(parts: Parts, reference: str) -> LoadedSession:
     """Return the session that goes on. Raises SessionError."""
-    sessions = app.sessions
+    sessions = parts.sessions
     if reference in NEWEST:
-        return sessions.load(_last(app))
-    with contextlib.closing(Library(sessions.directory, database=app.database)) as library:
+        return sessions.load(_last(parts))
+    with contextlib.closing(parts.library()) as library:
         path = find_session(sessions, library, reference, library.listed)
         require_file(path, library)
     return sessions.load(path)
 
 
-def _last(app: App) -> Path:
+def _last(parts: Parts) -> Path:
     """Return the file of the newest session of this project. Raises SessionError."""
-    found = find_last(app.sessions)
+    found = find_last(parts.sessions)
     if found.unreadable:
         tell(events.Warned(unreadable_text(found)))
     if not found.is_here:
-        command = app.command_with("--resume", found.row.id, "-p")
+        command = command_with(parts.options, "--resume", found.row.id, "-p")
         hint = f"{command} QUESTION continues it here."
-        raise errors.SessionNotFound(elsewhere_text(found, app.sessions), hint)
+        raise errors.SessionNotFound(elsewhere_text(found, parts.sessions), hint)
     return found.row.path
 
 
@@ -166,19 +165,23 @@ def _read_input(*, json: bool) -> bytes:
 class Run:
     """One question and its reply."""
 
-    def __init__(self, app: App, question: Question) -> None:
-        self._app = app
-        reference = app.options.resume
-        self._loaded = _load(app, reference) if reference else None
-        offer = app.offer_for_script(self._loaded.session) if self._loaded is not None else Offer()
+    def __init__(self, parts: Parts, question: Question) -> None:
+        self._parts = parts
+        reference = parts.options.resume
+        self._loaded = _load(parts, reference) if reference else None
+        offer = Offer()
+        if self._loaded is not None:
+            offer = parts.offer_for_script(self._loaded.session)
+        provider = offer.provider or parts.provider()
+        self._memory = parts.memory(provider, self._show)
         self._note = offer.note
-        self._agent = app.agent(offer.provider)
-        self._servers = app.servers()
+        self._agent = parts.agent(provider, self._memory)
+        self._servers = parts.servers()
         self._question = question
         self._secrets = SecretGate(tell=self._warn)
-        self._json = app.options.json
-        look = app.config.display
-        as_written = self._json or app.options.plain or not look.markdown
+        self._json = parts.options.json
+        look = parts.config.display
+        as_written = self._json or parts.options.plain or not look.markdown
         theme = "" if as_written else look.theme
         self._reply = reply_writer(theme, wraps=look.wrap == "words")
         self._started = self._after_tools = False
@@ -192,30 +195,27 @@ class Run:
 
     async def ask(self) -> int:
         """Print the reply, and return the exit code."""
-        app = self._app
+        parts = self._parts
         agent = self._agent
-        memory = app.memory(agent, self._show)
+        memory = self._memory
         problems = [(memory.warning if memory else "", ""), agent.tools_problem]
-        problems.append(app.folder_warning(agent))
+        problems.append(parts.folder_warning(agent))
         for message, hint in filter(any, problems):
             self._show(events.Warned(message, hint))
-        conversation = Conversation(
+        conversation = parts.conversation(
             replace(agent, approve=self._approve, secrets=self._secrets),
-            app.sessions,
             count=TokenCounter().count,
             show=self._show,
-            options=options_of(app.config, None),
-            memory=memory.block if memory is not None else str,
+            memory=memory,
             servers=self._servers,
             settle=self._reply.settle,
             prepares=False,
-            given=app.given_settings,
         )
         asyncio.get_running_loop().set_exception_handler(self._report_from_loop)
         self._task = asyncio.ensure_future(self._exchange(conversation))
         received = cancel_on(self._task, REPLY_SIGNALS)
         try:
-            with app.log.reporting(lambda: conversation.saved_text):
+            with parts.log.reporting(lambda: conversation.saved_text):
                 await self._task
             if self._stop in INCOMPLETE_STOPS:
                 self._show(events.Warned(*INCOMPLETE_STOPS[self._stop]))
@@ -237,7 +237,7 @@ class Run:
             if self._servers is not None:
                 await self._servers.close()
             await agent.provider.close()
-            self._app.sync_behind()
+            sync_behind(self._parts)
         return self._code()
 
     def _report_from_loop(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
@@ -245,12 +245,12 @@ class Run:
         error = context.get("exception")
         if not isinstance(error, BaseException):
             loop.default_exception_handler(context)
-        elif told := self._app.log.report_once(error):
+        elif told := self._parts.log.report_once(error):
             self._show(events.Warned(told.message, told.hint))
 
     def _code(self) -> int:
         """Return the exit code after the reply has ended. Raises OutputError."""
-        saves = self._app.options.save
+        saves = self._parts.options.save
         if self._output_error is not None:
             if saves and self._saved:
                 self._output_error.hint = "The reply is saved: chat-loop sessions show last."
@@ -261,7 +261,7 @@ class Run:
 
     async def _exchange(self, conversation: Conversation) -> None:
         """Ask, with the named files, but without secrets, since nobody can confirm them."""
-        options = self._app.options
+        options = self._parts.options
         loaded = self._loaded
         if loaded is not None or len(self._question.text) > MAX_SAFE_QUESTION:
             await asyncio.to_thread(conversation.agent.provider.warm)  # the window must be known
@@ -305,14 +305,14 @@ class Run:
         answering = session.answering
         now = self._agent.answering
         sentences = [self._note, recorded.change(answering, now)]
-        if not self._app.model_is_chosen:
+        if not self._parts.model_is_chosen:
             sentences.append(recorded.unrecorded_endpoint(answering, now))
         yield from filter(None, sentences)
         yield from missing_tools(session, self._agent)
 
     async def _approve(self, tool: Tool, _: str) -> bool:
         """Allow a call if --yes is given, else raise ToolDenied, since there is nobody to ask."""
-        if self._app.options.allow:
+        if self._parts.options.allow:
             return True
         reason = "it has to be allowed, and there is nobody to ask."
         text = f"{tool.spec.name} was not run: {reason}"

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from chat_loop.agent.agent import Agent
 from chat_loop.agent.registry import AgentRegistry
-from chat_loop.app import App
+from chat_loop.beginning import Beginning, beginning_of, first_provider
 from chat_loop.commands import aside
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.completing import CommandCompleter
@@ -30,13 +29,10 @@ from chat_loop.commands.templates import Templates
 from chat_loop.commands.tools import ToolApproval
 from chat_loop.commands.view import status_of
 from chat_loop.conversation.background import MAKING
-from chat_loop.conversation.conversation import Conversation
-from chat_loop.conversation.options import options_of
-from chat_loop.display.manager import DisplayManager
 from chat_loop.display.nonblocking import drain, nonblocking_output
 from chat_loop.display.status import greeting, offer, status_line
 from chat_loop.display.text import one_line, wrapped
-from chat_loop.errors import ChatLoopError, NoProvider, os_reason
+from chat_loop.errors import ChatLoopError, os_reason
 from chat_loop.events import Compacted, Event, ReplyEnded, SessionBegun, SessionSealed
 from chat_loop.input.lines import LineReader, Reader
 from chat_loop.input.start import ENDING_SIGNALS, SIGNAL_EXIT_BASE, banner, silent_terminal
@@ -44,7 +40,10 @@ from chat_loop.library.indexer import Indexer
 from chat_loop.library.library import Library
 from chat_loop.library.semantic import SemanticIndex
 from chat_loop.loop import ChatLoop
+from chat_loop.parts import Parts
 from chat_loop.process import cancel_on, run_cancellable, start_process
+from chat_loop.providers import Provider
+from chat_loop.relaunch import resume_command, sync_behind
 from chat_loop.tasks import run_to_completion
 from chat_loop.terminal import DIM, Terminal, columns, styled
 from chat_loop.tokens import TokenCounter
@@ -53,6 +52,7 @@ from chat_loop.values import Usage, when_text
 if TYPE_CHECKING:
     from chat_loop.store.syncer import Syncer
 
+MakeLoop = Callable[[Chat], ChatLoop]
 TERMINAL_GONE = 129  # the exit code when the terminal cannot be written to, as after SIGHUP
 SWITCH_SECONDS = 0.0005
 """The longest time that the loader may delay the echo of a key; Python's default is 5 ms."""
@@ -61,36 +61,21 @@ UNLOADABLE = (OSError, ImportError)
 """Errors of modules on a disk that fails. The code that needs the modules reports them."""
 
 
-def run(app: App, agent: Agent | None = None, loop: Callable[[Chat], ChatLoop] = ChatLoop) -> int:
-    """Chat until the user leaves; return the exit code."""
-    agent = agent or _first_agent(app)
-    on_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not app.options.plain
+def run(parts: Parts, answering: Provider | None = None, loop: MakeLoop = ChatLoop) -> int:
+    """Chat until the user leaves; return the exit code. The model of the options answers, or that
+    of the session that goes on, unless one is `answering`.
+    """
+    beginning = beginning_of(parts)
+    provider = answering or first_provider(parts, beginning)
+    on_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not parts.options.plain
     edits = on_terminal and os.environ.get("TERM") != "dumb"
-    silenced = silent_terminal(app.instant) if edits else contextlib.nullcontext()
+    silenced = silent_terminal(parts.instant) if edits else contextlib.nullcontext()
     with nonblocking_output(), silenced as terminal:
-        chat = Interactive(app, agent, terminal)
+        chat = Interactive(parts, beginning, provider, terminal)
         code = run_cancellable(partial(chat.run, loop))
         if code < SIGNAL_EXIT_BASE:  # after a signal, do not wait for the terminal
             drain(sys.stdout)
     return code
-
-
-def _first_agent(app: App) -> Agent:
-    """Return the agent that begins a chat. Raises as `App.agent`."""
-    offer = app.first_offer()
-    if offer.provider is not None and not offer.problem:
-        return app.agent(offer.provider)
-    try:
-        return app.agent()
-    except NoProvider as error:
-        if app.chooses_first:
-            offer = app.newest_offer()
-        if offer.provider is not None:
-            return app.agent(offer.provider)  # the user is asked about its endpoint
-        if offer.problem:
-            text = f"{offer.problem} No other model is available."
-            raise NoProvider(text, error.hint) from error
-        raise
 
 
 def _is_command(line: str) -> bool:
@@ -103,40 +88,36 @@ class Interactive:
     `terminal` that the editor reads.
     """
 
-    def __init__(self, app: App, agent: Agent, terminal: Terminal | None) -> None:
-        config = app.config
-        sessions = app.sessions
-        self._app = app
+    def __init__(
+        self, parts: Parts, beginning: Beginning, provider: Provider, terminal: Terminal | None
+    ) -> None:
+        config = parts.config
+        sessions = parts.sessions
+        memory = parts.memory(provider, self._show)
+        agent = parts.agent(provider, memory)
+        self._parts = parts
+        self._beginning = beginning
         self._first_agent = agent
-        self._first_commands = app.first_commands
         self._counter = TokenCounter()
-        self._display = DisplayManager(
-            agent=agent.name,
-            resume_command=self._resume_command,
-            show_blocks=config.auto_compact.show_summary_markers,
-            markdown=config.display.markdown,
-            theme=config.display.theme,
-            wraps=config.display.wrap == "words",
-            plain=app.options.plain,
-        )
+        self._display = parts.display(agent, self._resume_command)
         self._loader = threading.Thread(target=self._load, daemon=True, name="loader")
         self._is_used = threading.Event()
         """Set when the user first waits for something. From then on slow things may load."""
         self._needs_encoding = threading.Event()
         """Set when the server's token counts and the estimate are no longer enough."""
         self._reader: Reader = LineReader(is_command=_is_command)
-        if sys.stdin.isatty() and sys.stdout.isatty() and app.instant is None:
+        if sys.stdin.isatty() and sys.stdout.isatty() and parts.instant is None:
             self._display.prose(banner(), "dim")
         if terminal is not None:
             from chat_loop.input.composer import Composer  # pipes need no prompt_toolkit
 
             self._reader = Composer(
                 self._display.out,
-                history=app.paths.history,
+                history=parts.paths.history,
                 echo=self._display.entry,
                 answers=lambda line: aside.answer(self._chat, line),
                 status=self._status,
-                instant=app.instant,
+                instant=parts.instant,
                 terminal=terminal,
                 ready=self._load_behind,
                 completer=lambda: self._completer,
@@ -154,27 +135,25 @@ class Interactive:
         self._syncer: Syncer | None = None
         semantic = SemanticIndex() if config.search.meaning else None
         embeds = semantic is not None
-        self._indexer = Indexer(sessions.directory, embeds=embeds, database=app.database)
-        memory = app.memory(agent, self._show)
-        servers = app.servers()
-        approvals = app.approvals()
+        self._indexer = Indexer(sessions.directory, embeds=embeds, database=parts.database)
+        servers = parts.servers()
+        approvals = parts.approvals()
         approval = ToolApproval(self._display, self._reader, approvals)
         secrets = secret_gate(self._display, self._reader, can_ask=sys.stdin.isatty())
         limits = replace(agent.limits, confirm=self._confirm if sys.stdin.isatty() else None)
         if memory is not None and sys.stdin.isatty() and sys.stdout.isatty():
             self._asks_about_files = not all(file.answer for file in memory.project_files)
-        self._conversation = Conversation(
+        self._conversation = parts.conversation(
             replace(agent, approve=approval.approve, secrets=secrets, limits=limits),
-            sessions,
             count=self._counter.count,
             show=self._show,
-            options=options_of(config, app.summarizer(agent), semantic),
-            memory=memory.block if memory is not None else str,
+            memory=memory,
             servers=servers,
+            settle=self._display.settle,
+            summarizer=parts.summarizer(agent),
+            semantic=semantic,
             load_encoding=self._counter.load,
             detach=self._summarize_behind,
-            settle=self._display.settle,
-            given=app.given_settings,
         )
         self._chat = Chat(
             conversation=self._conversation,
@@ -185,26 +164,27 @@ class Interactive:
             can_ask=sys.stdin.isatty(),
             facts=(
                 ("Sessions", str(sessions.directory)),
-                ("Config", app.options.config or str(app.paths.config)),
+                ("Config", parts.options.config or str(parts.paths.config)),
             ),
-            models=app.models(),
-            offer=app.offer,
-            model_is_chosen=app.model_is_chosen,
-            library=Library(sessions.directory, database=app.database),
+            models=parts.models(),
+            offer=parts.offer,
+            model_is_chosen=parts.model_is_chosen,
+            library=parts.library(),
             semantic=semantic,
             memory=memory,
             servers=servers,
             approvals=approvals,
-            agents=AgentRegistry(app.paths),
-            plugins=app.plugins,
-            templates=Templates(app.paths.config.parent / "prompts", registry.names()),
+            agents=AgentRegistry(parts.paths),
+            plugins=parts.plugins,
+            templates=Templates(parts.paths.config.parent / "prompts", registry.names()),
             config=config,
         )
         self._completer = CommandCompleter(self._chat)
 
-    async def run(self, loop: Callable[[Chat], ChatLoop]) -> int:
+    async def run(self, loop: MakeLoop) -> int:
         """Chat until the user leaves or a signal arrives; return the exit code."""
-        app = self._app
+        parts = self._parts
+        beginning = self._beginning
         chat = self._chat
         task = asyncio.current_task()
         assert task is not None
@@ -214,15 +194,15 @@ class Interactive:
         threading.excepthook = self._report_from_thread
         try:
             try:
-                with app.log.reporting(lambda: self._conversation.saved_text):
+                with parts.log.reporting(lambda: self._conversation.saved_text):
                     self._begin()
                     await self._reader.start()
-                    commands = self._first_commands
-                    message = app.options.message
+                    commands = beginning.commands
+                    message = parts.options.message
                     if self._asks_about_files:
-                        commands = ["/memory ask", *commands]
-                    is_choice = app.chooses_first
-                    return await loop(chat).run(*commands, message=message, chooses=is_choice)
+                        commands = ("/memory ask", *commands)
+                    chooses = beginning.chooses
+                    return await loop(chat).run(*commands, message=message, chooses=chooses)
             finally:
                 await run_to_completion(self._close())  # even if a signal arrives now
                 threading.excepthook = threading.__excepthook__
@@ -256,7 +236,7 @@ class Interactive:
         """Tell the user about an error in the background, from any thread. The chat goes on."""
         if self._has_ended:  # threads fail while the interpreter exits
             return
-        told = self._app.log.report_once(error)
+        told = self._parts.log.report_once(error)
         if told is not None:
             with contextlib.suppress(RuntimeError):  # the chat has ended
                 self._loop.call_soon_threadsafe(self._display.warn, told.message, told.hint)
@@ -267,7 +247,7 @@ class Interactive:
         self._indexer.close()
         if self._syncer is not None:
             self._syncer.close()
-            self._app.sync_behind()
+            sync_behind(self._parts)
         if self._chat.servers is not None:
             await self._chat.servers.close()
         await self._conversation.agent.provider.close()
@@ -276,10 +256,10 @@ class Interactive:
 
     def _begin(self) -> None:
         """Write the lines before the first prompt. Start loading for a first command or message."""
-        app = self._app
-        sessions = self._app.sessions
+        parts = self._parts
+        sessions = parts.sessions
         agent = self._conversation.agent
-        has_commands = bool(self._first_commands)
+        has_commands = bool(self._beginning.commands)
         has_screen = sys.stdout.isatty()
         has_editor = self._reader.has_editor
         if not (has_screen and sys.stdin.isatty()):
@@ -291,19 +271,19 @@ class Interactive:
             lines += greeting(agent.model, str(sessions.directory))
         lines += self._problems()
         lines = [wrapped(one_line(line, 500), columns() - 1, 0) for line in lines]
-        is_asked = has_commands or app.options.message or app.options.new_session
+        is_asked = has_commands or parts.options.message or parts.options.new_session
         if has_screen and not is_asked and (text := self._offer()):
             lines.append(styled(text, DIM) if has_editor else text)
-        if app.instant is not None and (lines or has_commands):
-            app.instant.erase()
+        if parts.instant is not None and (lines or has_commands):
+            parts.instant.erase()
         sys.stdout.writelines(f"{line}\n" for line in lines)  # the display would load rich
         sys.stdout.flush()
-        if has_commands or app.options.message or not has_editor:
+        if has_commands or parts.options.message or not has_editor:
             self._load_behind()
 
     def _offer(self) -> str:
         """Return the offer of the newest chat; empty if there is none to offer."""
-        sessions = self._app.sessions
+        sessions = self._parts.sessions
         pointers = sessions.pointers.read()
         found = sessions.pointers.recent(pointers, chats=True)
         if found is None or found.row.mode or not (found.is_here or pointers.complete):
@@ -319,7 +299,7 @@ class Interactive:
         agent = self._conversation.agent
         if chat.memory is not None and chat.memory.warning and not self._asks_about_files:
             yield chat.memory.warning
-        for message, hint in (agent.tools_problem, self._app.folder_warning(agent)):
+        for message, hint in (agent.tools_problem, self._parts.folder_warning(agent)):
             if message:
                 yield f"{message} {hint}"
         if ignored := ", ".join(f"/{name}" for name in chat.templates.names(ignored=True)):
@@ -365,7 +345,7 @@ class Interactive:
         first = self._first_agent
         model = self._conversation.agent.model
         is_switched = model != first.model and not first.own_tools
-        return shlex.join(self._app.resume_command(first, model if is_switched else ""))
+        return shlex.join(resume_command(self._parts, first, model if is_switched else ""))
 
     def _summarize_behind(self, identity: str) -> None:
         """Start a process that makes the summary of a session after the exit. Raises OSError.
@@ -373,11 +353,11 @@ class Interactive:
         It inherits a lock that a resume checks, so that the summary is never paid for twice.
         """
         agent = self._conversation.agent
-        _, *words = self._app.resume_command(agent, "" if agent.own_tools else agent.model)
+        _, *words = resume_command(self._parts, agent, "" if agent.own_tools else agent.model)
         if agent.own_tools and "--agent" not in words:
             words += ["--agent", agent.path]
         words += ["sessions", "compact", identity, "--late"]
-        with contextlib.closing(self._app.sessions.lock_summary(identity)) as lock:
+        with contextlib.closing(self._parts.sessions.lock_summary(identity)) as lock:
             start_process(words, [lock.descriptor])
 
     def _sync(self) -> None:
@@ -390,7 +370,7 @@ class Interactive:
             with contextlib.suppress(RuntimeError):  # the chat has ended
                 loop.call_soon_threadsafe(warn, message, hint)
 
-        self._syncer = module.Syncer(self._app.synchronizer(), tell)
+        self._syncer = module.Syncer(self._parts.synchronizer(), tell)
         self._syncer.start()
 
     def _load_behind(self) -> None:
@@ -406,14 +386,14 @@ class Interactive:
         if servers is not None and self._conversation.agent.provider.calls_tools:
             self._do(servers.start)
         self._do(self._indexer.start)
-        if self._app.store:
+        if self._parts.store:
             self._do(self._sync, expected=UNLOADABLE)
         self._do(partial(registry.add_plugins, self._chat.plugins))
         self._is_used.wait()
         if "cost" in self._chat.config.status:
             self._do(self._load_prices)
-        self._do(self._app.sessions.remove_leftovers)
-        if not self._app.sessions.pointers.read().complete:
+        self._do(self._parts.sessions.remove_leftovers)
+        if not self._parts.sessions.pointers.read().complete:
             self._do(self._point, expected=(*UNLOADABLE, ChatLoopError))
         if self._reader.has_editor:  # else nobody sees a status line
             self._needs_encoding.wait()  # it takes 45 MB
@@ -421,7 +401,7 @@ class Interactive:
 
     def _point(self) -> None:
         """Find the newest sessions of all projects, for the next start."""
-        sessions = self._app.sessions
+        sessions = self._parts.sessions
         with contextlib.closing(Library(sessions.directory)) as library:
             rows, _ = library.rows(everything=True)
         sessions.pointers.remake(rows)

@@ -56,7 +56,7 @@ def builtin_tools(
     *,
     protected: Sequence[Path] = (),
     seconds: float = 60.0,
-    memory: Callable[[], ProjectMemory | None] = lambda: None,
+    memory: ProjectMemory | None = None,
     copies: ImageStore | None = None,
 ) -> tuple[Tool, ...]:
     """Return the tools with these names for the files below `root`, except `protected` ones.
@@ -118,11 +118,10 @@ def _command_tool(root: Path, seconds: float) -> Tool:
     return Tool(SPECS["run_command"], run, question, seconds=longest, source=source)
 
 
-def _memory_tool(memory: Callable[[], ProjectMemory | None]) -> Tool:
+def _memory_tool(book: ProjectMemory | None) -> Tool:
     """Return the tool that saves a fact as /remember does. “Always” covers only the same fact."""
 
     def prepare(arguments: Arguments) -> PreparedCall:
-        book = memory()
         fact = redact_text(fact_of(arguments["fact"]))
         if book is None or not fact:
             raise ChatLoopError("The fact is empty, or memory is off.")

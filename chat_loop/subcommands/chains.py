@@ -40,7 +40,7 @@ LATE_SECONDS = 120  # the time limit for a summary in the process that an exit s
 def fork(stored: StoredSessions, options: argparse.Namespace) -> int:
     """Begin a session that continues another one after a query, to be resumed later."""
     loaded = stored.load(options.reference)
-    sessions = stored.app.sessions
+    sessions = stored.sessions
     number = exchange_of(loaded.session, options.at).query.number
 
     def load_from(identity: str, first: int) -> LoadedSession:
@@ -60,7 +60,7 @@ def merge(stored: StoredSessions, options: argparse.Namespace) -> int:
     first = stored.load(options.first)
     second = stored.load(options.second)
     recorded = first.session.answering
-    is_chosen = stored.app.model_is_chosen
+    is_chosen = stored.parts.model_is_chosen
 
     async def work(planning: Planning) -> str:
         answering = planning.answering
@@ -125,23 +125,23 @@ def _planned(
     """Do `work` with the models that the options name, or else that of the `session`. Raises
     NoProvider and SessionError.
     """
-    app = stored.app
+    parts = stored.parts
     offer = Offer()
-    if session is not None and not app.model_is_chosen:
-        offer = app.offer(session.answering)
-    if session is not None and offer.problem and not app.config.auto_compact.summary_provider:
-        offer = app.offer_for_script(session)
-    agent = app.agent(None if offer.problem else offer.provider)
-    has_model = app.options.model or app.options.local  # that model then also summarizes
-    is_late = getattr(app.options, "late", False)  # then the options are those of the chat
-    summarizer = app.summarizer(agent) if is_late or not has_model else None
-    options = options_of(app.config, summarizer)
+    if session is not None and not parts.model_is_chosen:
+        offer = parts.offer(session.answering)
+    if session is not None and offer.problem and not parts.config.auto_compact.summary_provider:
+        offer = parts.offer_for_script(session)
+    agent = parts.agent(None if offer.problem else offer.provider)
+    has_model = parts.options.model or parts.options.local  # that model then also summarizes
+    is_late = getattr(parts.options, "late", False)  # then the options are those of the chat
+    summarizer = parts.summarizer(agent) if is_late or not has_model else None
+    options = options_of(parts.config, summarizer)
     if offer.problem and summarizer is not None:
         agent = replace(agent, provider=summarizer)  # the words go to no third one
 
     async def run() -> T:
         try:
-            return await work(stored_planning(app.sessions, agent, options, TokenCounter().count))
+            return await work(stored_planning(parts.sessions, agent, options, TokenCounter().count))
         finally:
             await agent.provider.close()
 
@@ -185,7 +185,7 @@ def export(stored: StoredSessions, options: argparse.Namespace) -> int:
     target = options.file
     to_output = options.file == "-"
     form = exporting.export_format(
-        options.form or "markdown" * to_output, target, stored.app.plugins
+        options.form or "markdown" * to_output, target, stored.parts.plugins
     )
     with Meter().clock("Exporting"):
         chain, problem = exporting.chain_of(stored.sessions, loaded, whole=not options.one)

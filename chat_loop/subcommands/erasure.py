@@ -81,8 +81,8 @@ def redact(stored: StoredSessions, options: argparse.Namespace) -> int:
         first |= _history(stored, lambda entry: erase(entry) != entry)
         first |= _log(stored, has_text)
         code = _carry_out(stored, first | changes, yes=options.yes)
-    paths = stored.paths
-    memory, root = locate(Path(stored.app.directory), stored.app.home)
+    paths = stored.parts.paths
+    memory, root = locate(Path(stored.parts.directory), stored.parts.home)
     others = [*sorted(_all_files(stored) - changes.keys()), paths.config]
     others += [paths.config.parent / "approvals.json"]
     others += {paths.data / NAME, memory or root / NAME}
@@ -189,7 +189,7 @@ def _carry_out(
             return 1
     elif changes:
         out(f"{listed}\n")
-    store = stored.app.synchronizer() if stored.store and changes else None
+    store = stored.parts.synchronizer() if stored.parts.store and changes else None
     if store is not None:
         deleted = (path for path, (data, _) in changes.items() if data is None)
         store.mark_removed((*deleted, *gone))
@@ -199,7 +199,7 @@ def _carry_out(
     if not discard(folder, BUSY_SECONDS):  # even if nothing else was left to do
         raise SessionError("The index still has the words: it is in use.", "Run the command again.")
     stored.sessions.pointers.forget()
-    if (database := stored.app.database) is not None:
+    if (database := stored.parts.database) is not None:
         erased = {path.stem for path in (*changes, *gone) if path.suffix == ".md"}
         database.erase(folder, [*erased])
     if store is not None:
@@ -254,7 +254,7 @@ def _copies(stored: StoredSessions, session: Session | None) -> Iterator[Path]:
 
 def _history(stored: StoredSessions, is_removed: Callable[[str], bool]) -> Changes:
     """Return the changes that remove entries from the history of the user's input."""
-    history = stored.paths.history
+    history = stored.parts.paths.history
     changes = Changes()
     for path in (history, history.with_name(f"{history.name}.old")):
         data, count = without_entries(_read(path), is_removed)
@@ -265,7 +265,7 @@ def _history(stored: StoredSessions, is_removed: Callable[[str], bool]) -> Chang
 
 def _log(stored: StoredSessions, is_removed: Callable[[Path], bool]) -> Changes:
     """Return the change that deletes the log: the message of an error may quote a session."""
-    log = stored.paths.log
+    log = stored.parts.paths.log
     return {log: (None, "deleted: it may quote those words")} if is_removed(log) else {}
 
 

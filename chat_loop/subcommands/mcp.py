@@ -6,17 +6,18 @@ import argparse
 import asyncio
 from functools import partial
 
-from chat_loop.agent.mcp_servers import McpServers, servers_of
+from chat_loop.agent.mcp_servers import McpServers
 from chat_loop.commands.tools import NO_SERVERS, server_lines
 from chat_loop.config import Config, Paths
 from chat_loop.display.plain import err, out
 from chat_loop.input.start import SIGNAL_EXIT_BASE
+from chat_loop.parts import build
 from chat_loop.process import REPLY_SIGNALS, cancel_on, run_cancellable
 
 
 def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
     """Connect to all servers and print the state of each. Return 0 when all are connected."""
-    servers = servers_of(config.mcp)
+    servers = build(options, config, paths).servers()
     if servers is not None:
         return run_cancellable(partial(_list, servers))
     err(" ".join(NO_SERVERS))

@@ -11,13 +11,14 @@ from chat_loop.commands.registry import registry
 from chat_loop.commands.transfer import EXPORT_FORMATS
 from chat_loop.config import Config, Paths
 from chat_loop.display.plain import err, out, out_json
-from chat_loop.plugins import Plugin, Plugins
+from chat_loop.parts import build
+from chat_loop.plugins import Plugin
 from chat_loop.providers.catalogue import entries
 
 
 def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
     """Print each plugin with what it adds. Return 1 when one failed."""
-    plugins = Plugins(config.plugins, load=options.plugins).all()
+    plugins = build(options, config, paths).plugins.all()
     taken = {
         "provider": [*entries(config.providers)],
         "command": registry.names(),

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from chat_loop.config import Config, Paths
 from chat_loop.display.plain import out, out_json
 from chat_loop.errors import install_hint
-from chat_loop.plugins import Plugins
+from chat_loop.parts import build
 from chat_loop.providers.catalogue import Entry, entries
 from chat_loop.providers.choose import Machine, missing_requirement, usual_model
 from chat_loop.providers.models import store
@@ -17,8 +17,8 @@ from chat_loop.providers.servers import accepts_connections, server_at, without_
 
 def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
     """Print whether each provider can be used now, and what it needs."""
-    machine = Plugins(config.plugins, load=options.plugins).machine(config, paths)
-    return providers(config, machine, as_json=options.as_json)
+    parts = build(options, config, paths)
+    return providers(parts.config, parts.machine, as_json=options.as_json)
 
 
 def providers(config: Config, machine: Machine, *, as_json: bool) -> int:

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict, replace
 
@@ -20,6 +19,7 @@ from chat_loop.errors import ChatLoopError, SaveError, SessionError, UsageError
 from chat_loop.library import lineage
 from chat_loop.library.engine import FIGURES
 from chat_loop.library.library import filter_of, moment_of
+from chat_loop.parts import build
 from chat_loop.providers.prices import costs
 from chat_loop.sessions import naming, summary_block
 from chat_loop.sessions.chain import Link, read_chain
@@ -33,9 +33,6 @@ from chat_loop.subcommands.stored import StoredSessions
 from chat_loop.terminal import columns
 from chat_loop.tokens import estimate
 from chat_loop.values import compaction_text, counts_text, dollars_text, plural
-
-if TYPE_CHECKING:
-    pass
 
 SCHEMA = 2  # the version of `sessions list --json`, which docs/sessions.md describes
 FIELDS = (
@@ -51,7 +48,7 @@ WRITERS = {"model": "a model", "extracted": "code, without a model", "none": "no
 
 def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
     """Run the action of the command line; return the exit code."""
-    actions = SessionActions(options, config, paths)
+    actions = SessionActions(build(options, config, paths))
     try:
         if options.action in ("fork", "merge", "compact", "export", "import", "redact", "purge"):
             from chat_loop.subcommands import chains, erasure  # a list does not need them
@@ -112,7 +109,7 @@ class SessionActions(StoredSessions):
         """Return the values of a row in JSON."""
         values = {"number": number, **{name: getattr(row, name) for name in FIELDS}}
         values |= {name: values[name] or None for name in ("parent", "merged", "mode", "owner")}
-        values["cost"] = drawn.cost_of(row.spent, costs(self.config))
+        values["cost"] = drawn.cost_of(row.spent, costs(self.parts.config))
         if fold:
             values |= {"sessions": 1 + row.folded, "compactions": row.compactions}
             values["branch"] = row.branch
@@ -124,7 +121,7 @@ class SessionActions(StoredSessions):
         """Print rows. A `width` of 0 means that there is no terminal: print dates and ids."""
         labels = [str(numbers.get(row.id, "")) for row in rows]
         # prices are slow to load
-        cost = costs(self.config) if not 0 < width < drawn.MIN_FULL else None
+        cost = costs(self.parts.config) if not 0 < width < drawn.MIN_FULL else None
         now = self.sessions.now()
         named = self.sessions.pointers.named(rows)
         table = drawn.RowTable(named, now, cost, numbers=labels, exact=not width)
@@ -181,7 +178,7 @@ class SessionActions(StoredSessions):
         from chat_loop.library.search import excerpts_of, search_all
         from chat_loop.library.semantic import SemanticIndex
 
-        by_meaning = self.config.search.meaning and not options.text
+        by_meaning = self.parts.config.search.meaning and not options.text
         semantic = SemanticIndex(once=True) if by_meaning else None
         filters = filter_of(vars(options), self.sessions.now())
         words = " ".join(options.words)

@@ -2,57 +2,30 @@
 
 from __future__ import annotations
 
-import argparse
-from functools import cached_property, partial
-from importlib import import_module
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from chat_loop.commands.references import find_session, require_file
-from chat_loop.config import Config, Paths
 from chat_loop.display.plain import Meter
 from chat_loop.errors import SessionNotFound
-from chat_loop.library.library import Database, Library
-from chat_loop.sessions.files import Files, working_folder
-from chat_loop.sessions.manager import LoadedSession, SessionManager
-
-if TYPE_CHECKING:
-    from chat_loop.app import App
+from chat_loop.library.library import Library
+from chat_loop.parts import Parts
+from chat_loop.sessions.manager import LoadedSession
 
 
 class StoredSessions:
-    """A folder of sessions with its libraries, as the command line opens it."""
+    """The sessions of a run with their libraries, as the command line opens them."""
 
-    def __init__(
-        self, options: argparse.Namespace, config: Config, paths: Paths, files: Files | None = None
-    ) -> None:
-        self.options = options
-        self.config = config
-        self.paths = paths
-        self.store = config.sessions.store
-        if options.agent_reference or config.agents:  # its settings may name another folder
-            self.config = self.app.config
-        folder = paths.sessions(self.config, options.sessions_dir)
-        is_theirs = None
-        if self.store:
-            state = import_module("chat_loop.store.state")
-            is_theirs = state.SyncState(folder, self.store).is_theirs
-        self.sessions = SessionManager(
-            folder, files=files, project=str(working_folder() or ""), is_theirs=is_theirs
-        )
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        self.sessions = parts.sessions
         progress = partial(Meter().count, what="sessions read")
         folder = self.sessions.directory
-        database = Database(config.library) if config.library else None
-        self.library = Library(folder, progress, thorough=True, database=database)
-        self.own = Library(folder, progress, thorough=True) if database else self.library
+        self.library = Library(folder, progress, thorough=True, database=parts.database)
+        self.own = self.library
         """The library of this folder alone."""
-
-    @cached_property
-    def app(self) -> App:
-        """The objects of a chat, for the actions that need an agent: a list does not load them."""
-        from chat_loop.app import App
-
-        return App(self.options, self.config, self.paths, None)
+        if parts.database is not None:
+            self.own = Library(folder, progress, thorough=True)
 
     def close(self) -> None:
         """Close the libraries."""

@@ -7,8 +7,7 @@ import argparse
 from chat_loop.config import Config, Paths
 from chat_loop.display.plain import err
 from chat_loop.errors import UsageError
-from chat_loop.sessions.manager import SessionManager
-from chat_loop.store.synchronizer import Synchronizer
+from chat_loop.parts import build
 
 WAIT_SECONDS = 10.0  # the wait for another process that synchronizes
 
@@ -18,8 +17,7 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
     if not config.sessions.store:
         hint = "sessions: {store: s3://BUCKET/PREFIX} in the config names one: docs/stores.md."
         raise UsageError("The sessions have no store.", hint)
-    sessions = SessionManager(paths.sessions(config, options.sessions_dir))
-    synchronizer = Synchronizer(sessions, config.sessions.store)
+    synchronizer = build(options, config, paths).synchronizer()
     outcome = synchronizer.run(both_ways=not options.late, seconds=WAIT_SECONDS)
     for sentence in outcome.sentences:
         err(sentence)

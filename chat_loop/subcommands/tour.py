@@ -12,16 +12,14 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from chat_loop import config, interactive
-from chat_loop.app import App
 from chat_loop.commands.chat import Chat
 from chat_loop.display.plain import out
 from chat_loop.display.questions import Question
 from chat_loop.display.text import wrapped
 from chat_loop.loop import ChatLoop
 from chat_loop.options import parse
+from chat_loop.parts import build
 from chat_loop.providers.scripted import EchoProvider
 from chat_loop.terminal import columns
 from chat_loop.values import Message, Request
@@ -54,9 +52,9 @@ def run(options: argparse.Namespace) -> int:
         paths = config.Paths(Path(home) / "config.yaml", Path(home), state)
         paths.sessions(SETTINGS).mkdir(mode=0o700)  # else the program greets a newcomer
         for name in runs:
-            app, todo = App(chosen, SETTINGS, paths, None), deque(runs[name])
-            agent = replace(app.agent(), provider=model)
-            code = interactive.run(app, agent, partial(GuidedLoop, todo, steps))
+            todo = deque(runs[name])
+            parts = build(chosen, SETTINGS, paths)
+            code = interactive.run(parts, model, partial(GuidedLoop, todo, steps))
             out("\n")
             if code or todo:
                 out(wrapped("You left the tour; its sessions are deleted.\n", columns() - 1, 0))

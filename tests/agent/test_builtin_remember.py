@@ -12,6 +12,7 @@ import pytest
 from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.agent.builtin import builtin_tools
 from chat_loop.agent.tools import SENSITIVE_PREFIX, Toolbox
+from chat_loop.errors import ChatLoopError
 from chat_loop.memory import MemoryLocation, ProjectMemory
 from chat_loop.values import ALLOWED, ToolCall
 from tests.support.approvals import User
@@ -30,9 +31,9 @@ class Bench:
         place = MemoryLocation(
             directory=project, home=folder, data=folder / "data", max_tokens=max_tokens
         )
-        self.memory: ProjectMemory | None = ProjectMemory(place, lambda event: None)
+        self.memory = ProjectMemory(place, lambda event: None)
         self.user = User(*answers)
-        tools = builtin_tools(["remember"], project, memory=lambda: self.memory)
+        tools = builtin_tools(["remember"], project, memory=self.memory)
         named = {tool.spec.name: tool for tool in tools}
         self.box = Toolbox(named, 50_000, self.user.approve_call)
 
@@ -89,9 +90,11 @@ def test_what_does_not_fit_or_is_no_fact(tmp_path: Path) -> None:
     too_large = bench.use(fact="x" * 300_000)
     assert too_large.startswith("!MEMORY.md would be larger than 256 KB: nothing is written.")
     assert bench.use(fact=" - ").startswith("!The fact is empty")
-    bench.memory = None
-    assert bench.use(fact="Oak.").startswith("!The fact is empty, or memory is off.")
     assert len(bench.asked) == 2
+    [tool] = builtin_tools(["remember"], tmp_path)
+    assert tool.preview is not None
+    with pytest.raises(ChatLoopError, match=r"The fact is empty, or memory is off\."):
+        tool.preview({"fact": "Oak."})
 
 
 def test_a_memory_that_was_not_allowed_is_not_written(tmp_path: Path) -> None:

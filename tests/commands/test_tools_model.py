@@ -11,12 +11,13 @@ from msgspec.structs import replace
 
 from benchmarks.support.loopback import Loopback
 from chat_loop.agent.agent import Agent
-from chat_loop.app import App
 from chat_loop.config import Config, Paths
 from chat_loop.conversation.options import Options
 from chat_loop.errors import AuthenticationFailed
 from chat_loop.memory import MemoryLocation, ProjectMemory
 from chat_loop.options import parse
+from chat_loop.parts import build
+from chat_loop.relaunch import resume_command
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import ModelChange
 from chat_loop.values import Usage, Window
@@ -141,12 +142,11 @@ def test_the_list_of_others(tmp_path: Path) -> None:
     ],
 )
 def test_the_command_that_continues_has_the_model(tmp_path: Path, options: str, after: str) -> None:
-    app = App(
-        parse(options.split()), Config(), Paths(tmp_path / "config.yaml", tmp_path, tmp_path), None
-    )
+    paths = Paths(tmp_path / "config.yaml", tmp_path, tmp_path)
+    parts = build(parse(options.split()), Config(), paths)
     agent = Agent(name="Sally", system_prompt="", provider=Model())
-    assert app.resume_command(agent) == ["chat-loop", *options.split()]
-    assert app.resume_command(agent, "local:a") == ["chat-loop", *after.split()]
+    assert resume_command(parts, agent) == ["chat-loop", *options.split()]
+    assert resume_command(parts, agent, "local:a") == ["chat-loop", *after.split()]
 
 
 def test_the_command_that_summarizes_leaves_out_an_agent_with_a_model_of_its_own(
@@ -155,12 +155,13 @@ def test_the_command_that_summarizes_leaves_out_an_agent_with_a_model_of_its_own
     path = tmp_path / "dice.py"
     path.write_text("def agent(text: str) -> str:\n    return text\n")
     options = ["--agent", str(path), "--trust-agent"]
-    app = App(parse(options), Config(), Paths(tmp_path / "config.yaml", tmp_path, tmp_path), None)
-    own, other = app.agent(), replace(app.agent(), provider=Model(), own_tools=False)
+    paths = Paths(tmp_path / "config.yaml", tmp_path, tmp_path)
+    parts = build(parse(options), Config(), paths)
+    own, other = parts.agent(), replace(parts.agent(), provider=Model(), own_tools=False)
     assert own.own_tools
-    assert app.resume_command(own) == ["chat-loop", "--agent", own.path]
+    assert resume_command(parts, own) == ["chat-loop", "--agent", own.path]
     # the program refuses both options together
-    assert app.resume_command(other, "local:a") == ["chat-loop", "--model", "local:a"]
+    assert resume_command(parts, other, "local:a") == ["chat-loop", "--model", "local:a"]
 
 
 def test_the_exit_names_the_model_that_was_switched_to(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from chat_loop import options
 from chat_loop.config import Config, Paths
 from chat_loop.input.history import history_entry
+from chat_loop.parts import build
 from chat_loop.sessions.files import Files, take_lock
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.parser import parse
@@ -286,7 +287,9 @@ class KilledFiles(Files):
 
 def act(home: Path, files: Files, *arguments: str) -> int:
     parsed = options.parse(["sessions", *arguments, "--yes"])
-    actions = StoredSessions(parsed, Config(), Paths(home / "config.yaml", home, home), files)
+    actions = StoredSessions(
+        build(parsed, Config(), Paths(home / "config.yaml", home, home), files=files)
+    )
     try:
         return int(getattr(erasure, parsed.action)(actions, parsed))
     finally:
