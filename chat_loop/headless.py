@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import re
 import select
 import shlex
 import signal
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from chat_loop import errors, events
 from chat_loop.agent.secret_gate import SecretGate, judged
@@ -33,7 +32,7 @@ from chat_loop.commands.references import (
 from chat_loop.conversation import continuing
 from chat_loop.conversation.attachments import release
 from chat_loop.conversation.conversation import Conversation
-from chat_loop.display.plain import out_json, reply_writer, tell
+from chat_loop.display.plain import PlainDisplay
 from chat_loop.input.lines import clean
 from chat_loop.input.start import SIGNAL_EXIT_BASE
 from chat_loop.parts import Parts
@@ -69,24 +68,25 @@ STILL_OPEN = events.Warned(
     "Standard input is open and silent: waiting until it ends.",
     "To ask without it, add </dev/null.",
 )
+Show = Callable[[events.Event], None]
 STDIN = "-"  # the question that means standard input
 
 
 def run(parts: Parts) -> int:
     """Answer one question on standard output, and save the session; return the exit code."""
-    question = read_question(parts.options.question, json=parts.options.json)
+    settings = parts.config.display
+    display = PlainDisplay(
+        settings.theme if settings.markdown and not parts.options.plain else "",
+        wraps=settings.wrap == "words",
+        as_json=parts.options.json,
+    )
+    question = read_question(parts.options.question, display.show)
     try:
-        answer = Run(parts, question)
+        answer = Run(parts, question, display)
     except errors.SessionError as error:
-        if parts.options.json:
-            _report(error)
+        display.fail(error)
         raise
     return run_cancellable(answer.ask)
-
-
-def _report(error: errors.ChatLoopError) -> None:
-    """Print the event of an error that ends a run. Raises OutputError."""
-    out_json({"event": "error", "message": error.message, "hint": error.hint})
 
 
 class Question(Struct, frozen=True):
@@ -100,16 +100,16 @@ class Question(Struct, frozen=True):
         return f"{self.typed}\n\n{self.piped}".strip("\n") if self.piped else self.typed
 
 
-def read_question(question: str, *, json: bool = False) -> Question:
+def read_question(question: str, show: Show) -> Question:
     """Return the question with the text of standard input. Raises UsageError.
 
-    If standard input is silent and open for two seconds, warn, with `json` by an event.
+    If standard input is silent and open for two seconds, show a warning.
     """
     alone = question == STDIN
     typed = "" if alone else clean(question)
     piped = ""
     if alone or not sys.stdin.isatty():
-        data = _read_input(json=json)
+        data = _read_input(show)
         if len(data) > LARGEST_INPUT:
             text = f"Standard input has more than {LARGEST_INPUT >> 20} MB."
             raise errors.UsageError(text, "No model takes that much.")
@@ -121,22 +121,22 @@ def read_question(question: str, *, json: bool = False) -> Question:
     return whole
 
 
-def _load(parts: Parts, reference: str) -> LoadedSession:
+def _load(parts: Parts, reference: str, show: Show) -> LoadedSession:
     """Return the session that goes on. Raises SessionError."""
     sessions = parts.sessions
     if reference in NEWEST:
-        return sessions.load(_last(parts))
+        return sessions.load(_last(parts, show))
     with contextlib.closing(parts.library()) as library:
         path = find_session(sessions, library, reference, library.listed)
         require_file(path, library)
     return sessions.load(path)
 
 
-def _last(parts: Parts) -> Path:
+def _last(parts: Parts, show: Show) -> Path:
     """Return the file of the newest session of this project. Raises SessionError."""
     found = find_last(parts.sessions)
     if found.unreadable:
-        tell(events.Warned(unreadable_text(found)))
+        show(events.Warned(unreadable_text(found)))
     if not found.is_here:
         command = command_with(parts.options, "--resume", found.row.id, "-p")
         hint = f"{command} QUESTION continues it here."
@@ -144,17 +144,14 @@ def _last(parts: Parts) -> Path:
     return found.row.path
 
 
-def _read_input(*, json: bool) -> bytes:
+def _read_input(show: Show) -> bytes:
     """Return standard input up to its end, or a little more than the LARGEST_INPUT."""
     data = bytearray()
     is_told = sys.stdin.isatty()  # a person knows that the question is still to be typed
     while len(data) <= LARGEST_INPUT:
         if not (is_told or select.select([sys.stdin], [], [], SILENT_SECONDS)[0]):
             is_told = True
-            if json:
-                out_json({"event": "warned", **asdict(STILL_OPEN)})
-            else:
-                tell(STILL_OPEN)
+            show(STILL_OPEN)
         piece = os.read(sys.stdin.fileno(), 1 << 20)
         if not piece:
             break
@@ -165,10 +162,11 @@ def _read_input(*, json: bool) -> bytes:
 class Run:
     """One question and its reply."""
 
-    def __init__(self, parts: Parts, question: Question) -> None:
+    def __init__(self, parts: Parts, question: Question, display: PlainDisplay) -> None:
+        self._display = display
         self._parts = parts
         reference = parts.options.resume
-        self._loaded = _load(parts, reference) if reference else None
+        self._loaded = _load(parts, reference, display.show) if reference else None
         offer = Offer()
         if self._loaded is not None:
             offer = parts.offer_for_script(self._loaded.session)
@@ -179,16 +177,8 @@ class Run:
         self._servers = parts.servers()
         self._question = question
         self._secrets = SecretGate(tell=self._warn)
-        self._json = parts.options.json
-        look = parts.config.display
-        as_written = self._json or parts.options.plain or not look.markdown
-        theme = "" if as_written else look.theme
-        self._reply = reply_writer(theme, wraps=look.wrap == "words")
-        self._started = self._after_tools = False
-        """The reply has begun; its next text follows a tool call, and so needs a new paragraph."""
         self._stop = ""  # the stop reason of the last reply
         self._saved = True
-        self._warnings: list[events.Event] = []
         self._tools_stopped = self._pipe_closed = False
         self._output_error: errors.OutputError | None = None
         self._task: asyncio.Future[None] | None = None
@@ -208,7 +198,7 @@ class Run:
             show=self._show,
             memory=memory,
             servers=self._servers,
-            settle=self._reply.settle,
+            settle=self._display.settle,
             prepares=False,
         )
         asyncio.get_running_loop().set_exception_handler(self._report_from_loop)
@@ -226,13 +216,10 @@ class Run:
         except errors.ChatLoopError as error:
             if isinstance(error, errors.ContextTooLong | errors.ContextFull):
                 error.hint = "Ask for less at once, or take a model with a larger window (--model)."
-            if self._json:
-                self._write(_report, error)
+            self._write(partial(self._display.fail, error))
             raise
         finally:
-            if self._started:
-                self._write_text("\n")
-            self._write(partial(self._reply.end, stopped=self._task.cancelled()))
+            self._write(partial(self._display.end, stopped=self._task.cancelled()))
             await conversation.leave("exit")
             if self._servers is not None:
                 await self._servers.close()
@@ -324,12 +311,6 @@ class Run:
 
     def _show(self, event: events.Event) -> None:
         match event:
-            case events.TextDelta(text):
-                self._write_text(f"\n\n{text}" if self._after_tools else text)
-                self._started = True
-                self._after_tools = False
-            case events.Finished():
-                self._after_tools = event.stop == "tool" and self._started
             case events.ReplyEnded():
                 self._stop = event.stop
             case events.ToolReturned() if event.text in (CALL_LIMIT_RESULT, STEP_LIMIT_RESULT):
@@ -338,25 +319,12 @@ class Run:
                 self._saved = event.saved
             case events.Warned():
                 event = replace(event, hint=event.hint.replace(TRIED_AGAIN, "."))
-                if event in self._warnings:
-                    return
-                self._warnings.append(event)
-        if self._json:
-            name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(event).__name__).lower()
-            self._write(out_json, {"event": name, **asdict(event)})
-        else:
-            tell(event)
+        self._write(partial(self._display.show, event))
 
-    def _write_text(self, text: str) -> None:
-        if not self._json:
-            self._write(self._reply.feed, text)
-
-    def _write(self, write: Callable[..., object], *values: object) -> None:
-        """Write until that fails. A closed pipe also stops the model; the reply so far is saved."""
-        if self._pipe_closed or self._output_error is not None:
-            return
+    def _write(self, write: Callable[[], None]) -> None:
+        """Write. A closed pipe also stops the model; the reply so far is saved."""
         try:
-            write(*values)
+            write()
         except BrokenPipeError:
             self._pipe_closed = True
             if self._task is not None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
-from typing import Protocol, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -26,10 +27,21 @@ from chat_loop.display.questions import (
 )
 from chat_loop.display.screen import SOON_SECONDS
 from chat_loop.display.text import cut_to, printable, without_controls, wrapped
-from chat_loop.errors import OutputError
-from chat_loop.events import FIRST_RETRY, Event, Retrying, SessionFound, Warned
+from chat_loop.errors import ChatLoopError, OutputError
+from chat_loop.events import (
+    FIRST_RETRY,
+    Event,
+    Finished,
+    Retrying,
+    SessionFound,
+    TextDelta,
+    Warned,
+)
 from chat_loop.terminal import columns, screen_size
 from chat_loop.values import size_text
+
+if TYPE_CHECKING:
+    from chat_loop.display.reply import ReplyText
 
 DRAWN_SECONDS = 0.1  # the shortest pause between two updates of a progress line
 
@@ -115,84 +127,105 @@ def _plain(value: object) -> object:
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
-class ReplyWriter(Protocol):
-    """Writes a reply to standard output."""
+class PlainDisplay:
+    """Shows events where there is no chat: replies on standard output, and problems on standard
+    error. With `as_json`, each event is a line of JSON on standard output instead.
 
-    def feed(self, text: str) -> None:
-        """Write the next piece, or keep it to be drawn. Raises as `out`."""
-
-    async def settle(self) -> None:
-        """Wait until everything is drawn."""
-
-    def end(self, *, stopped: bool) -> None:
-        """End the reply. If it was stopped, what is not drawn yet is not drawn."""
-
-
-class PipedReply(ReplyWriter):
-    """Writes a reply as the model wrote it, but with control codes made visible, since a terminal
-    may be behind the pipe.
+    A terminal gets a reply rendered in the colors of `theme`, unless that is empty. A pipe gets it
+    as the model wrote it, but with control codes made visible, since a terminal may be behind it.
     """
 
-    def __init__(self) -> None:
-        self._held = ""  # a carriage return that may belong to a newline
+    def __init__(self, theme: str = "", *, wraps: bool = True, as_json: bool = False) -> None:
+        self._as_json = as_json
+        self._rendered: ReplyText | None = None
+        if theme and sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
+            from chat_loop.display.reply import ReplyText, markdown_on  # scripts do not wait for it
 
-    def feed(self, text: str) -> None:
+            self._rendered = ReplyText(_write_on, markdown_on(sys.stdout, theme, wraps=wraps))
+        self._held = ""  # a carriage return that may belong to a newline
+        self._has_begun = self._after_tools = False
+        """The reply has begun; its next text follows a tool call, and so needs a new paragraph."""
+        self._warnings: list[Event] = []
+        self._is_broken = False
+        """Standard output has failed, and gets nothing any more."""
+
+    def show(self, event: Event) -> None:
+        """Show an event, but no warning twice. Raises as `out`, once."""
+        if isinstance(event, Warned):
+            if event in self._warnings:
+                return
+            self._warnings.append(event)
+        if self._as_json:
+            name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(event).__name__).lower()
+            self._put(out_json, {"event": name, **asdict(event)})
+            return
+        match event:
+            case TextDelta(text):
+                self._put(self._feed, f"\n\n{text}" if self._after_tools else text)
+                self._has_begun = True
+                self._after_tools = False
+            case Finished():
+                self._after_tools = event.stop == "tool" and self._has_begun
+            case SessionFound() if event.damage:
+                err(f"Session {event.id} is damaged: {event.damage[0]}")
+            case Warned():
+                err(" ".join(filter(None, (event.message, event.hint))))
+            case Retrying() if event.attempt == FIRST_RETRY:
+                err(f"{event.reason} Trying again ({event.attempt}/{event.attempts}).")
+
+    def fail(self, error: ChatLoopError) -> None:
+        """Print the event of an error that ends a run, with `as_json`. Raises as `out`."""
+        if self._as_json:
+            value = {"event": "error", "message": error.message, "hint": error.hint}
+            self._put(out_json, value)
+
+    async def settle(self) -> None:
+        """Wait until the reply up to now is drawn."""
+        if self._rendered is not None:
+            await self._rendered.settle()
+
+    def end(self, *, stopped: bool) -> None:
+        """End the reply; if it was `stopped`, without what is not drawn. Raises as `out`."""
+        self._put(self._finish, stopped)
+
+    def _put(self, write: Callable[[Any], None], value: Any) -> None:
+        if self._is_broken:
+            return
+        try:
+            write(value)
+        except (BrokenPipeError, OutputError):
+            self._is_broken = True
+            raise
+
+    def _feed(self, text: str) -> None:
+        """Write the next piece of a reply, or keep it to be drawn."""
+        if self._rendered is not None:
+            self._rendered.feed(text)
+            return
         text = self._held + text
         self._held = "\r" if text.endswith("\r") else ""
         out(without_controls(text.removesuffix(self._held)))
 
-    async def settle(self) -> None:
-        """Everything is written at once."""
-
-    def end(self, *, stopped: bool) -> None:
+    def _finish(self, stopped: bool) -> None:
+        if self._has_begun:
+            self._feed("\n")
         held = self._held
         self._held = ""
         if held:
             out(without_controls(held))
+        rendered = self._rendered
+        if rendered is not None:
+            if stopped:
+                rendered.drop()
+            rendered.finish()
+            if rendered.begun:
+                _write_on("\n")  # a rendered reply has no newline at its end
 
 
-class RenderedReply(ReplyWriter):
-    """Renders a reply on a terminal, in the colors of `theme`."""
-
-    def __init__(self, theme: str, *, wraps: bool) -> None:
-        from chat_loop.display.reply import ReplyText, markdown_on  # scripts do not wait for it
-
-        self._reply = ReplyText(self._write, markdown_on(sys.stdout, theme, wraps=wraps))
-
-    def feed(self, text: str) -> None:
-        self._reply.feed(text)
-
-    async def settle(self) -> None:
-        await self._reply.settle()
-
-    def end(self, *, stopped: bool) -> None:
-        if stopped:
-            self._reply.drop()
-        self._reply.finish()
-        if self._reply.begun:
-            self._write("\n")  # a rendered reply has no newline at its end
-
-    @staticmethod
-    def _write(text: str) -> None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-
-
-def reply_writer(theme: str, *, wraps: bool) -> ReplyWriter:
-    """Return what writes a reply: rendered on a terminal, unless `theme` is empty."""
-    if not (sys.stdout.isatty() and theme) or os.environ.get("TERM") == "dumb":
-        return PipedReply()
-    return RenderedReply(theme, wraps=wraps)
-
-
-def tell(event: Event) -> None:
-    """Report the problem of an event, if any, on standard error."""
-    if isinstance(event, SessionFound) and event.damage:
-        err(f"Session {event.id} is damaged: {event.damage[0]}")
-    elif isinstance(event, Warned):
-        err(" ".join(filter(None, (event.message, event.hint))))
-    elif isinstance(event, Retrying) and event.attempt == FIRST_RETRY:
-        err(f"{event.reason} Trying again ({event.attempt}/{event.attempts}).")
+def _write_on(text: str) -> None:
+    """Write text that has its styles already."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
 
 
 class Meter:

@@ -20,7 +20,7 @@ from chat_loop.conversation import continuing, plans
 from chat_loop.conversation.continuing import Planning
 from chat_loop.conversation.options import FEEDBACK, Options, options_of
 from chat_loop.conversation.summarizer import complete, writer_of
-from chat_loop.display.plain import Meter, err, out, tell
+from chat_loop.display.plain import Meter, PlainDisplay, err, out
 from chat_loop.display.text import one_line
 from chat_loop.errors import SaveError, SessionError, os_reason
 from chat_loop.export import exporting, importing
@@ -154,6 +154,8 @@ def stored_planning(
     """Return what planning needs outside of a chat."""
     writer = writer_of(options, agent.provider, agent.limits, count)
 
+    show = PlainDisplay().show
+
     async def narrate(
         context: Context,
         span: Sequence[Exchange],
@@ -164,7 +166,7 @@ def stored_planning(
     ) -> Narration:
         asked = writer.asked(optional=optional)
         return await complete(
-            Narration(), context, span, asked, tell, focus=focus, fallback=fallback
+            Narration(), context, span, asked, show, focus=focus, fallback=fallback
         )
 
     frame = frame_of(agent, options.limits, count)
@@ -175,7 +177,7 @@ def stored_planning(
         answering=agent.answering,
         acknowledges=False,
         narrate=narrate,
-        report=tell,
+        report=show,
     )
 
 
