@@ -30,7 +30,7 @@ from chat_loop.commands.tools import ToolApproval
 from chat_loop.commands.view import status_of
 from chat_loop.conversation.background import MAKING
 from chat_loop.display.nonblocking import drain, nonblocking_output
-from chat_loop.display.status import greeting, offer, status_line
+from chat_loop.display.status import Status, greeting, offer
 from chat_loop.display.text import one_line, wrapped
 from chat_loop.errors import ChatLoopError, os_reason
 from chat_loop.events import Compacted, Event, ReplyEnded, SessionBegun, SessionSealed
@@ -78,11 +78,6 @@ def run(parts: Parts, answering: Provider | None = None, loop: MakeLoop = ChatLo
     return code
 
 
-def _is_command(line: str) -> bool:
-    """Return True for a line that runs a command instead of being sent."""
-    return isinstance(registry.parse(line), Call)
-
-
 class Interactive:
     """One chat: its objects and their connections. It has a line editor if it gets the silenced
     `terminal` that the editor reads.
@@ -105,7 +100,7 @@ class Interactive:
         """Set when the user first waits for something. From then on slow things may load."""
         self._needs_encoding = threading.Event()
         """Set when the server's token counts and the estimate are no longer enough."""
-        self._reader: Reader = LineReader(is_command=_is_command)
+        self._reader: Reader = LineReader(is_command=self.is_command)
         if sys.stdin.isatty() and sys.stdout.isatty() and parts.instant is None:
             self._display.prose(banner(), "dim")
         if terminal is not None:
@@ -113,19 +108,11 @@ class Interactive:
 
             self._reader = Composer(
                 self._display.out,
+                self,
                 history=parts.paths.history,
-                echo=self._display.entry,
-                answers=lambda line: aside.answer(self._chat, line),
-                status=self._status,
                 instant=parts.instant,
                 terminal=terminal,
-                ready=self._load_behind,
-                completer=lambda: self._completer,
-                report=self._display.error,
                 keys=config.input.keys,
-                is_command=_is_command,
-                refreshes=lambda: self._conversation.background.state == MAKING,
-                stops=registry.stops,
             )
         self._asks_about_files = False
         """True if the user must be asked about new project files before the first message."""
@@ -313,17 +300,44 @@ class Interactive:
         self._display.begin_waiting()
         return agrees
 
-    def _status(self) -> str:
+    # The host of the composer
+
+    def status(self) -> Status:
         conversation = self._conversation
         budget = conversation.budget
         session = conversation.session
         unreported = budget.estimated and (session.answered or session.restoration is not None)
         if unreported or budget.used >= conversation.frame.trigger // 2:
             self._needs_encoding.set()
+        behind = self._syncer is not None and self._syncer.is_behind
         status = status_of(conversation, conversation.options.cost)
-        if self._syncer is not None and self._syncer.is_behind:
-            status = replace(status, behind=True)
-        return status_line(status, self._chat.config.status, columns() - 2)
+        return replace(status, parts=self._chat.config.status, behind=behind)
+
+    def status_changes(self) -> bool:
+        return self._conversation.background.state == MAKING
+
+    def ready(self) -> None:
+        self._load_behind()
+
+    def completer(self) -> CommandCompleter:
+        return self._completer
+
+    def is_command(self, line: str) -> bool:
+        return isinstance(registry.parse(line), Call)
+
+    def stops(self, line: str) -> bool:
+        return registry.stops(line)
+
+    def answers(self, line: str) -> bool:
+        return aside.answer(self._chat, line)
+
+    def echo(self, text: str) -> None:
+        self._display.entry(text)
+
+    def show_error(self, error: ChatLoopError) -> None:
+        self._display.error(error)
+
+    # What happens while the chat runs
 
     def _show(self, event: Event) -> None:
         self._is_used.set()

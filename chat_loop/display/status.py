@@ -26,6 +26,7 @@ class Status(Struct, frozen=True, kw_only=True):
     cost: float | None = None
     session: str = ""
     unsaved: bool = False
+    parts: Sequence[str] = ()  # the names of what is shown, in this order
     behind: bool = False  # the session store is missing something
     summary: str = ""
 

@@ -18,42 +18,39 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any, cast
 
-from msgspec.structs import replace
 from prompt_toolkit import filters
 from prompt_toolkit.application import Application, in_terminal, set_app
 from prompt_toolkit.buffer import Buffer
-from prompt_toolkit.completion import Completer, DynamicCompleter, ThreadedCompleter
+from prompt_toolkit.completion import DynamicCompleter, ThreadedCompleter
 from prompt_toolkit.cursor_shapes import ModalCursorShapeConfig, SimpleCursorShapeConfig
-from prompt_toolkit.data_structures import Size
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import DEFAULT_BUFFER, EditingMode
 from prompt_toolkit.filters import Always, Condition, Filter, is_searching
-from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent, merge_key_bindings
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.styles import Style
 
 from chat_loop.display.nonblocking import drain
-from chat_loop.display.questions import Drawn, Question, draw
+from chat_loop.display.questions import Question
 from chat_loop.display.screen import Screen
-from chat_loop.display.text import cut_to, in_encoding, one_line, printable
+from chat_loop.display.text import printable
 from chat_loop.errors import ChatLoopError
 from chat_loop.input import editor
+from chat_loop.input.bottom import Bottom, Shown, question_rows, text_size
 from chat_loop.input.bursts import BurstInput
 from chat_loop.input.frames import FrameOutput
 from chat_loop.input.history import PrivateHistory
+from chat_loop.input.host import Host
 from chat_loop.input.keys import AltKeys, Mode, Pastes, bindings
 from chat_loop.input.layout import composer_layout
 from chat_loop.input.lines import EDIT_HINT, Reader, clean
 from chat_loop.input.queued import Entry, Queued
 from chat_loop.input.start import InstantPrompt
-from chat_loop.input.terminals import PASTE_QUESTION, can_be_asked, key_protocol, marks_pastes
+from chat_loop.input.terminals import can_be_asked, key_protocol, marks_pastes
 from chat_loop.tasks import report_bug
-from chat_loop.terminal import PROMPT, Terminal
+from chat_loop.terminal import Terminal
 
-NARROW = 40
-"""Below this many columns there is no status line."""
 MENU_OPENERS = re.compile(r"[/#]\S*|(?:[/#]resume|resume) .*|(?:.*\s)?@\S*", re.DOTALL)
 """Text before the cursor that opens the menu as it is typed: a command, a session, or a file."""
 MENU_SECONDS = 0.08
@@ -63,12 +60,8 @@ EDITED_LINES = 200
 """Larger texts from an editor are folded."""
 ESCAPE_SECONDS = 0.1
 """The time that Escape waits for the rest of a key sequence."""
-QUEUED_SIGN = "   → "
-MOST_QUEUED = 5
-"""The most rows of queued messages above the line."""
 TWICE_SECONDS = 1.5
 """Ctrl-C pressed again within this time quits."""
-STATUS_SECONDS = 1.0
 BACK = "/rewind"
 """What Escape twice on an empty line enters."""
 HELD_HINT = "not sent: Enter sends the queued messages, Up edits the last one"
@@ -81,56 +74,36 @@ Context = dict[str, Any]
 class Composer(Reader):
     """Reads entries below everything that the chat prints on `screen`.
 
-    `echo(text)` prints an entry there when its turn comes.
-    `status()` returns the text of the status line, which is redrawn regularly while `refreshes()`
-    is true. `instant` is the prompt that was drawn before this module was loaded. `close` restores
-    the silenced `terminal`. `ready()` is called after each drawing, when keys are read.
-    `completer()` runs in a thread. `report` shows why the line could not be edited. `keys` is "vi"
-    or "emacs". An entry for which `stops(text)` is true stops what runs, and comes before all that
-    is queued. While the chat works, `answers(text)` may answer an entry at once, and then returns
-    True. Escape twice on an empty line enters `BACK`. A line for which `is_command` returns
-    True does not become part of a paste.
+    `host` is the chat. `instant` is the prompt that was drawn before this module was loaded.
+    `close` restores the silenced `terminal`. `keys` is "vi" or "emacs". Escape twice on an empty
+    line enters `BACK`.
     """
 
     has_editor = True
     _leaves = False
     """True after Ctrl-D: the chat ends when no message waits any more."""
     _hidden = False
-    _is_paint_due = False
-    _is_stale = True
-    """True when the status may have changed."""
     _is_lent = False
     """True while another program, or the shell, has the terminal."""
 
     def __init__(
         self,
         screen: Screen,
+        host: Host,
         *,
         history: Path,
-        echo: Callable[[str], None],
-        status: Callable[[], str],
         instant: InstantPrompt | None,
         terminal: Terminal,
-        ready: Callable[[], None],
-        completer: Callable[[], Completer],
-        report: Callable[[ChatLoopError], None],
         keys: str,
-        refreshes: Callable[[], bool],
-        stops: Callable[[str], bool] = lambda text: False,
-        answers: Callable[[str], bool] = lambda text: False,
-        is_command: Callable[[str], bool] = lambda line: False,
     ) -> None:
-        self._screen, self._instant, self._report = screen, instant, report
-        self._status, self._refreshes, self._ready = status, refreshes, ready
+        self._screen = screen
+        self._host = host
+        self._instant = instant
         self._terminal = terminal
-        self._stops = stops
-        self._echo = echo
-        self._answers = answers
         self._output = cast(
             FrameOutput, FrameOutput.from_pty(sys.stdout, term=os.environ.get("TERM"))
         )
         self._output.key_protocol = key_protocol(os.environ)
-        self._asks_for_pastes = can_be_asked(os.environ)
         self._output.enable_cpr = False  # the cursor's position is not needed; some never answer
         self._entries: deque[Entry | KeyboardInterrupt] = deque()
         """What `read` returns or raises before the queued messages."""
@@ -140,14 +113,11 @@ class Composer(Reader):
         self._busy = True
         """True while the chat works; entries are queued."""
         self._key_at = time.monotonic()
-        self._status_text, self._status_columns = "", 0
-        self._toolbar = ""
         self._modes: list[Any] = []
         """The terminal's settings while keys are read."""
         self._question: Question | None = None
         self._answer: asyncio.Future[str] | None = None
         """Receives the answer to the question; None while there is no question."""
-        self._timer: asyncio.TimerHandle | None = None
         self._menu_timer: asyncio.TimerHandle | None = None
         self._interrupted_at = -TWICE_SECONDS
         """The monotonic time of the last Ctrl-C; typing resets it."""
@@ -159,13 +129,21 @@ class Composer(Reader):
         self._line = Buffer(
             name=DEFAULT_BUFFER,
             history=self._history,
-            completer=ThreadedCompleter(DynamicCompleter(completer)),
+            completer=ThreadedCompleter(DynamicCompleter(host.completer)),
             multiline=False,
             accept_handler=self._accept,
         )
         self._line.on_text_changed += lambda _: self._note_typing()
         self._line.on_text_insert += lambda _: self._open_menu_soon()
         self._answer_line = Buffer(multiline=False, accept_handler=self._accept_answer)
+        self._bottom = Bottom(
+            screen,
+            self._output,
+            host,
+            self._shown,
+            instant=instant,
+            asks_for_pastes=can_be_asked(os.environ),
+        )
         vi = keys == "vi"
         own_keys = merge_key_bindings(
             [bindings(self._mode, self._pastes, edit=self._edit_line), self._bindings()]
@@ -178,18 +156,14 @@ class Composer(Reader):
             takes_text=~filters.vi_navigation_mode,
             takes_alt=AltKeys(own_keys, prefixes),
             line=lambda: self._line.text,
-            is_command=is_command,
+            is_command=host.is_command,
             marks_pastes=marks_pastes(os.environ),
         )
         self._app: Application[None] = Application(
             layout=composer_layout(
                 self._line,
                 self._answer_line,
-                prompt=self._prompt,
-                question=self._drawn,
-                queued=self._queued_rows,
-                status=lambda: self._toolbar,
-                is_hidden=lambda: self._hidden,
+                lambda: self._bottom.rows,
             ),
             style=Style.from_dict({"status": "dim", "queued": "dim", "prompt": "bold ansigreen"}),
             include_default_pygments_style=False,
@@ -203,8 +177,7 @@ class Composer(Reader):
             reverse_vi_search_direction=True,
         )
         self._app.ttimeoutlen = ESCAPE_SECONDS
-        self._app.before_render += lambda _: self._before_render()
-        self._app.after_render += lambda _: self._after_render()
+        self._app.after_render += lambda _: self._note_drawn()
         self._running: asyncio.Task[None] | None = None
         self._report_others: Callable[[asyncio.AbstractEventLoop, Context], object] | None = None
         """The loop's handler of exceptions, for those that are not of the terminal."""
@@ -223,7 +196,7 @@ class Composer(Reader):
         )
         self._running.add_done_callback(self._ended)
         self._handle_stops(True)
-        self._screen.attach(lambda: self._paint_soon(loop))
+        self._bottom.start(self._app)
 
     async def close(self) -> None:
         if self._running is not None:
@@ -232,11 +205,10 @@ class Composer(Reader):
             await asyncio.wait({self._running})
             report_bug(self._running)
             self._handle_stops(False)
-            for timer in filter(None, (self._timer, self._menu_timer)):
-                timer.cancel()
+            if self._menu_timer is not None:
+                self._menu_timer.cancel()
             with contextlib.suppress(OSError):  # the terminal is gone
-                self._output.release()
-                self._screen.detach()
+                self._bottom.close()
         self._terminal.restore()
 
     def _fail(self, loop: asyncio.AbstractEventLoop, context: Context) -> None:
@@ -264,7 +236,7 @@ class Composer(Reader):
         assert self._running is not None
         self._screen.end_exchange()
         self._busy = False
-        self._is_stale = True
+        self._bottom.forget_status()
         self._key_at = time.monotonic()
         if not self._line.text:
             self._app.vi_state.reset()
@@ -280,7 +252,7 @@ class Composer(Reader):
             self._busy = True
             self._app.invalidate()
         self._last_entry = entry
-        self._echo(entry.text)
+        self._host.echo(entry.text)
         typed = entry.text
         for paste in entry.pastes:
             typed = typed.replace(paste, " ", 1)
@@ -371,17 +343,24 @@ class Composer(Reader):
         self._line.document = Document("\n".join(filter(None, (text, self._line.text))))
 
     def screen_size(self) -> tuple[int, int]:
-        size = self._output.get_size()
-        return max(1, size.columns - 1), size.rows
+        return text_size(self._output.get_size())
 
-    def _drawn(self) -> Drawn | None:
-        """Return the question as it is drawn at the present size, if there is one."""
-        if self._question is None:
-            return None
-        drawn = draw(self._question, *self.screen_size())
-        encoding = self._screen.encoding
-        rows = tuple((in_encoding(row, encoding), style) for row, style in drawn.rows)
-        return replace(drawn, rows=rows, prompt=in_encoding(drawn.prompt, encoding))
+    def _shown(self) -> Shown:
+        hint = self._mode.hint
+        if not hint and self._queued.is_held and self._queued:
+            hint = HELD_HINT
+        return Shown(
+            is_busy=self._busy,
+            is_hidden=self._hidden,
+            question=self._question,
+            queued=self._queued.texts,
+            hint=hint,
+        )
+
+    def _note_drawn(self) -> None:
+        if not self._modes and not self._app.is_done:
+            self._modes = self._terminal.modes()
+        self._host.ready()
 
     def _bindings(self) -> KeyBindings:
         """Return the keys that stop work, quit, suspend, and edit queued messages."""
@@ -447,10 +426,10 @@ class Composer(Reader):
             self._arrived.set()
 
     def _accept(self, buffer: Buffer) -> bool:
-        if self._busy and self._stops(buffer.text):
+        if self._busy and self._host.stops(buffer.text):
             self._stop_for(buffer.text)
             return bool(self._line.text)  # the line may have a queued message now
-        is_taken = self._busy and not self._queued.is_edited and self._answers(buffer.text)
+        is_taken = self._busy and not self._queued.is_edited and self._host.answers(buffer.text)
         if not is_taken:
             self._enter(self._typed_entry(), is_answer=self._mode.offered)
         self._pastes.shown = []
@@ -496,7 +475,9 @@ class Composer(Reader):
 
     def _end_question(self, answer: str) -> None:
         """Print the question and its answer; the next keys go to the line again."""
-        if (drawn := self._drawn()) is not None:
+        if self._question is not None:
+            size = self._output.get_size()
+            drawn = question_rows(self._question, size, self._screen.encoding)
             rows = "".join(f"{row}\n" for row, _ in drawn.rows)
             self._screen.write(f"{rows}{drawn.prompt}{printable(answer)}\n")
         self._answer = None
@@ -535,7 +516,7 @@ class Composer(Reader):
             self._refuse(KeyboardInterrupt())
 
     def refresh(self) -> None:
-        self._is_stale = True
+        self._bottom.forget_status()
         self._app.invalidate()
 
     def hide(self) -> None:
@@ -551,7 +532,7 @@ class Composer(Reader):
     @contextlib.asynccontextmanager
     async def release_terminal(self) -> AsyncIterator[None]:
         with set_app(self._app):
-            self._erase()
+            self._bottom.erase()
             self._is_lent = True
             try:
                 async with in_terminal():
@@ -568,7 +549,7 @@ class Composer(Reader):
         try:
             text = clean(await self.edit(self._pastes.expand_for_edit(buffer.text)))
         except ChatLoopError as error:
-            self._report(error)
+            self._host.show_error(error)
             return
         buffer.document = Document(self._pastes.fold(text, EDITED_CHARACTERS, EDITED_LINES))
 
@@ -576,7 +557,7 @@ class Composer(Reader):
         """Give the terminal back and stop, as on Ctrl-Z, until the user continues the program."""
         if not self._is_lent:
             self._is_lent = True
-            self._erase()
+            self._bottom.erase()
             self._app.create_background_task(self._stop())
 
     async def _stop(self) -> None:
@@ -603,113 +584,4 @@ class Composer(Reader):
         if self._is_lent or not self._app.is_running:
             return
         self._terminal.set_modes(self._modes)
-        self._output.forget()
-        self._app.renderer.reset()
-        self._app.invalidate()
-
-    # Drawing
-
-    def _prompt(self) -> StyleAndTextTuples:
-        """Return the prompt; while the chat works it ends in an ellipsis."""
-        ellipsis = "…" if "utf" in self._screen.encoding.lower() else "."
-        if self._busy:
-            return [("dim", PROMPT.replace(":", ellipsis))]
-        return [("class:prompt", PROMPT)]
-
-    def _queued_rows(self) -> list[str]:
-        """Return a row for each of the last queued messages."""
-        size = self._output.get_size()
-        texts = [one_line(text) for text in self._queued.texts]
-        most = min(MOST_QUEUED, size.rows // 4)
-        if not most:
-            return []
-        if len(texts) > most:
-            hidden = len(texts) - most + 1
-            texts = [f"{hidden} more queued", *texts[hidden:]]
-        encoding = self._screen.encoding
-        rows = [in_encoding(f"{QUEUED_SIGN}{text}", encoding) for text in texts]
-        return [cut_to(row, size.columns, in_encoding("…", encoding)[:1]) for row in rows]
-
-    def _status_line(self, size: Size) -> str:
-        if size.columns < NARROW or size.rows < 4:
-            return ""
-        if self._is_stale or not self._busy or self._status_columns != size.columns:
-            self._status_text, self._status_columns = self._status(), size.columns
-            self._is_stale = False
-        held = HELD_HINT if self._queued.is_held and self._queued else ""
-        text = self._mode.hint or held or self._status_text
-        ellipsis = in_encoding("…", self._screen.encoding)
-        text = in_encoding(text, self._screen.encoding)
-        return cut_to(f" {text}", size.columns, ellipsis[:1]) if text else ""
-
-    def _paint_soon(self, loop: asyncio.AbstractEventLoop) -> None:
-        if not self._is_paint_due:
-            self._is_paint_due = True
-            loop.call_soon_threadsafe(self._paint)
-
-    def _paint(self) -> None:
-        """Print above the composer, which is rendered again only if it has changed."""
-        self._is_paint_due = False
-        drawn = self._app.renderer.last_rendered_screen
-        # what is printed while the chat is idle, such as a warning, may change the status
-        changes = self._app.invalidated or not self._busy
-        if drawn is None or changes or not self._output.can_repeat():
-            self._app.invalidate()
-            return
-        live = self._live_rows(self._output.get_size(), drawn.height)
-        self._output.repeat_frame(self._screen.take(), live)
-        self._draw_later()
-
-    def _live_rows(self, size: Size, height: int) -> list[str]:
-        """Return the last of the changing rows that fit above a composer of `height` rows."""
-        # Keep one row of settled text: tmux saves text that is erased from the first row on.
-        rows = size.rows - height - 1
-        if not self._screen.shows_below:
-            rows = min(size.rows // 3, rows)
-        live = self._screen.live(size.columns, rows)
-        return live.split("\n") if live else []
-
-    def _erase(self) -> None:
-        """Erase everything that is drawn below the settled text."""
-        self._app.renderer.erase()
-        self._output.erase_rows()
-
-    def _before_render(self) -> None:
-        """Print above the composer, which is then drawn again below it."""
-        output, text = self._output, self._screen.take()
-        size = output.get_size()
-        self._toolbar = self._status_line(size)
-        live: list[str] = []
-        if not self._app.is_done:
-            height = self._app.layout.container.preferred_height(size.columns, size.rows).preferred
-            live = self._live_rows(size, height)
-        if not (text or self._instant) and output.shows(live):
-            return  # only the differences are drawn
-        output.hold()
-        if self._instant is not None:
-            output.write_raw(self._instant.erasure())
-            self._instant = None
-        if self._asks_for_pastes:
-            self._asks_for_pastes = False
-            # the line is erased where a terminal shows the question instead
-            output.write_raw(f"{PASTE_QUESTION}\r\x1b[K")
-        self._app.renderer.erase()
-        output.print_above(text, live)
-
-    def _after_render(self) -> None:
-        drawn, window = self._app.renderer.last_rendered_screen, self._app.layout.current_window
-        self._output.end_frame(drawn.get_cursor_position(window).y if drawn is not None else 0)
-        if not self._modes and not self._app.is_done:
-            self._modes = self._terminal.modes()
-        self._ready()
-        self._draw_later()
-
-    def _draw_later(self) -> None:
-        """Schedule the next drawing if the waiting line or the status changes by itself."""
-        seconds, draw = self._screen.waiting.next_turn() if self._busy else None, self._paint
-        if seconds is None and self._refreshes():
-            seconds, draw = STATUS_SECONDS, self._app.invalidate
-        if self._timer is not None:
-            self._timer.cancel()
-        if seconds is not None:
-            self._timer = asyncio.get_running_loop().call_later(seconds, draw)
+        self._bottom.draw_again()

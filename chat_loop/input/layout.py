@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from msgspec import Struct
 from prompt_toolkit.application import get_app
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.filters import Condition, is_searching
@@ -21,21 +22,30 @@ _STYLES = {"green": "ansigreen", "red": "ansired", "cyan": "ansicyan"}
 """The editor's names for the colors of a diff."""
 
 
+class Rows(Struct, frozen=True, kw_only=True):
+    """What is drawn: the line with its prompt between queued messages and status, or a question. If
+    it `is_hidden`, there is no line.
+    """
+
+    prompt: StyleAndTextTuples
+    question: Drawn | None = None
+    queued: Sequence[str] = ()
+    status: str = ""
+    is_hidden: bool = False
+
+
 def composer_layout(
     line: Buffer,
     answer: Buffer,
-    *,
-    prompt: Callable[[], StyleAndTextTuples],
-    question: Callable[[], Drawn | None],
-    queued: Callable[[], Sequence[str]],
-    status: Callable[[], str],
-    is_hidden: Callable[[], bool],
+    rows: Callable[[], Rows],
 ) -> Layout:
-    """Return the layout. The rows of `queued` are above the line. A question shows `answer`
-    instead; `is_hidden` hides line and status.
+    """Return the layout of `rows()`: the queued messages above the line, and the status below; or
+    a question with the line of its `answer` instead.
     """
-    is_asked = Condition(lambda: question() is not None)
-    shows_line = ~is_asked & Condition(lambda: not is_hidden())
+    is_asked = Condition(lambda: rows().question is not None)
+    shows_line = ~is_asked & Condition(lambda: not rows().is_hidden)
+    has_queued = Condition(lambda: bool(rows().queued))
+    has_status = Condition(lambda: bool(rows().status))
     search = SearchBufferControl(Buffer(), input_processors=[processors.ReverseSearchProcessor()])
     marks = [
         processors.HighlightIncrementalSearchProcessor(),
@@ -54,36 +64,38 @@ def composer_layout(
         dont_extend_height=True,
         # wrapped rows begin at the margin, so that they can be copied
         get_line_prefix=lambda number, wrap: (
-            "" if wrap else " " * len(PROMPT) if number else prompt()
+            "" if wrap else " " * len(PROMPT) if number else rows().prompt
         ),
     )
     rows_window = Window(
-        FormattedTextControl(lambda: _rows_text(question())),
-        height=lambda: _rows_height(question()),
+        FormattedTextControl(lambda: _rows_text(rows().question)),
+        height=lambda: _rows_height(rows().question),
         dont_extend_height=True,
     )
     answer_window = Window(
         BufferControl(answer),
         wrap_lines=True,
         dont_extend_height=True,
-        get_line_prefix=lambda number, wrap: "" if number or wrap else _prompt(question()),
+        get_line_prefix=lambda number, wrap: "" if number or wrap else _prompt(rows().question),
     )
     queued_window = Window(
-        FormattedTextControl(lambda: [("class:queued", "\n".join(queued()))]),
-        height=lambda: len(queued()),
+        FormattedTextControl(lambda: [("class:queued", "\n".join(rows().queued))]),
+        height=lambda: len(rows().queued),
     )
-    status_window = Window(FormattedTextControl(lambda: [("class:status", status())]), height=1)
+    status_window = Window(
+        FormattedTextControl(lambda: [("class:status", rows().status)]), height=1
+    )
     line_or_search = ConditionalContainer(line_window, ~is_searching, Window(search, height=1))
     menu = CompletionsMenu(max_height=MENU_LINES, scroll_offset=1)
     body = HSplit(
         [
             ConditionalContainer(HSplit([rows_window, answer_window]), is_asked),
-            ConditionalContainer(queued_window, shows_line & Condition(lambda: bool(queued()))),
+            ConditionalContainer(queued_window, shows_line & has_queued),
             FloatContainer(
                 ConditionalContainer(line_or_search, shows_line),
                 [Float(menu, xcursor=True, ycursor=True)],
             ),
-            ConditionalContainer(status_window, shows_line & Condition(lambda: bool(status()))),
+            ConditionalContainer(status_window, shows_line & has_status),
             Window(),  # the rows of a menu that was open
         ]
     )

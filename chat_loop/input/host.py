@@ -1,0 +1,43 @@
+"""What the composer asks of the chat."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from chat_loop.errors import ChatLoopError
+
+if TYPE_CHECKING:
+    from prompt_toolkit.completion import Completer
+
+    from chat_loop.display.status import Status
+
+
+class Host(Protocol):
+    """The chat, which answers at once."""
+
+    def status(self) -> Status:
+        """Return the contents of the status line."""
+
+    def status_changes(self) -> bool:
+        """Return True while the status changes by itself."""
+
+    def ready(self) -> None:
+        """Note that the bottom of the screen is drawn, and keys are read."""
+
+    def completer(self) -> Completer:
+        """Return what completes the line. Called in a thread."""
+
+    def is_command(self, line: str) -> bool:
+        """Return True for a line that runs a command. It does not become part of a paste."""
+
+    def stops(self, line: str) -> bool:
+        """Return True for an entry that stops what runs, and comes before all that is queued."""
+
+    def answers(self, line: str) -> bool:
+        """Answer an entry at once, while the chat works, if it only shows something."""
+
+    def echo(self, text: str) -> None:
+        """Print an entry when its turn comes."""
+
+    def show_error(self, error: ChatLoopError) -> None:
+        """Show why the line could not be edited."""
