@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
-import gc
 import os
 import shlex
 import signal
@@ -37,8 +36,8 @@ from chat_loop.events import Compacted, Event, ReplyEnded, SessionBegun, Session
 from chat_loop.input.lines import LineReader, Reader
 from chat_loop.input.start import ENDING_SIGNALS, SIGNAL_EXIT_BASE, banner, silent_terminal
 from chat_loop.library.indexer import Indexer
-from chat_loop.library.library import Library
 from chat_loop.library.semantic import SemanticIndex
+from chat_loop.loader import Loader
 from chat_loop.loop import ChatLoop
 from chat_loop.parts import Parts
 from chat_loop.process import cancel_on, run_cancellable, start_process
@@ -47,18 +46,13 @@ from chat_loop.relaunch import resume_command, sync_behind
 from chat_loop.tasks import run_to_completion
 from chat_loop.terminal import DIM, Terminal, columns, styled
 from chat_loop.tokens import TokenCounter
-from chat_loop.values import Usage, when_text
+from chat_loop.values import when_text
 
 if TYPE_CHECKING:
     from chat_loop.store.syncer import Syncer
 
 MakeLoop = Callable[[Chat], ChatLoop]
 TERMINAL_GONE = 129  # the exit code when the terminal cannot be written to, as after SIGHUP
-SWITCH_SECONDS = 0.0005
-"""The longest time that the loader may delay the echo of a key; Python's default is 5 ms."""
-
-UNLOADABLE = (OSError, ImportError)
-"""Errors of modules on a disk that fails. The code that needs the modules reports them."""
 
 
 def run(parts: Parts, answering: Provider | None = None, loop: MakeLoop = ChatLoop) -> int:
@@ -95,11 +89,6 @@ class Interactive:
         self._first_agent = agent
         self._counter = TokenCounter()
         self._display = parts.display(agent, self._resume_command)
-        self._loader = threading.Thread(target=self._load, daemon=True, name="loader")
-        self._is_used = threading.Event()
-        """Set when the user first waits for something. From then on slow things may load."""
-        self._needs_encoding = threading.Event()
-        """Set when the server's token counts and the estimate are no longer enough."""
         self._reader: Reader = LineReader(is_command=self.is_command)
         if sys.stdin.isatty() and sys.stdout.isatty() and parts.instant is None:
             self._display.prose(banner(), "dim")
@@ -167,6 +156,7 @@ class Interactive:
             config=config,
         )
         self._completer = CommandCompleter(self._chat)
+        self._loader = Loader(self._chat, self._indexer, self._counter, self._sync, self._report)
 
     async def run(self, loop: MakeLoop) -> int:
         """Chat until the user leaves or a signal arrives; return the exit code."""
@@ -266,7 +256,7 @@ class Interactive:
         sys.stdout.writelines(f"{line}\n" for line in lines)  # the display would load rich
         sys.stdout.flush()
         if has_commands or parts.options.message or not has_editor:
-            self._load_behind()
+            self._loader.start()
 
     def _offer(self) -> str:
         """Return the offer of the newest chat; empty if there is none to offer."""
@@ -308,7 +298,7 @@ class Interactive:
         session = conversation.session
         unreported = budget.estimated and (session.answered or session.restoration is not None)
         if unreported or budget.used >= conversation.frame.trigger // 2:
-            self._needs_encoding.set()
+            self._loader.load_encoding()
         behind = self._syncer is not None and self._syncer.is_behind
         status = status_of(conversation, conversation.options.cost)
         return replace(status, parts=self._chat.config.status, behind=behind)
@@ -317,7 +307,7 @@ class Interactive:
         return self._conversation.background.state == MAKING
 
     def ready(self) -> None:
-        self._load_behind()
+        self._loader.start()
 
     def completer(self) -> CommandCompleter:
         return self._completer
@@ -340,7 +330,7 @@ class Interactive:
     # What happens while the chat runs
 
     def _show(self, event: Event) -> None:
-        self._is_used.set()
+        self._loader.go_on()
         self._display.show(event)
         if self._syncer is not None:
             self._syncer.wake()
@@ -375,7 +365,9 @@ class Interactive:
             start_process(words, [lock.descriptor])
 
     def _sync(self) -> None:
-        """Start synchronizing the sessions with their store."""
+        """Start synchronizing the sessions with their store, if there is one."""
+        if not self._parts.store:
+            return
         module = import_module("chat_loop.store.syncer")
         loop = self._loop
         warn = self._display.warn
@@ -386,66 +378,3 @@ class Interactive:
 
         self._syncer = module.Syncer(self._parts.synchronizer(), tell)
         self._syncer.start()
-
-    def _load_behind(self) -> None:
-        """Start a thread, once, that loads the modules for the first request and reply."""
-        if self._loader.ident is None:
-            gc.disable()
-            self._loader.start()
-
-    def _load(self) -> None:
-        """Do the jobs of the loader, one after the other."""
-        self._load_modules()
-        servers = self._chat.servers
-        if servers is not None and self._conversation.agent.provider.calls_tools:
-            self._do(servers.start)
-        self._do(self._indexer.start)
-        if self._parts.store:
-            self._do(self._sync, expected=UNLOADABLE)
-        self._do(partial(registry.add_plugins, self._chat.plugins))
-        self._is_used.wait()
-        if "cost" in self._chat.config.status:
-            self._do(self._load_prices)
-        self._do(self._parts.sessions.remove_leftovers)
-        if not self._parts.sessions.pointers.read().complete:
-            self._do(self._point, expected=(*UNLOADABLE, ChatLoopError))
-        if self._reader.has_editor:  # else nobody sees a status line
-            self._needs_encoding.wait()  # it takes 45 MB
-        self._do(self._counter.load)
-
-    def _point(self) -> None:
-        """Find the newest sessions of all projects, for the next start."""
-        sessions = self._parts.sessions
-        with contextlib.closing(Library(sessions.directory)) as library:
-            rows, _ = library.rows(everything=True)
-        sessions.pointers.remake(rows)
-
-    def _load_modules(self) -> None:
-        """Load what the first request and reply need."""
-        switch_seconds = sys.getswitchinterval()
-        sys.setswitchinterval(SWITCH_SECONDS)
-        try:
-            # certifi and importlib.metadata would deadlock if they first import it in two threads
-            self._do(partial(import_module, "importlib.resources"), expected=UNLOADABLE)
-            warm = self._conversation.agent.provider.warm
-            self._do(warm, expected=(*UNLOADABLE, ChatLoopError))  # the first request reports it
-            self._reader.refresh()  # the model's window is known now
-            self._do(self._display.load, expected=UNLOADABLE)
-            summaries = "chat_loop.conversation.summaries"  # for after the first reply
-            self._do(partial(import_module, summaries), expected=UNLOADABLE)
-        finally:
-            gc.freeze()  # modules are never garbage, so no collection needs to scan them
-            gc.enable()
-            sys.setswitchinterval(switch_seconds)
-
-    def _load_prices(self) -> None:
-        self._conversation.options.cost(self._conversation.agent.model, Usage())
-
-    def _do(self, job: Callable[[], object], *, expected: tuple[type[Exception], ...] = ()) -> None:
-        """Do a job of the loader. Report an error that is not `expected`; no other job ends."""
-        try:
-            job()
-        except expected:
-            return
-        except Exception as error:  # noqa: BLE001 - each job has its own guard
-            self._report(error)

@@ -28,7 +28,7 @@ LAYERS = (
     ("conversation",),
     ("display", "input", "browser", "export"),
     ("commands",),
-    ("loop",),
+    ("loop", "loader"),
     ("process", "consent"),
     ("parts",),
     ("beginning", "relaunch"),
@@ -311,7 +311,7 @@ def test_a_broad_except_is_found(handler: str) -> None:
 
 BROAD = {
     "cli.py": 1,  # the last handler
-    "interactive.py": 1,  # the jobs of the loader
+    "loader.py": 1,  # the jobs of the loader
     "log.py": 2,  # what reports a bug
     "tasks.py": 1,  # an error in a thread is raised where its result is awaited
     "providers/wire.py": 1,  # an SDK's own code
