@@ -19,7 +19,7 @@ from chat_loop.sessions.records import RunningTotals, SessionRow
 Texts = tuple[tuple[str, str], ...]
 """Pairs of speaker and text in an exchange: user, model, then tools and files."""
 TEXTS = msgspec.json.Decoder(Texts)
-RUNNING = msgspec.json.Decoder(list[RunningTotals] | None)
+RUNNING = msgspec.json.Decoder(list[RunningTotals])
 Position = tuple[int, int]  # the key of a session, and the position of an exchange in it, from 1
 
 _SUMMARIES = "FROM message_summaries"
@@ -92,6 +92,9 @@ def columns_of(session: IndexedSession) -> dict[str, Any]:
     project = row.project.lower()
     tags = f" {' '.join(row.tags)} "
     searched = "\n".join((row.name, row.id, agent, project, tags, session.items)).lower()
+    running = None
+    if session.running is not None:
+        running = msgspec.json.encode(session.running).decode()
     return {
         "id": row.id,
         "size": session.size,
@@ -106,7 +109,7 @@ def columns_of(session: IndexedSession) -> dict[str, Any]:
         "tokens": row.tokens,
         "link": msgspec.json.encode(session.link).decode(),
         "row": msgspec.json.encode(row, enc_hook=lambda folder: None).decode(),
-        "running": msgspec.json.encode(session.running).decode(),
+        "running": running,
     }
 
 
@@ -186,8 +189,12 @@ class Engine(Protocol):
         None, do not reuse any earlier answer of the index.
         """
 
-    def stale(self, files: Sequence[tuple[int, str, int]]) -> tuple[list[Stamp], set[str]]:
-        """Return new and changed `files`, last changed first, and ids whose files are gone."""
+    def stale(
+        self, files: Sequence[tuple[int, str, int]], *, texts: bool = True
+    ) -> tuple[list[Stamp], set[str]]:
+        """Return new and changed `files`, last changed first, and ids whose files are gone. With
+        `texts`, a file of which only the row was read counts as new.
+        """
 
     def links(self) -> dict[str, Link]:
         """Return the links of all sessions, most recently used first, undated last."""

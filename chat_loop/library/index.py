@@ -156,17 +156,24 @@ class Index:
         """Return the error for an index with impossible content."""
         return _damage_error(self.path, _IMPOSSIBLE)
 
-    def stale(self, files: Sequence[tuple[int, str, int]]) -> tuple[list[Stamp], set[str]]:
-        """Return new and changed `files`, last changed first, and ids whose files are gone."""
+    def stale(
+        self, files: Sequence[tuple[int, str, int]], *, texts: bool = True
+    ) -> tuple[list[Stamp], set[str]]:
+        """Return new and changed `files`, last changed first, and ids whose files are gone. With
+        `texts`, a file of which only the row was read counts as new.
+        """
         version = self.version()
-        if (version, files) == self._fresh:
+        if (version, texts, files) == self._fresh:
             return [], set()
         current = {*files}
-        indexed = {*self.ask("SELECT changed, CAST(id AS TEXT), size FROM sessions")}
+        stamps = "SELECT changed, CAST(id AS TEXT), size FROM sessions"
+        indexed = {*self.ask(stamps)}
         gone = {identity for _, identity, _ in indexed - current}
+        if texts:
+            indexed.difference_update(self.ask(f"{stamps} WHERE running IS NULL"))
         stale = sorted(current - indexed, reverse=True)
         if not (stale or gone):
-            self._fresh = version, files
+            self._fresh = version, texts, files
         return [*map(Stamp._make, stale)], gone.difference(identity for _, identity, _ in stale)
 
     def links(self) -> dict[str, Link]:
@@ -195,7 +202,7 @@ class Index:
         """Return the running totals of a session, or None if only its row was read."""
         statement = "SELECT CAST(running AS TEXT) FROM sessions WHERE id = ?"
         with _translate_errors(self.path):
-            found = [RUNNING.decode(text or "") for (text,) in self.ask(statement, (identity,))]
+            found = [RUNNING.decode(text) for (text,) in self.ask(statement, (identity,)) if text]
         return found[0] if found else None
 
     def relatives(self, ids: Sequence[str]) -> dict[str, Link]:

@@ -49,6 +49,8 @@ which it stops, the conversations that have numbers, and those in the full-scree
 SOON_FILES = 100
 SOON_BYTES = 1 << 20
 """The most that is indexed while a chat waits. Beyond that, only rows are read, into memory."""
+LONG = 4 << 20
+"""The bytes from which a session's texts are indexed only when a question needs them."""
 TRIES = 12  # attempts at an index that other processes keep changing
 
 MAX_WORDS = 16
@@ -320,16 +322,15 @@ class Library:
         except OSError as error:
             message = f"The sessions folder {self.directory} cannot be read: {os_reason(error)}."
             raise SessionError(message) from error
-        patient = texts or self._thorough
         problem = ""
         if self.database is not None:
             try:
-                return self._ask_database(self.database, files, question, patient, rebuild)
+                return self._ask_database(self.database, files, question, texts, rebuild)
             except IndexUnavailable as error:
                 problem = self.trouble = self.database.fail(error, tells=self._tells)
         if files or texts:
             try:
-                answer = self._ask_folder(files, question, patient, rebuild)
+                answer = self._ask_folder(files, question, texts, rebuild)
                 self.trouble = self.trouble or problem
                 return answer
             except IndexUnavailable as error:
@@ -348,7 +349,7 @@ class Library:
         database: Database,
         files: Sequence[tuple[int, str, int]],
         question: Callable[[Engine], T],
-        patient: bool,
+        texts: bool,
         rebuild: bool,
     ) -> T:
         """Update the sessions of this folder in the team's library, and return its answer. Raises
@@ -357,7 +358,7 @@ class Library:
         try:
             index = self.shared = self.shared or database.open(self.directory)
             for _ in range(TRIES):
-                if answers := self._answers(index, files, question, patient, rebuild):
+                if answers := self._answers(index, files, question, texts, rebuild):
                     return answers[0]
         except IndexUnavailable:
             if self.shared is not None:
@@ -371,21 +372,25 @@ class Library:
         index: Engine,
         files: Sequence[tuple[int, str, int]],
         question: Callable[[Engine], T],
-        patient: bool,
+        texts: bool,
         rebuild: bool,
     ) -> list[T]:
         """Return the index's answer in a list, which is empty if the index was only updated."""
         if rebuild and not self._count:
             index.clear()
         with index.transaction():
-            stale, gone = index.stale(files)
+            stale, gone = index.stale(files, texts=texts)
             stale = [file for file in stale if file.id not in self._unread]
             # A file that was just read may have changed again; the index has its session.
             ids = {file.id for file in stale}
             if not (stale or gone) or (self._count and ids <= index.ids_where((), ids)):
                 return [question(index)]
-        much = len(stale) > SOON_FILES or sum(file.size for file in stale) > SOON_BYTES
-        if much and not patient:
+        long = []
+        if not texts and index is not self.shared:
+            long = [file for file in stale if file.size > LONG]
+        short = [file for file in stale if file not in long]
+        much = len(stale) > SOON_FILES or sum(file.size for file in short) > SOON_BYTES
+        if much and not (texts or self._thorough):
             count = plural(len(stale), "changed session")
             if index is not self.shared:
                 raise IndexUnavailable(f"The index does not have {count} yet.")
@@ -395,7 +400,8 @@ class Library:
         from chat_loop.library.refresh import refresh  # loads the code that reads and redacts texts
 
         progress = self._progress if much else lambda done, of: None
-        refresh(index, stale, gone, progress=progress)
+        refresh(index, short, gone, progress=progress)
+        refresh(index, long, (), rows_only=True)
         self._count += len(stale)
         return []
 
@@ -403,7 +409,7 @@ class Library:
         self,
         files: Sequence[tuple[int, str, int]],
         question: Callable[[Engine], T],
-        patient: bool,
+        texts: bool,
         rebuild: bool,
     ) -> T:
         """Update the index of the folder, and return its answer. Raises IndexUnavailable."""
@@ -412,8 +418,11 @@ class Library:
         is_anew = False
         for _ in range(TRIES):
             try:
-                index = self._index = self._index or Index(self.directory, patient=patient)
-                if answers := self._answers(index, files, question, patient, rebuild):
+                index = self._index
+                if index is None:
+                    index = Index(self.directory, patient=texts or self._thorough)
+                    self._index = index
+                if answers := self._answers(index, files, question, texts, rebuild):
                     return answers[0]
             except IndexUnavailable as error:
                 if self._index is not None:

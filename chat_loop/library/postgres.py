@@ -164,9 +164,11 @@ class PostgresIndex:
     def version(self) -> None:
         """Return None: others may write at any time, so do not reuse any earlier answer."""
 
-    def stale(self, files: Sequence[tuple[int, str, int]]) -> tuple[list[Stamp], set[str]]:
+    def stale(
+        self, files: Sequence[tuple[int, str, int]], *, texts: bool = True
+    ) -> tuple[list[Stamp], set[str]]:
         """Return new and changed `files`, last changed first, and ids whose files are gone. This
-        ignores sessions that were stored from other folders and machines.
+        ignores sessions that were stored from other folders and machines. All have their texts.
         """
         rows = self.ask(
             "SELECT c.changed, s.id, c.size FROM copies c JOIN sessions s ON s.key = c.session "
@@ -235,7 +237,7 @@ class PostgresIndex:
             (identity,),
         )
         with self._translated():
-            return RUNNING.decode(found[0][0]) if found else None
+            return RUNNING.decode(found[0][0]) if found and found[0][0] else None
 
     def ids_where(
         self, conditions: Sequence[Condition] = (), among: Collection[str] | None = None

@@ -29,7 +29,7 @@ CREATE TABLE chat_loop.sessions (
     listed boolean NOT NULL,    -- false for a run of -p, and for a conversation without a reply
     link text NOT NULL,
     row text NOT NULL,          -- everything that a listing shows, as JSON
-    running text NOT NULL,      -- what it had consumed before each query, as JSON
+    running text,               -- what it had consumed before each query, as JSON
     UNIQUE (owner, id)
 );
 CREATE INDEX sessions_id ON chat_loop.sessions (id);

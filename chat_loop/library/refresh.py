@@ -82,7 +82,7 @@ def _read(path: Path, stamp: partial.Stamp, progress: Callable[[float], None]) -
                 row = partial.row_of(session, path, data)
     row = row or partial.row(path)
     if session is None:
-        return IndexedSession(row=row, size=size, changed=changed)
+        return IndexedSession(row=row, size=size, changed=changed, running=())
     exchanges = []
     for at, exchange in enumerate(session.exchanges):
         if at and stamp.size > BATCH_BYTES:

@@ -14,7 +14,7 @@ CREATE TABLE IF NOT EXISTS sessions (
     tokens INTEGER,
     link TEXT NOT NULL,         -- its ties to other sessions, as JSON
     row TEXT NOT NULL,          -- everything that a listing shows, as JSON
-    running TEXT NOT NULL       -- what it had consumed before each query, as JSON; null: unknown
+    running TEXT                -- what it had consumed before each query, as JSON; NULL: only its row was read
 );
 CREATE UNIQUE INDEX IF NOT EXISTS sessions_stamps ON sessions (id, changed, size);
 CREATE INDEX IF NOT EXISTS sessions_links ON sessions (used DESC, id DESC, link);

@@ -160,7 +160,7 @@ def test_an_index_that_is_damaged_again_and_again_is_left_for_a_while(
     fill(tmp_path)
     tried: list[int] = []
 
-    def damaged(self: Index, there: object) -> None:
+    def damaged(self: Index, there: object, *, texts: bool) -> None:
         tried.append(1)
         raise self.damage()
 

@@ -16,13 +16,22 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from chat_loop.errors import SessionError
+from chat_loop.library import library as library_module
 from chat_loop.library import refresh as refresh_module
 from chat_loop.library.index import FILE, Index
+from chat_loop.library.library import Library
 from chat_loop.library.refresh import refresh
 from chat_loop.sessions.partial import newest_first
 from chat_loop.sessions.records import Query
 from tests.support.engines import open_library
-from tests.support.index_tables import contents, fill, rows_of, rows_without_index, up_to_date
+from tests.support.index_tables import (
+    SEALED,
+    contents,
+    fill,
+    rows_of,
+    rows_without_index,
+    up_to_date,
+)
 from tests.support.session_folders import Made, files, session, write
 
 library = open_library
@@ -68,6 +77,25 @@ def test_of_a_very_long_file_the_beginning_is_found(
         assert 10 < count < 30
         assert index.rows(["long"])["long"].queries == 40
         assert not any(index.stale(newest_first(tmp_path)))
+
+
+def test_a_list_needs_no_words_of_a_long_session_and_a_search_gets_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path, session("long", 4, text="What is bread?", seal=SEALED), 1)
+    write(tmp_path, session("short", 1), 2)
+    monkeypatch.setattr(library_module, "LONG", path.stat().st_size - 1)
+    listing = Library(tmp_path, thorough=True)
+    with closing(listing):
+        assert [(row.id, row.queries) for row in listing.rows()[0]] == [("long", 4), ("short", 1)]
+        with closing(Index(tmp_path)) as index:
+            assert index.exchange_count() == 1
+        assert listing.ask(lambda index: index.exchange_count()) == 5
+        assert listing.update_index() == 0
+        os.utime(path, ns=(3, 3))
+        assert listing.ask(lambda index: index.exchange_count(), texts=False) == 1
+        path.unlink()
+        assert [row.id for row in listing.rows()[0]] == ["short"]
 
 
 def test_a_file_that_was_renamed_copied_or_changed_by_hand(tmp_path: Path) -> None:
