@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback
-from chat_loop.sessions.records import Exchange
 from tests.support.pty_chat import PtyChat
 from tests.support.real_program import (
     PATIENCE,
@@ -48,15 +47,6 @@ def say(chat: PtyChat, text: str, answer: str) -> None:
     chat.wait_for(re.compile(r"Time:.*You:", re.DOTALL), PATIENCE, output=True)
 
 
-def has_partial(exchange: Exchange) -> bool:
-    """Return True if the exchange has the reply that stalled and was interrupted."""
-    reply = exchange.reply
-    return reply is not None and (reply.text.rstrip(), reply.stop) == (
-        "Half a sentence",
-        "interrupted",
-    )
-
-
 @pytest.mark.parametrize("number", ENDING)
 def test_a_signal_at_the_prompt(number: signal.Signals, tmp_path: Path) -> None:
     with chatting(tmp_path) as (chat, before):
@@ -70,21 +60,6 @@ def test_a_signal_at_the_prompt(number: signal.Signals, tmp_path: Path) -> None:
     (exchange,) = exchanges(tmp_path)
     assert exchange.reply is not None
     assert exchange.reply.stop == "end"
-
-
-@pytest.mark.parametrize("number", ENDING)
-def test_a_signal_during_a_reply(number: signal.Signals, tmp_path: Path) -> None:
-    with Loopback() as server, chatting(tmp_path, server) as (chat, before):
-        server.enqueue(STALLING)
-        chat.line("hello")
-        chat.wait_for("Half a sentence", PATIENCE)
-        os.kill(chat._child.pid or 0, number)
-        assert chat.exit_code(PATIENCE) == 128 + number
-        assert settings(chat) == before
-        assert "Traceback" not in chat.text()
-    (exchange,) = exchanges(tmp_path)
-    assert exchange.query.text == "hello"
-    assert has_partial(exchange)
 
 
 def test_ctrl_c_at_the_prompt_clears_the_line_and_ctrl_d_leaves(tmp_path: Path) -> None:

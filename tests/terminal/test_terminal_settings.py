@@ -162,7 +162,10 @@ def test_what_ends_the_program_gives_the_terminal_back(
     if place == "reply":
         (exchange,) = exchanges(tmp_path)
         assert exchange.reply
-        assert exchange.reply.text.startswith("Half a sentence")
+        assert (exchange.reply.text.rstrip(), exchange.reply.stop) == (
+            "Half a sentence",
+            "interrupted",
+        )
 
 
 def test_ctrl_backslash_in_a_reply_gives_the_terminal_back(tmp_path: Path) -> None:
