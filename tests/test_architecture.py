@@ -67,6 +67,7 @@ DOORS = {
     },
     "markdown_it": {
         *("export/markup.py", "display/markdown/inline.py", "display/markdown/blocks.py"),
+        "display/markdown/dialect.py",
     },
     "platformdirs": {"config.py"},
     "wcwidth": {"display/text.py", "input/keys.py"},
@@ -211,7 +212,7 @@ def test_each_library_has_one_door() -> None:
 
 def test_display_prompt_and_browser_know_only_values() -> None:
     allowed = {"values", "events", "errors", "tasks", "characters", "display", "input"} | {
-        *("__version__", "sessions.records", "terminal"),
+        *("__version__", "sessions.records", "sessions.summary_block", "terminal"),
     }
     wrong = []
     for name, tree in modules():
@@ -233,12 +234,14 @@ def test_display_prompt_and_browser_know_only_values() -> None:
 
 PRINTING = {
     *("display/manager.py", "display/plain.py", "display/nonblocking.py"),
-    *("input/composer.py", "input/lines.py", "input/start.py"),
+    *("input/composer.py", "input/lines.py", "input/start.py", "input/ahead.py"),
     *("interactive.py", "headless.py", "cli.py", "terminal.py"),
     "agent/isolation.py",  # keeps the output of foreign code off the screen
     *("conversation/pdf_child.py", "providers/local_child.py"),  # write to a pipe
 }
-WRITING = {"sessions/files.py", "display/nonblocking.py"}
+WRITING = {
+    *("sessions/files.py", "display/nonblocking.py", "input/ahead.py", "terminal.py"),
+}
 """The modules that write to descriptors; the first one only to those of files."""
 _STREAMS = {f"sys.{name}" for name in ("stdout", "stderr", "__stdout__", "__stderr__")}
 _OPENING = {"open", "os.fdopen", "os.dup", "os.dup2"}
@@ -356,7 +359,7 @@ print(sorted({'msgspec', 'inspect', 'json', 'textwrap', 'asyncio', 'prompt_toolk
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     modules = ["chat_loop", "chat_loop.cli", "chat_loop.errors", "chat_loop.input"]
-    modules += ["chat_loop.input.start", "chat_loop.terminal"]
+    modules += ["chat_loop.input.ahead", "chat_loop.input.start", "chat_loop.terminal"]
     assert result.stdout == f"{modules}\n[]\n"
 
 
