@@ -83,8 +83,7 @@ def test_json_prints_one_object_per_event(tmp_path: Path) -> None:
 
 def test_lines_from_a_pipe_are_a_chat(tmp_path: Path) -> None:
     script = (
-        b"hello\n/pin keep me\ncompact disks are old\n/compact --force\nagain\n/nope\nresume "
-        b"99\nexit\n"
+        b"hello\n/pin keep me\ncompact disks are old\n/compact\nagain\n/nope\nresume 99\nexit\n"
     )
     result = run(tmp_path, *ECHO, stdin=script)
     assert result.returncode == 0

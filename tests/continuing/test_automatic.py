@@ -126,9 +126,9 @@ def test_without_a_model_for_summaries_code_compacts(tmp_path: Path) -> None:
 def test_three_failures_in_a_row_end_the_attempts_until_compact(tmp_path: Path) -> None:
     with Chats(tmp_path, window=8_000) as chats:
         chats.summary = failing(401, "authentication_error")
-        played = chats.play(*long(1, 30), "/context", "/compact --force", "exit")
+        played = chats.play(*long(1, 30), "/context", "/compact", "exit")
     assert len(played.summaries) == 4
-    assert "refused the key" in played.after("/compact --force")
+    assert "refused the key" in played.after("/compact")
 
 
 @pytest.mark.parametrize(

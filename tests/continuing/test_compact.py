@@ -73,7 +73,7 @@ def test_the_words_give_way_to_a_block_that_the_model_confirms(tmp_path: Path, w
             "Our port is 8443.",
             "/pin <!-- chat:end -->",
             LONG,
-            "/compact --force",
+            "/compact",
             "Which port?",
             "And the host?",
             "exit",
@@ -101,7 +101,7 @@ def test_the_words_give_way_to_a_block_that_the_model_confirms(tmp_path: Path, w
     assert "Our port is 8443." not in last_summary.text
     assert "<!-- chat:end -->" not in last_summary.text
 
-    shown = played.after("/compact --force")
+    shown = played.after("/compact")
     assert shown.startswith(
         "📝 Generating session summary... ✓\n"
         "💾 Saved session: session-1 (2 queries, 1K tokens)\n"
@@ -149,7 +149,7 @@ def test_the_newest_short_exchanges_stay_with_their_words(tmp_path: Path, wire: 
         chats.replies["What is new"] = "Nothing, but the tide of 14:20."
         played = chats.play(
             LONG, "The hull is oak.", "The paint is red.", "What is new?", "/compact the colors",
-            "And then?", "/compact --force", "So?", "exit",
+            "And then?", "/compact", "So?", "exit",
         )  # fmt: skip
         transcripts = chats.transcripts()
     after, again = played.requests[4:]
@@ -202,8 +202,8 @@ def test_files_and_tools_are_listed_by_what_really_happened(tmp_path: Path) -> N
         ]
         chats.run("--model", chats.model, "--yes", "-p", "Please set the port.")
         played = chats.play(
-            *("read the notes", LONG, "/compact --force", "Go on.", "read the notes"),
-            *("/compact --force", "And?", "exit"),
+            *("read the notes", LONG, "/compact", "Go on.", "read the notes"),
+            *("/compact", "And?", "exit"),
             options=("--resume", "session-1"),
         )
     first, second = played.requests[-4].block, played.requests[-1].block
@@ -234,13 +234,13 @@ def test_a_summary_that_fails_is_made_without_the_model(tmp_path: Path, wire: Wi
                 f"My boat {number} is 9.{number} m long.",
                 LONG,
                 partial(setattr, chats, "summary", answer),
-                f"/compact --force {number}",
+                f"/compact {number}",
                 f"Still there, {number}?",
                 "/new",
             ]
         played = chats.play(*lines, "exit")
     for number, problem in enumerate(BAD):
-        shown = " ".join(played.after(f"/compact --force {number}").split())
+        shown = " ".join(played.after(f"/compact {number}").split())
         assert f"{problem.rstrip('.')}" in shown
         assert "It is made without the model. 💾 Saved session" in shown
         assert "1 fact kept · without a model." in shown

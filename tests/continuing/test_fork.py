@@ -87,7 +87,7 @@ def test_a_fork_of_a_compacted_session_has_its_block_and_the_words_behind_it(
 ) -> None:
     with Chats(tmp_path) as chats:
         played = chats.play(
-            *(*SHELVES, "/compact --force", "Nine.", "Ten.", "/fork 1", "Eleven."),
+            *(*SHELVES, "/compact", "Nine.", "Ten.", "/fork 1", "Eleven."),
             *("/uncompact", "Twelve.", "exit"),
         )
     eleven, twelve = played.requests[-2:]
@@ -109,7 +109,7 @@ def test_a_fork_is_compacted_resumed_and_searched_without_the_words_after_it(
         chats.replies["Search."] = [call("archive_search", query="lock 77"), "Seen."]
         played = chats.play(
             *("Our port is 8443.", "Our mast is 12 m.", "Our lock is 77.", "/fork 2", "Yes?"),
-            *("/compact --force", "Look.", "Search.", "exit"),
+            *("/compact", "Look.", "Search.", "exit"),
         )
         chats.play("/resume session-1 --full", "Our key is 12.", "exit")
         resumed = chats.play("/resume session-3", "Search.", "exit")
@@ -164,9 +164,7 @@ def test_a_fork_keeps_the_results_of_tools(tmp_path: Path, wire: Wire) -> None:
 
 def test_a_fork_goes_on_from_any_message_of_the_chain(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
-        played = chats.play(
-            "One.", "Two.", "/compact --force", "Three.", "/fork 1.1", "Four.", "exit"
-        )
+        played = chats.play("One.", "Two.", "/compact", "Three.", "/fork 1.1", "Four.", "exit")
     assert played.requests[-1].messages == (*echoed("One."), "user: Four.")
 
 

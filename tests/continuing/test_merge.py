@@ -111,7 +111,7 @@ def test_a_merge_is_merged_and_compacted(tmp_path: Path) -> None:
         merged = chats.run("--model", chats.model, "sessions", "merge", "session-2", "session-3")
         played = chats.play(
             *("/resume session-5 --quick", "The door is 2 m high.", "/merge session-4"),
-            *("The fence is 12 m long.", "/compact --force", "And now?", "exit"),
+            *("The fence is 12 m long.", "/compact", "And now?", "exit"),
         )
         unsealed = chats.play(
             *(

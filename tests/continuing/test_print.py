@@ -49,7 +49,7 @@ def test_each_question_goes_on_in_a_session_of_its_own(tmp_path: Path, wire: Wir
 def test_a_chat_and_a_question_go_on_from_each_other(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         model = ("--model", chats.model)
-        chats.play("Our port is 8443.", "/compact --force", "Two.", "exit")
+        chats.play("Our port is 8443.", "/compact", "Two.", "exit")
         asked = chats.run(*model, "-c", "-p", "Three.")
         chatted = chats.play("/resume last --full --quick", "Four.", "exit")
         listed = chats.run("sessions", "list")

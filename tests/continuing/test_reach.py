@@ -65,10 +65,10 @@ def test_words_that_came_back_with_a_resume_are_undone_and_redone(tmp_path: Path
 def test_after_a_compaction_the_last_message_is_undone_and_comes_back(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         played = chats.play(
-            *("One.", "Two.", "/compact --force", "/undo", "Three.", "exit"),
+            *("One.", "Two.", "/compact", "/undo", "Three.", "exit"),
         )
         other = chats.play(
-            *("Ash.", "Oak.", "/compact --force", "/undo", "/redo", "Elm.", "exit"),
+            *("Ash.", "Oak.", "/compact", "/undo", "/redo", "Elm.", "exit"),
         )
         script = chats.run("-m", chats.model, "-c", "-p", "Fir.")
     assert "Undone: “Two.” (/redo brings it back)" in played.shown
@@ -79,7 +79,7 @@ def test_after_a_compaction_the_last_message_is_undone_and_comes_back(tmp_path: 
 
 def test_any_message_of_the_chain_is_reached_by_its_reference(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
-        chats.play("One.", "Two.", "Three.", "/compact --force", "Four.", "Five.", "exit")
+        chats.play("One.", "Two.", "Three.", "/compact", "Four.", "Five.", "exit")
         played = chats.play(
             *("/resume session-2", "/show 1.2", "/quote 1.3", "Six.", "/undo 1.2", "/fork 9.1"),
             *("/fork 2.7", "/rewind 1.x", "/rewind 2.1", "Seven.", "/retry 1.2", "/edit 1.1"),
@@ -101,7 +101,7 @@ def test_any_message_of_the_chain_is_reached_by_its_reference(tmp_path: Path) ->
 
 def test_a_reference_into_a_gap_of_the_chain_says_so(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
-        chats.play("One.", "/compact --force", "Two.", "/compact --force", "Three.", "exit")
+        chats.play("One.", "/compact", "Two.", "/compact", "Three.", "exit")
         chats.path("session-2").unlink()
         played = chats.play("/resume session-3", "/fork 2.1", "/show 1.1", "/history", "exit")
     for line in ("/fork 2.1", "/show 1.1"):

@@ -54,7 +54,7 @@ def test_a_session_goes_on_with_its_model_on_every_way_in_a_chat(tmp_path: Path)
         typed = "resume 1\nWhich lock?\nexit\n"
         runs = [
             chats.run("-c", stdin="Which lock?\nexit\n"),
-            chats.run("-r", "session-1", stdin="Which lock?\n/compact --force\nexit\n"),
+            chats.run("-r", "session-1", stdin="Which lock?\n/compact\nexit\n"),
             chats.run(stdin=typed),
             chats.run(stdin="/resume session-1 --full\nAnd?\nexit\n"),
         ]

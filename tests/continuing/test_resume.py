@@ -226,7 +226,7 @@ def test_a_compacted_session_comes_back_with_the_words_that_its_block_does_not_c
     tmp_path: Path,
 ) -> None:
     with Chats(tmp_path) as chats:
-        chats.play(*SHELVES, "/compact --force", "Nine.", "exit")
+        chats.play(*SHELVES, "/compact", "Nine.", "exit")
         played = chats.play(
             *("/resume session-1 --summary --quick", "Ten?"),
             *("/resume session-2 --full --quick", "Eleven?"),
@@ -473,7 +473,7 @@ def test_each_resume_reads_only_the_parent(tmp_path: Path) -> None:
 
 def test_a_child_without_its_parent_says_which_words_are_missing(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
-        chats.play(*SHELVES, "/compact --force", "Ten.", "exit")
+        chats.play(*SHELVES, "/compact", "Ten.", "exit")
         chats.path("session-1").unlink()
         resumed = chats.play("/resume session-2 --full", "exit")
     assert re.search(

@@ -65,7 +65,7 @@ def test_what_was_undone_is_nowhere_after_a_compaction_and_a_resume(tmp_path: Pa
         chats.replies["Read"] = [call("session_archive_read", queries="1-9"), "Seen."]
         played = chats.play(
             *("Which wood?", "The vault in Tromsø opens with 77-19-03.", "/undo"),
-            *("The fence is 12 metres long.", "/compact --force", "What now?", "exit"),
+            *("The fence is 12 metres long.", "/compact", "What now?", "exit"),
         )
         resumed = chats.play("/resume session-2", "Search.", "Read.", "exit")
         files = files_of(chats)

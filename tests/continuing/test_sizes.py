@@ -86,7 +86,7 @@ def test_the_sizes_agree(tmp_path: Path, wire: Wire) -> None:
                 "compact": [*TALK, "compact"],
                 "compact and a turn": [*TALK, "compact", "Tell me more."],
                 "compact with a focus, twice": [*TALK, "/compact boats", *TALK, *TALK, "compact"],
-                "a small compact, forced": [*SHORT, "/compact --force"],
+                "a small compact": [*SHORT, "/compact"],
                 "uncompact": [*TALK, "compact", "/uncompact"],
                 "resume": ["/resume session-1"],
                 "resume from the summary": ["/resume session-3 --summary"],

@@ -42,7 +42,7 @@ def test_a_message_that_failed_is_kept_with_a_mark_and_not_sent_again(
             lambda: next_replies(REJECTED),
             "Bad six",
             "/retry",
-            "/compact --force",
+            "/compact",
             "So?",
             "/uncompact",
             "And now?",

@@ -1,6 +1,6 @@
-"""What the server receives of an exchange after each way of going on.
+"""What the server receives of an exchange after each way of going on, and who gets it.
 
-`python -m tests.continuing.test_what_is_carried` prints the table.
+`python -m tests.continuing.test_what_is_carried` prints the tables.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
-from tests.support.chats import WIRES, Asked, Chats, Step, Wire, call
+from tests.support.chats import WIRES, Asked, Chats, Step, Wire, call, field
 from tests.support.images import png
 
 WINDOWS = (4_000, 16_000, 128_000)
@@ -29,6 +30,30 @@ EXPECTED: dict[str, tuple[str, ...]] = {
     "uncompact": WORDS,
     "automatic": BLOCK,
 }
+WAYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "resume": ((), ("/resume 1",)),
+    "resume --quick": ((), ("/resume 1 --quick",)),
+    "resume --summary": ((), ("/resume 1 --summary",)),
+    "resume --full": ((), ("/resume 1 --full",)),
+    "-c": (("-c",), ()),
+    "-r": (("-r", "session-1"), ()),
+    "auto_resume": ((), ()),
+    "-c -p": (("-c", "-p", "And now?"), ()),
+    "/fork": (("-c",), ("/fork 1.1",)),
+    "/rewind": (("-c",), ("/rewind 1.2",)),
+    "/undo": (("-c",), ("/undo",)),
+    "compact": (("-c",), ("/compact",)),
+    "/uncompact": (("-c",), ("/compact", "/uncompact")),
+    "/merge": ((), ("/merge session-2 session-3",)),
+}
+"""The options and the lines of each way to go on with a session of two messages."""
+BLOCKS = {"resume --summary": 1, "compact": 0, "/merge": 0}
+"""The ways that begin with a block, and how many messages are sent word for word beside it."""
+WITHOUT_LAST = ("/rewind", "/undo", "/fork")
+"""The ways after which the last of two messages is not sent."""
+SAID = ("We moor at pier 731.", "The lamp is 953.", "The crane is green.", "The tide is low.")
+NOT_SHOWN = ("-c -p", "/merge")
+"""The ways after which the last exchange is not on the screen."""
 TALK = "The crane is green and the tide is low today, as it was before. "
 
 
@@ -45,6 +70,64 @@ def received(asked: Asked) -> tuple[str, ...]:
         "reference": re.search(r"\[1\.1\b", text) is not None,
     }
     return tuple(kind for kind in KINDS if found[kind])
+
+
+class Way(Struct, frozen=True):
+    """What a way of going on leads to: who is asked, with what, what is on the screen, and the
+    tokens of the first request, and of those that the way itself makes.
+    """
+
+    model: str
+    is_same_server: bool
+    tools: tuple[str, ...]
+    words: int
+    has_block: bool
+    shows_last: bool
+    tokens: int
+    extra_tokens: int
+
+
+def way(folder: Path, name: str) -> Way:
+    """Go on in one way, without naming a model: the default one is another vendor's."""
+    options, lines = WAYS[name]
+    allowed = ("--tools", "read_file")
+    with Chats(folder) as chats:
+        chats.play(*SAID[:2], "exit", options=allowed)
+        if name == "/merge":
+            for query in SAID[2:]:
+                chats.play("/resume session-1 --quick", query, "exit", options=allowed)
+        if name == "auto_resume":
+            chats.configure(sessions={"auto_resume": True})
+        if "-p" in options:
+            played = chats.run(*allowed, *options)
+        else:
+            typed = "".join(f"{line}\n" for line in (*lines, "And now?", "exit"))
+            played = chats.run(*allowed, *options, stdin=typed)
+        assert played.code == 0, played.shown + played.errors
+        request = played.requests[-1]
+        newest = [*chats.transcripts().values()][-1]
+        extra = played.asked[: played.asked.index(request)]
+        return Way(
+            model=f"{request.wire}:{request.body['model']}",
+            is_same_server=field(newest, "Endpoint") == "http://SERVER/v1",
+            tools=request.tools,
+            words=sum(f"assistant: You said: {query}" in request.messages for query in SAID),
+            has_block=bool(request.block),
+            shows_last="  You: The lamp is 953." in played.shown,
+            tokens=request.usage.input,
+            extra_tokens=sum(asked.usage.total for asked in extra),
+        )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WAYS)
+def test_who_is_asked_on_each_way(tmp_path: Path, name: str) -> None:
+    found = way(tmp_path, name)
+    assert (found.model, found.is_same_server) == ("openai:test-model", True)
+    assert "read_file" in found.tools
+    assert found.has_block == (name in BLOCKS)
+    assert found.words == BLOCKS.get(name, 1 if name in WITHOUT_LAST else 2)
+    assert found.shows_last == (name not in NOT_SHOWN)
 
 
 def table(folder: Path, wire: Wire, window: int) -> dict[str, tuple[str, ...]]:
@@ -72,10 +155,10 @@ def table(folder: Path, wire: Wire, window: int) -> dict[str, tuple[str, ...]]:
         rows["-c -p"] = received(printed.requests[-1])
         play("resume --last", "/resume session-1 --last 2", "And now?")
         talk = [f"{number} {TALK}" for number in range(5)]
-        play("compact", "/resume session-1 --full", *talk, "/compact --force", "And now?")
+        play("compact", "/resume session-1 --full", *talk, "/compact", "And now?")
         play(
             "uncompact",
-            *("/resume session-1 --full", *talk, "/compact --force", "/uncompact", "And now?"),
+            *("/resume session-1 --full", *talk, "/compact", "/uncompact", "And now?"),
         )
         chats.configure(
             agent={"tools": ["read_file"]},
@@ -95,10 +178,27 @@ def test_what_is_carried(tmp_path: Path, wire: Wire, window: int) -> None:
     assert table(tmp_path, wire, window) == EXPECTED
 
 
+def print_ways() -> None:
+    """Print what each way leads to, as a table."""
+    titles = ("way", "model", "server", "tools", "words", "block", "last shown", "tokens", "extra")
+    sys.stdout.write(f"| {' | '.join(titles)} |\n|{'---|' * len(titles)}\n")
+    for name in WAYS:
+        with tempfile.TemporaryDirectory() as folder:
+            found = way(Path(folder), name)
+        server = "as recorded" if found.is_same_server else "another"
+        tools = ", ".join(found.tools)
+        block = "yes" if found.has_block else "no"
+        last = "yes" if found.shows_last else "no"
+        sent = f"{found.tokens:,} | {found.extra_tokens:,}"
+        row = f"{name} | {found.model} | {server} | {tools} | {found.words} | {block} | {last}"
+        sys.stdout.write(f"| {row} | {sent} |\n")
+
+
 if __name__ == "__main__":
+    print_ways()
     for wire in WIRES:
         for window in WINDOWS:
             with tempfile.TemporaryDirectory() as folder:
                 sys.stdout.write(f"{wire}, {window:,} tokens\n")
-                for way, kinds in table(Path(folder), wire, window).items():
-                    sys.stdout.write(f"  {way:15} {', '.join(kinds)}\n")
+                for name, kinds in table(Path(folder), wire, window).items():
+                    sys.stdout.write(f"  {name:15} {', '.join(kinds)}\n")

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.support.loopback import failing
 from tests.support.chats import Chats
 
-LINES = ("The port is 5544.", "And the key is 4471.", "/compact --force", "Which port?", "exit")
+LINES = ("The port is 5544.", "And the key is 4471.", "/compact", "Which port?", "exit")
 
 
 def test_summaries_go_to_the_model_that_is_named_for_them(tmp_path: Path) -> None:

@@ -207,7 +207,7 @@ def test_a_compaction_keeps_a_fact(service: Service, tmp_path: Path) -> None:
     home = tmp_path / "home"
     lines = (
         "The gate of berth 14 opens with the number 48117. Repeat that sentence.",
-        "/compact --force",
+        "/compact",
         "Which number opens the gate of berth 14?",
         "exit",
     )

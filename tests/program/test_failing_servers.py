@@ -61,7 +61,7 @@ def test_a_server_that_asks_for_a_long_pause_is_not_waited_for(tmp_path: Path) -
 def test_nothing_more_is_asked_of_a_server_that_failed_at_a_summary(tmp_path: Path) -> None:
     with Loopback() as server:
         server.enqueue(Reply(chunks=("Noted.",)), *[BOOM] * 9)
-        shown = chat(tmp_path, server, QUESTION, "/compact --force", "/exit")
+        shown = chat(tmp_path, server, QUESTION, "/compact", "/exit")
         assert (
             len(server.requests) == 3
         )  # the query, the summary and its second attempt: no acknowledgment

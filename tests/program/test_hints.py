@@ -107,7 +107,7 @@ def test_an_output_that_shows_only_ascii_gets_signs_of_ascii(tmp_path: Path) -> 
     listed = run(tmp_path, "providers", keys=plain).stdout
     reply = run(tmp_path, "--model", "scripted:echo", "-p", "→ “日本”…", keys=plain).stdout
 
-    lines = b"one\ntwo\n/context\n/stats\n/pin x\n/compact --force\n/tree\nsessions\nexit\n"
+    lines = b"one\ntwo\n/context\n/stats\n/pin x\n/compact\n/tree\nsessions\nexit\n"
     chat = run(tmp_path, "--model", "scripted:echo", stdin=lines, keys=plain).stdout
 
     assert b"- anthropic" in listed

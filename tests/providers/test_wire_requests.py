@@ -170,7 +170,7 @@ TALKS = {
         "two tools": "Read both.",
         "fork": "/fork",
         "in the fork": "Read both.",
-        "compact": "/compact --force",
+        "compact": "/compact",
         "after the compaction": "Then what?",
         "model": "/model {wire}:other-model",
         "after the switch": "Then what?",
@@ -178,7 +178,7 @@ TALKS = {
     GOING_ON: {
         "first": "Read both.",
         "next": "Then what? " * 3_200,  # more than a quarter of the window
-        "compact": "/compact --force",
+        "compact": "/compact",
         "after the compaction": "Then what?",
         "uncompact": "/uncompact",
         "after uncompact": "Then read both. Read both.",

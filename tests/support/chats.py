@@ -3,7 +3,7 @@ screen see of it.
 
     with Chats(tmp_path, "anthropic") as chats:
         chats.replies["read the notes"] = [call("read_file", path="notes.txt"), "It is 8443."]
-        played = chats.play("Please read the notes.", "/compact --force", "exit")
+        played = chats.play("Please read the notes.", "/compact", "exit")
         assert played.requests[0].messages == ("user: Please read the notes.",)
 
 Nothing here knows how the program is made. It gets arguments, lines, files and replies, and leaves

@@ -8,7 +8,7 @@ from benchmarks.support.loopback import Loopback
 from tests.support import fork_server
 from tests.support.whole_runs import environment
 
-COMPACT = "/compact --force"
+COMPACT = "/compact"
 AT_LENGTH = (
     "Let us look at that again when there is more time for it, and think of what it means for "
     "the rest. " * 12

@@ -177,7 +177,7 @@ def picture_of_a_compaction(chat: Chat, talk: Sequence[str]) -> None:
             say(first, query)
         since = len(first.raw)
         say(first, talk[3])
-        say(first, "/compact --force")
+        say(first, "/compact")
         keep(first, "terminal-compact", since)
         leave(first)
 

@@ -146,7 +146,7 @@ def between_two_attempts(at: At) -> None:
 
 def in_a_compaction(at: At) -> None:
     at.said()
-    at.asks(Reply(chunks=("**Background", " Context:**"), stall_after=1), line="/compact --force")
+    at.asks(Reply(chunks=("**Background", " Context:**"), stall_after=1), line="/compact")
 
 
 def in_an_acknowledgment(at: At) -> None:
