@@ -48,6 +48,7 @@ from chat_loop.values import dollars_text, plural
 
 FILTERS = ("tag", "agent", "project", "since", "before")
 MAX_HITS = 10
+RESUME_OPTIONS = r"(?:[ \t]+--(?:full|summary|quick|last[ \t]+[0-9]{1,9}))*"
 WAIT_SECONDS = 0.25  # between two looks at the lock of a session
 
 
@@ -168,7 +169,7 @@ async def _list(chat: Chat, limit: int | None = PAGE, **which: Any) -> None:
 @registry.command(
     "resume [N|ID|WORDS]",
     "Sessions",
-    bare=r"resume(?:[ \t]+(\S+))?",
+    bare=rf"resume(?:[ \t]+(\S+{RESUME_OPTIONS}))?",
     flags=("full", "summary", "quick"),
     valued=("last",),
 )

@@ -42,6 +42,8 @@ def meaning(line: str) -> tuple[str, str] | str | None:
         ("compact", ("compact", "")),
         ("sessions", ("sessions", "")),
         ("resume 3", ("resume", "3")),
+        ("resume 3 --last 5 --quick", ("resume", "3 --last 5 --quick")),
+        ("resume 3 --please", TEXT),
         ("resume  sally_20261121_223015", ("resume", "sally_20261121_223015")),
         ("exit ", ("exit", "")),
         ("compact\n", ("compact", "")),

@@ -74,10 +74,10 @@ def test_the_flow_of_a_typed_resume_line_by_line(tmp_path: Path, wire: Wire) -> 
     """Beside the plan of the first version, phase 3: its lines, its prompt, its counts."""
     with Chats(tmp_path, wire) as chats:
         chats.play("Our port is 8443.", "exit")
-        played = chats.play("/resume 1 --summary", "Which port?", "exit")
+        played = chats.play("resume 1 --summary", "Which port?", "exit")
         child = chats.transcripts()["session-2"]
     [asked], [request] = played.acknowledgments, played.requests
-    lines = iter(played.after("/resume 1 --summary").splitlines())
+    lines = iter(played.after("resume 1 --summary").splitlines())
     for expected in (
         "📋 Loading session...",
         "✓ Found: Assistant - DATE (1 query, ",
