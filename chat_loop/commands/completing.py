@@ -14,6 +14,7 @@ from prompt_toolkit.document import Document
 
 from chat_loop.commands.branches import own
 from chat_loop.commands.chat import Chat
+from chat_loop.commands.project_files import ProjectFiles
 from chat_loop.commands.registry import Command, registry
 from chat_loop.commands.settings import settings_of
 from chat_loop.commands.transfer import COPY_CHOICES
@@ -52,6 +53,7 @@ class CommandCompleter(Completer):
 
     def __init__(self, chat: Chat) -> None:
         self._chat = chat
+        self._files = ProjectFiles()
         self._cache: dict[str, tuple[float, Any]] = {}
 
     def get_completions(
@@ -70,21 +72,19 @@ class CommandCompleter(Completer):
             shown, about = one_line(text, 60), one_line(note, 80)
             yield Completion(text, -len(typed), shown, about)
         if not offered:
-            for path, length in completions(before):
+            for path, length in completions(before, self._files.containing):
                 yield Completion(path, -length)
 
     def _commands(self, typed: str) -> Iterator[Completion]:
-        found = []
-        for command in sorted(registry.commands, key=lambda command: command.name):
+        for command, name in registry.offered(typed):
             about = command.help.partition(";")[0].rstrip(".")  # the menu has room for this much
-            for name in (command.name, *command.aliases):
-                found.append((f"{name} " if command.argument else name, f"/{name}", about))
+            text = f"{name} " if command.argument else name
+            yield Completion(text, -len(typed), f"/{name}", about)
         for template in self._chat.templates.all():
             about = one_line(template.description, 80) or "a template"
-            found.append((f"{template.name} ", one_line(template.usage, 60), about))
-        for text, shown, note in found:
-            if text.lower().startswith(typed.lower()):
-                yield Completion(text, -len(typed), shown, note)
+            if template.name.lower().startswith(typed.lower()):
+                shown = one_line(template.usage, 60)
+                yield Completion(f"{template.name} ", -len(typed), shown, about)
 
     def _arguments(self, command: Command, argument: str) -> tuple[str, Iterable[tuple[str, str]]]:
         """Return the part of an argument that is completed, and its completions with notes."""

@@ -25,6 +25,13 @@ OptionValues = Mapping[str, str]
 """The options of a command that the user gave, without `--`; the value of a flag is empty."""
 Handler = Callable[[Chat, str, OptionValues], Coroutine[Any, Any, NextQuery | None]]
 """Runs a command with its words and options. A query that it returns is sent, with its files."""
+ESSENTIAL = ("help", "model", "compact", "resume", "search", "undo", "sessions", "copy", "exit")
+"""The commands that a person needs, the most used one first."""
+RARE = (
+    *("agents", "decide", "forget", "import", "info", "mcp", "merge", "pins", "quote", "run"),
+    *("show", "summarize", "templates", "unpin", "untag"),
+)
+"""Commands that a menu does not list: few need them, or another command does the same."""
 _TYPED = re.compile(r"([/#])([A-Za-z][\w-]*)(?:\s+(.*))?", re.DOTALL)
 
 
@@ -174,6 +181,20 @@ class Registry(Struct):
     def names(self) -> list[str]:
         """Return every name and alias, as typed after `/`."""
         return [name for command in self.commands for name in (command.name, *command.aliases)]
+
+    def offered(self, typed: str) -> list[tuple[Command, str]]:
+        """Return the commands with the names that begin with `typed`, the most used ones first.
+        Aliases and rare commands are found by typing only.
+        """
+        order = {name: place for place, name in enumerate(ESSENTIAL)}
+        found = [
+            (command, name)
+            for command in self.commands
+            for name in (command.name, *command.aliases)
+            if name.startswith(typed.lower())
+            and (typed or (name == command.name and name not in RARE))
+        ]
+        return sorted(found, key=lambda item: (order.get(item[1], len(order)), item[1]))
 
     def named(self, name: str) -> Command | None:
         """Return the command whose name or alias is `name`, or None."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 from msgspec import Struct
 
 MAX_PATH = 1_000  # characters; a longer word is not a path
 MAX_COMPLETIONS = 200
+MAX_FOUND = 50
 MAX_ENTRIES = 20_000  # entries of a folder that a completion examines
 _OPENERS = "([{<\"'“„«‘"  # characters that may precede the `@`, besides a space
 _CLOSERS = ".,;:!?)]}>\"'”“»’…"  # characters that may follow a path without belonging to it
@@ -30,6 +31,10 @@ jpeg jpg js json jsonl jsx kt log lua md mjs odt patch pdf php pl png ppt pptx p
 rs rst scala sh sql svg swift tar tex toml ts tsv tsx txt vue webp xls xlsx xml yaml yml zip zsh
 """
 """File extensions by which a word is recognized as a file. `@app.route` has none of them."""
+
+
+Search = Callable[[str, int], Sequence[str]]
+"""Returns at most that many paths that contain a text."""
 
 
 class Mention(Struct, frozen=True):
@@ -63,12 +68,32 @@ def mentions(text: str) -> tuple[Mention, ...]:
     return tuple(unique)
 
 
-def completions(before: str) -> Iterator[tuple[str, int]]:
-    """Yield completions of the text before the cursor: a new text and the length it replaces."""
+def completions(before: str, search: Search | None = None) -> Iterator[tuple[str, int]]:
+    """Yield completions of the text before the cursor: a new text and the length it replaces.
+    Behind the names in the typed folder come the paths that `search` finds.
+    """
     typed = _TYPED.search(before[-2 * MAX_PATH :])
     if typed is None:
         return
     quote, word = typed.groups()
+    told = set()
+    for path, is_folder in _in_folder(word):
+        told.add(path)
+        yield _as_typed(path, quote, is_folder), len(quote + word)
+    for path in search(word, MAX_FOUND) if search is not None else ():
+        if path not in told:
+            yield _as_typed(path, quote), len(quote + word)
+
+
+def _as_typed(path: str, quote: str, is_folder: bool = False) -> str:
+    """Return a path behind its opening quote, if it needs one. A folder's remains open."""
+    if quote or any(sign.isspace() for sign in path):
+        return f'"{path}' if is_folder else f'"{path}"'
+    return path
+
+
+def _in_folder(word: str) -> Iterator[tuple[str, bool]]:
+    """Yield the paths in the folder of `word` that begin with it, and whether each is a folder."""
     folder, slash, start = word.rpartition("/")
     try:
         with os.scandir(os.path.expanduser(f"{folder}{slash}") or ".") as entries:  # noqa: PTH111
@@ -83,7 +108,4 @@ def completions(before: str) -> Iterator[tuple[str, int]]:
     except (OSError, ValueError):
         return
     for name, is_folder in children[:MAX_COMPLETIONS]:
-        path = f"{folder}{slash}{name}{'/' * is_folder}"
-        if quote or any(sign.isspace() for sign in path):
-            path = f'"{path}' if is_folder else f'"{path}"'
-        yield path, len(quote + word)
+        yield f"{folder}{slash}{name}{'/' * is_folder}", is_folder

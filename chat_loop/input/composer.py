@@ -165,7 +165,15 @@ class Composer(Reader):
                 self._answer_line,
                 lambda: self._bottom.rows,
             ),
-            style=Style.from_dict({"status": "dim", "queued": "dim", "prompt": "bold ansigreen"}),
+            style=Style.from_dict(
+                {
+                    "status": "dim",
+                    "queued": "dim",
+                    "menu": "dim",
+                    "menu.chosen": "nodim bold",
+                    "prompt": "bold ansigreen",
+                }
+            ),
             include_default_pygments_style=False,
             editing_mode=EditingMode.VI if vi else EditingMode.EMACS,
             cursor=ModalCursorShapeConfig() if vi else SimpleCursorShapeConfig(),

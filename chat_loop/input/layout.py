@@ -10,14 +10,13 @@ from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.filters import Condition, is_searching
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.layout import ConditionalContainer, Dimension, Layout, Window, processors
-from prompt_toolkit.layout.containers import Float, FloatContainer, HSplit
+from prompt_toolkit.layout.containers import HSplit
 from prompt_toolkit.layout.controls import BufferControl, FormattedTextControl, SearchBufferControl
-from prompt_toolkit.layout.menus import CompletionsMenu
 
 from chat_loop.display.questions import Drawn
+from chat_loop.input.menu import menu_height, menu_text
 from chat_loop.terminal import PROMPT
 
-MENU_LINES = 8
 _STYLES = {"green": "ansigreen", "red": "ansired", "cyan": "ansicyan"}
 """The editor's names for the colors of a diff."""
 
@@ -59,7 +58,7 @@ def composer_layout(
             search_buffer_control=search,
             preview_search=True,
         ),
-        height=lambda: _line_height(line, get_app().output.get_size().rows),
+        height=Dimension(min=1),
         wrap_lines=True,
         dont_extend_height=True,
         # wrapped rows begin at the margin, so that they can be copied
@@ -86,15 +85,17 @@ def composer_layout(
         FormattedTextControl(lambda: [("class:status", rows().status)]), height=1
     )
     line_or_search = ConditionalContainer(line_window, ~is_searching, Window(search, height=1))
-    menu = CompletionsMenu(max_height=MENU_LINES, scroll_offset=1)
+    menu_window = Window(
+        FormattedTextControl(lambda: menu_text(line, *get_app().output.get_size()[::-1])),
+        height=lambda: menu_height(line, get_app().output.get_size().rows),
+    )
+    is_open = Condition(lambda: menu_height(line, get_app().output.get_size().rows) > 0)
     body = HSplit(
         [
             ConditionalContainer(HSplit([rows_window, answer_window]), is_asked),
             ConditionalContainer(queued_window, shows_line & has_queued),
-            FloatContainer(
-                ConditionalContainer(line_or_search, shows_line),
-                [Float(menu, xcursor=True, ycursor=True)],
-            ),
+            ConditionalContainer(line_or_search, shows_line),
+            ConditionalContainer(menu_window, shows_line & is_open),
             ConditionalContainer(status_window, shows_line & has_status),
             Window(),  # the rows of a menu that was open
         ]
@@ -119,11 +120,3 @@ def _rows_height(drawn: Drawn | None) -> Dimension:
 
 def _prompt(drawn: Drawn | None) -> str:
     return drawn.prompt if drawn is not None else ""
-
-
-def _line_height(line: Buffer, rows: int) -> Dimension:
-    """Return the minimum height of the line, with room for its menu."""
-    state = line.complete_state
-    if state is None or not state.completions:
-        return Dimension(min=1)
-    return Dimension(min=max(1, min(MENU_LINES + 1, len(state.completions) + 1, rows - 3)))

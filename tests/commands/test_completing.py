@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -46,7 +47,9 @@ def offered(screen: Screen, before: str) -> list[str]:
 
 
 def test_commands_and_aliases(screen: Screen) -> None:
-    assert offered(screen, "/uN") == ["/uncompact", "/undo ", "/unpin ", "/untag "]
+    assert offered(screen, "/")[:3] == ["/help ", "/model ", "/compact "], "the most used first"
+    assert {"/quit", "/quote ", "/merge "} & {*offered(screen, "/")} == set()
+    assert offered(screen, "/uN") == ["/undo ", "/uncompact", "/unpin ", "/untag "]
     assert offered(screen, "/q") == ["/quit", "/quote "]
     assert offered(screen, "#ex") == ["#exit", "#export "]
     assert offered(screen, "/zz") == []
@@ -252,6 +255,25 @@ def test_paths(screen: Screen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert offered(screen, "/pin @no") == ["/pin @notes.md"]
     assert offered(screen, "/import ") == ['/import "a plan.md"', "/import notes.md"]
     assert offered(screen, f"{'x' * 3000} @no") == [f"{'x' * 3000} @notes.md"]
+
+
+@pytest.mark.parametrize("has_git", [True, False])
+def test_files_of_the_project_by_a_part_of_their_path(
+    screen: Screen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_git: bool
+) -> None:
+    project = tmp_path / "project"
+    for name in ("src/a/calc.py", "src/recalc.py", "calc/x.md", "old/my calc.txt", ".hidden/calc"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).touch()
+    (project / ".gitignore").write_text("old\n.hidden\n")
+    if has_git:
+        subprocess.run(["git", "init", "-q"], cwd=project, check=True)
+    monkeypatch.chdir(project)
+    ignored = [] if has_git else ['see @"old/my calc.txt"']
+    found = ["see @calc/", "see @src/a/calc.py", "see @src/recalc.py", *ignored, "see @calc/x.md"]
+    assert offered(screen, "see @calc") == found
+    assert offered(screen, "see @A/CA") == ["see @src/a/calc.py"]
+    assert offered(screen, "see @zzz") == []
 
 
 def test_a_folder_that_cannot_be_read_offers_nothing(screen: Screen, tmp_path: Path) -> None:

@@ -269,6 +269,7 @@ def test_a_reply_that_stalls_shows_how_long_it_is_silent(tmp_path: Path) -> None
     ("typed", "shown"),
     [
         ("/con", r"^You: /con\n +/config +Show .*\n +/context +Show "),
+        ("/", r"^You: /\n +/help +Show .*\n( +/\w+ .*\n){6} +\(1/\d\d\)$"),
         pytest.param("see @READ", r"^You: see @READ\n +README\.md", marks=pytest.mark.slow),
         pytest.param("resume la", r"^You: resume la\n +last ", marks=pytest.mark.slow),
     ],
@@ -281,6 +282,8 @@ def test_the_menu_opens_as_one_types_and_escape_closes_it(
             terminal.send(key)
             terminal.wait_for(re.compile(r"^You: .*" + re.escape(key), re.MULTILINE))
         terminal.wait_for(re.compile(shown, re.MULTILINE))
+        background = re.compile(rb"\x1b\[(\d+;)*(4[0-8]|10[0-7]|7)(;\d+)*m")
+        assert not background.search(terminal.raw)
         terminal.send("\x1b")
         terminal.wait_for(re.compile(rf"^You: {re.escape(typed)}\n(?! +[/Rl])", re.MULTILINE))
         terminal.ctrl("c")
