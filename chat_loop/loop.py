@@ -22,7 +22,7 @@ from chat_loop.commands import (  # noqa: F401 - importing them registers their 
     view,
 )
 from chat_loop.commands.chat import Chat
-from chat_loop.commands.registry import Call, NextQuery, Quit, Unknown, registry
+from chat_loop.commands.registry import Call, Command, NextQuery, Quit, Unknown, registry
 from chat_loop.config import expand_home
 from chat_loop.conversation.attachments import release
 from chat_loop.errors import ChatLoopError, SpendingLimit, Undecided, UsageError, os_failure
@@ -42,6 +42,7 @@ class ChatLoop:
         self.chat = chat
         self._display = chat.display
         self._reader = chat.reader
+        self._told: set[str] = set()  # the old words whose new ones were shown
         self._warned = 0.0  # the share of the window in the last warning
         self._work: asyncio.Future[Any] | None = None
         self._cancelled = self._quits = False
@@ -157,6 +158,7 @@ class ChatLoop:
                     words, options = command.arguments(argument)
                     self._cancel_edit()
                     await self._command(command.run(chat, words, options))
+                    self._tell_new_word(command)
                 case Unknown(name, argument):
                     await asyncio.to_thread(registry.add_plugins, chat.plugins)
                     if registry.named(name):
@@ -183,6 +185,13 @@ class ChatLoop:
             self._show_failure(_failure(error))
             return False
         return True
+
+    def _tell_new_word(self, command: Command) -> None:
+        """Say once how an old word is written today."""
+        if command.now and command.name not in self._told:
+            self._told.add(command.name)
+            old = f"/{command.name}"
+            self._display.prose(f"{old} is {command.now} now; {old} works until 1.0.", "dim")
 
     def _cancel_edit(self) -> None:
         """Cancel the edit of the last query, if there is one."""

@@ -21,6 +21,15 @@ COMMANDS = (
     *("sessions", "mcp", "agents", "models", "providers", "plugins", "doctor", "tour"),
     *("sync", "completion"),
 )
+SYNONYMS = {"help": ("--help",), "version": ("--version",), "list": ("sessions", "list")}
+"""What a single word means that people type, and that is no command."""
+ACTIONS = (
+    *("add", "approve", "browse", "compact", "export", "fork", "import", "install", "list"),
+    *("merge", "remove", "rename", "search", "show", "stats", "tag", "trash", "tree"),
+)
+"""Words after a command; after a misspelled one they show that it was meant."""
+EVERYWHERE = {"--config": True, "--sessions-dir": True, "--plain": False, "--no-plugins": False}
+"""The options that may also follow a command, and whether they take a value."""
 SESSION = "a number of the list, an id, words of its name, or last"
 USAGE = """\
 chat-loop [OPTIONS] [MESSAGE]
@@ -349,9 +358,18 @@ def _add_other_commands(add: Callable[..., argparse.ArgumentParser]) -> None:
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options that a command line gives. Raises UsageError."""
-    words, chat = [*arguments], _chat_parser()
+    words = [*arguments]
+    chat = _chat_parser()
     place = _first_word(chat, words)
+    if words[place:] and words[place] in SYNONYMS and not words[place + 1 :]:
+        words[place:] = SYNONYMS[words[place]]
+    elif words[place : place + 1] == ["help"] and words[place + 1] in COMMANDS:
+        words[place:] = [words[place + 1], "--help"]
     name, after = [*words[place:], "", ""][:2]
+    if name in COMMANDS:
+        words = _options_first(words, place)
+        place = _first_word(chat, words)
+        after = "".join(words[place + 1 : place + 2])
     if name in COMMANDS or not HELP.isdisjoint(words):
         lists = name in ("sessions", "models", "agents")
         if lists and after[:1] in ("", "-") and after not in HELP:
@@ -361,6 +379,24 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         options = _parse_chat(chat, words)
     check(options)
     return options
+
+
+def _options_first(arguments: Sequence[str], place: int) -> list[str]:
+    """Return the arguments with those of EVERYWHERE before the command at `place`."""
+    before = [*arguments[:place]]
+    after: list[str] = []
+    rest = iter(arguments[place:])
+    for word in rest:
+        name, equals, _ = word.partition("=")
+        if word == "--":
+            after += [word, *rest]
+        elif name not in EVERYWHERE:
+            after.append(word)
+        elif EVERYWHERE[name] and not equals:
+            before += [word, *(value for value in [next(rest, None)] if value is not None)]
+        else:
+            before.append(word)
+    return before + after
 
 
 def _first_word(chat: argparse.ArgumentParser, arguments: Sequence[str]) -> int:
@@ -381,10 +417,13 @@ def _parse_chat(chat: _Parser, arguments: list[str]) -> argparse.Namespace:
     end = arguments.index("--") if "--" in arguments else len(arguments)
     options: argparse.Namespace
     options, words = chat.parse_known_args(arguments[:end])
-    near = get_close_matches(words[0], COMMANDS, 1, 0.75) if len(words) == 1 else ()
+    is_meant = len(words) == 1 or (1 < len(words) < 4 and words[1] in ACTIONS)
+    near = get_close_matches(words[0], COMMANDS, 1, 0.75) if is_meant else []
+    if len(words) == 1 and words[0] in SYNONYMS:  # with options behind it
+        near = [" ".join(SYNONYMS[words[0]])]
     if near and end == len(arguments):
-        text = f"Unknown command “{words[0]}”. Did you mean {near[0]}?"
-        raise UsageError(text, f"chat-loop -- {words[0]} sends it as a message.")
+        text = f"Unknown command “{words[0]}”. Did you mean {' '.join([near[0], *words[1:]])}?"
+        raise UsageError(text, f"chat-loop -- {' '.join(words)} sends it as a message.")
     options.message = " ".join([*words, *arguments[end + 1 :]])
     if options.message and options.question is None and not (os.isatty(0) and os.isatty(1)):
         options.question, options.message = options.message, ""  # nobody can type: reply once

@@ -24,6 +24,10 @@ from tests.support.real_program import PATIENCE, environment, settings
         (("hello", "--zzz", "x"), "Unknown option --zzz.\n"),
         (("-m",), "-m/--model needs a value."),
         (("sesions",), "Unknown command “sesions”. Did you mean sessions?\nchat-loop -- sesions "),
+        (("session", "list"), "Unknown command “session”. Did you mean sessions list?\n"),
+        (("modles", "install", "x"), "Did you mean models install x?\n"),
+        (("help", "--plain"), "Unknown command “help”. Did you mean --help?\n"),
+        (("sessions", "list", "--system", "x"), "Unknown option --system."),
         (("sessions", "lsit"), "Unknown action “lsit”. Did you mean list?\nchat-loop sessions --h"),
         (("sessions", "list", "--unfld"), "Unknown option --unfld. Did you mean --unfold?\n"),
         (("sessions", "show"), "Missing: SESSION.\n"),
@@ -44,6 +48,30 @@ def test_sessions_and_models_alone_list(tmp_path: Path) -> None:
     for words in (("sessions",), ("sessions", "--json"), ("models",)):
         alone, listed = run(tmp_path, *words), run(tmp_path, words[0], "list", *words[1:])
         assert (alone.returncode, alone.stdout) == (0, listed.stdout)
+
+
+@pytest.mark.parametrize(
+    ("words", "same"),
+    [
+        (("help",), ("--help",)),
+        (("version",), ("--version",)),
+        (("list",), ("sessions", "list")),
+        (("help", "sessions"), ("sessions", "--help")),
+        (("sessions", "--sessions-dir", "other"), ("--sessions-dir", "other", "sessions")),
+        (("sessions", "list", "--config=none.yaml"), ("--config=none.yaml", "sessions", "list")),
+    ],
+)
+def test_words_and_options_mean_the_same_elsewhere(
+    tmp_path: Path, words: tuple[str, ...], same: tuple[str, ...]
+) -> None:
+    meant = run(tmp_path, *same)
+    result = run(tmp_path, *words)
+    assert (result.returncode, result.stdout, result.stderr) == (
+        meant.returncode,
+        meant.stdout,
+        meant.stderr,
+    )
+    assert result.stdout or b"No conversations yet" in result.stderr or result.returncode == 2
 
 
 def test_without_a_terminal_a_message_is_answered_once(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ FIXED = {
         "good": "more like this",
         "bad": "better, as a NOTE says",
     },
-    "sessions": {"all": "all of them", "browse": "on the whole screen"},
+    "sessions": {"browse": "on the whole screen"},
     "tools": {"revoke": "take an approval back"},
     "--last": {"1": "the last exchange", "5": "the last five"},
     "--since": {"7d": "the last week", "30d": "the last month", "1y": "the last year"},

@@ -176,9 +176,15 @@ async def context(chat: Chat, words: str, options: OptionValues) -> None:
         display.prose(f"The next request costs about {dollars_text(price)} plus the reply.", "dim")
 
 
-@registry.command("pin TEXT", "Context")
+@registry.command("pin [--remove] TEXT", "Context", flags=("remove",), shows="")
 async def pin(chat: Chat, words: str, options: OptionValues) -> None:
-    """Keep a text word for word through every compaction and resume."""
+    """Keep a text word for word through every compaction and resume. Alone, list the pins.
+
+    --remove N              remove a pin, by its number in the list or its text
+    """
+    if "remove" in options:
+        await unpin(chat, words, {})
+        return
     if not words:
         await list_pins(chat, "", {})
         return
@@ -195,18 +201,18 @@ async def decide(chat: Chat, words: str, options: OptionValues) -> None:
     chat.display.line("Recorded; it is kept word for word.", "dim")
 
 
-@registry.command("pins", "Context", shows="")
+@registry.command("pins", "Context", shows="", now="/pin")
 async def list_pins(chat: Chat, words: str, options: OptionValues) -> None:
-    """List the pins, with the numbers that unpin takes."""
+    """List the pins: an old word for /pin."""
     for number, text in enumerate(_pins(chat), 1):
         chat.display.line(f"{number}  {text}")
 
 
-@registry.command("unpin N", "Context")
+@registry.command("unpin N", "Context", now="/pin --remove N")
 async def unpin(chat: Chat, words: str, options: OptionValues) -> None:
-    """Remove a pin, by its number or text."""
+    """Remove a pin: an old word for /pin --remove N."""
     pins = _pins(chat)
-    chat.conversation.unpin(pins[pick("unpin", pins, words)])
+    chat.conversation.unpin(pins[pick("pin --remove", pins, words)])
     chat.display.line(f"Unpinned; {len(chat.conversation.context.pins)} left.", "dim")
 
 

@@ -25,11 +25,11 @@ OptionValues = Mapping[str, str]
 """The options of a command that the user gave, without `--`; the value of a flag is empty."""
 Handler = Callable[[Chat, str, OptionValues], Coroutine[Any, Any, NextQuery | None]]
 """Runs a command with its words and options. A query that it returns is sent, with its files."""
-ESSENTIAL = ("help", "model", "compact", "resume", "search", "undo", "sessions", "copy", "exit")
+ESSENTIAL = ("help", "model", "compact", "resume", "sessions", "search", "undo", "exit")
 """The commands that a person needs, the most used one first."""
 RARE = (
-    *("agents", "decide", "forget", "import", "info", "mcp", "merge", "pins", "quote", "run"),
-    *("show", "summarize", "templates", "unpin", "untag"),
+    *("agents", "decide", "forget", "import", "info", "mcp", "merge", "quote", "run", "show"),
+    *("summarize", "templates"),
 )
 """Commands that a menu does not list: few need them, or another command does the same."""
 _TYPED = re.compile(r"([/#])([A-Za-z][\w-]*)(?:\s+(.*))?", re.DOTALL)
@@ -44,7 +44,8 @@ class Command(Struct, frozen=True):
 
     `flags` are its options without a value, `valued` those with one. Both are named without `--`.
     If it `stops` what runs, it does not wait for that to end. If its argument matches `shows`, it
-    only shows something, and answers while a reply streams.
+    only shows something, and answers while a reply streams. An old word works like any other, but
+    no list has it; `now` is how to say it today.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Command(Struct, frozen=True):
     valued: tuple[str, ...] = ()
     stops: bool = False
     shows: str | None = None
+    now: str = ""
 
     @property
     def help(self) -> str:
@@ -192,7 +194,7 @@ class Registry(Struct):
             for command in self.commands
             for name in (command.name, *command.aliases)
             if name.startswith(typed.lower())
-            and (typed or (name == command.name and name not in RARE))
+            and (typed or (name == command.name and not command.now and name not in RARE))
         ]
         return sorted(found, key=lambda item: (order.get(item[1], len(order)), item[1]))
 
@@ -228,7 +230,8 @@ def pick(name: str, items: Sequence[str], argument: str) -> int:
         return items.index(argument)
     if re.fullmatch(r"[0-9]{1,9}", argument) and 0 < int(argument) <= len(items):
         return int(argument) - 1
-    raise UsageError(f"/{name} takes a number from 1 to {len(items)}.", f"/help {name} has more.")
+    hint = f"/help {name.partition(' ')[0]} has more."
+    raise UsageError(f"/{name} takes a number from 1 to {len(items)}.", hint)
 
 
 def usage_error(name: str) -> UsageError:

@@ -70,20 +70,24 @@ async def sessions(chat: Chat, words: str, options: OptionValues) -> None:
     """List conversations, most recent first; resume takes the numbers, * is the open one.
 
     /sessions WORDS         with these words in the name, id, agent, tags, project or summary
-    /sessions all           all of them
     /sessions browse        in a full-screen browser, with previews
     --unfold                list each session of a conversation separately
-    --all                   include -p runs and conversations without a reply
+    --all                   all of them, also -p runs and conversations without a reply
     --tag T, --agent A, --project P, --since DATE, --before DATE (2026-11-21, or an age such as 30d)
     """
     first, _, rest = words.partition(" ")
     if first == "browse":
         await _browse(chat, rest)
         return
-    page, words = (None, "") if words == "all" else (PAGE, words)
+    everything = "all" in options
+    if words == "all":  # an old word
+        everything = True
+        words = ""
+        chat.display.prose("/sessions all is /sessions --all now; all works until 1.0.", "dim")
     filters = filter_of(options, chat.sessions.now(), words)
     fold = "unfold" not in options
-    await _list(chat, page, wanted=filters, fold=fold, everything="all" in options)
+    page = None if everything else PAGE
+    await _list(chat, page, wanted=filters, fold=fold, everything=everything)
 
 
 class BrowsedSessions(Struct):
@@ -366,20 +370,27 @@ async def rename(chat: Chat, words: str, options: OptionValues) -> None:
     _show_change(chat, f"This conversation {how}.")
 
 
-@registry.command("tag [TAG …]", "Sessions")
+@registry.command("tag [TAG …]", "Sessions", flags=("remove",))
 async def add_tags(chat: Chat, words: str, options: OptionValues) -> None:
-    """Tag this conversation; without TAG, show its tags."""
+    """Tag this conversation; without TAG, show its tags.
+
+    --remove                take these tags off
+    """
+    if "remove" in options:
+        await remove_tags(chat, words, {})
+        return
     before = chat.conversation.session.tags
     _set_tags(chat, tuple(dict.fromkeys((*before, *_tags_in(words)))))
 
 
-@registry.command("untag TAG …", "Sessions")
+@registry.command("untag TAG …", "Sessions", now="/tag --remove TAG")
 async def remove_tags(chat: Chat, words: str, options: OptionValues) -> None:
-    """Remove tags from this conversation."""
+    """Remove tags: an old word for /tag --remove TAG."""
     before = chat.conversation.session.tags
     removed = _tags_in(words)
     if not removed or not {*removed} <= {*before}:
-        raise usage_error("untag")
+        tags = f"Its tags: {' '.join(before)}." if before else "It has no tags."
+        raise UsageError("/tag --remove takes tags of this conversation.", tags)
     _set_tags(chat, tuple(tag for tag in before if tag not in removed))
 
 
@@ -417,7 +428,7 @@ async def show_tree(chat: Chat, words: str, options: OptionValues) -> None:
     listings.show_tree(chat.display, drawn, chat.own_id, chat.sessions.now())
 
 
-@registry.command("delete [N|ID]", "Sessions")
+@registry.command("delete [N|ID]", "Sessions", aliases=("trash",))
 async def delete(chat: Chat, words: str, options: OptionValues) -> None:
     """Move this session, or another one, to the trash; asks first."""
     path = await chat.path(words or ".")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from chat_loop.commands.branches import own
 from chat_loop.commands.chat import Chat
-from chat_loop.commands.registry import Command, OptionValues, registry, usage_error
+from chat_loop.commands.registry import ESSENTIAL, Command, OptionValues, registry, usage_error
 from chat_loop.context.budget import messages_in
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.display import panels
@@ -28,11 +28,14 @@ FAMILIES = (
     *("Conversation", "Context", "Sessions", "Branches", "Memory", "Model and tools", "View"),
     "Plugins",
 )
+MORE_ESSENTIALS = {
+    "@path": "Adds a file to your message.",
+    "Esc": "Stops a reply and keeps what arrived.",
+}
 MORE_HELP = "/help COMMAND for details, /help all for all commands, /help keys for the keys."
 RULE = (
-    "Anything else is sent as a message. exit, quit, help, compact, sessions and resume [N|ID] "
-    "also work without /. To send a command as text, start with a space. @path adds a file, "
-    '@"path" one with spaces.'
+    "Without /, too: exit, quit, help, compact, sessions, resume [N|ID]. All else is sent as a "
+    'message, and so is a command after a space. @"path" adds a file with spaces in its name.'
 )
 KEYS = {
     "Enter": "Sends the message.",
@@ -53,7 +56,7 @@ OTHER_KEYS = "All other keys are those of emacs, or of vi with input: {keys: vi}
 
 @registry.command("help [COMMAND]", "View", bare="help", shows=r".*")
 async def show_help(chat: Chat, words: str, options: OptionValues) -> None:
-    """Show all commands, or explain one.
+    """Show the commands that you need, or explain one.
 
     /help compact           one command, with its options and examples
     /help all               every command with its description
@@ -62,12 +65,7 @@ async def show_help(chat: Chat, words: str, options: OptionValues) -> None:
     display = chat.display
     match words:
         case "":
-            named = {title: [command.name for command in members] for title, members in families()}
-            for title, names in {**named, "Templates": chat.templates.names()}.items():
-                if names:
-                    display.prose(f"{title:<16} /{' /'.join(names)}", indent=17)
-            display.prose(MORE_HELP)
-            display.prose(RULE, "dim")
+            _show_essentials(chat)
         case "all":
             await _explain_all(chat)
         case "keys":
@@ -75,6 +73,31 @@ async def show_help(chat: Chat, words: str, options: OptionValues) -> None:
             display.prose(OTHER_KEYS, "dim")
         case _:
             _help_about(chat, words.lstrip("/#"))
+
+
+def _show_essentials(chat: Chat) -> None:
+    """Show what a person needs, a line each, then the other commands by family."""
+    display = chat.display
+    rows = {}
+    for name in ESSENTIAL:
+        command = registry.named(name)
+        assert command is not None
+        rows[command.usage] = _brief(command.help, ends="[;:,] .*")
+    _columns(display, {**rows, **MORE_ESSENTIALS}, max(map(len, rows)))
+    named = {
+        title: [command.name for command in members if command.name not in ESSENTIAL]
+        for title, members in families()
+    }
+    for title, names in {**named, "Templates": chat.templates.names()}.items():
+        if names:
+            display.prose(f"{title:<16} /{' /'.join(names)}", "dim", indent=17)
+    display.prose(MORE_HELP)
+    display.prose(RULE, "dim")
+
+
+def _brief(text: str, ends: str = "[;:] .*") -> str:
+    """Return the first clause of a command's help, without what `ends` it."""
+    return re.sub(rf"{ends}| \(.*", "", text).rstrip(".") + "."
 
 
 async def _explain_all(chat: Chat) -> None:
@@ -86,7 +109,7 @@ async def _explain_all(chat: Chat) -> None:
         rows = {command.usage: command.help for command in members}
         for usage, text in rows.items():
             if len(text) > room:
-                rows[usage] = re.sub(r"[;:] .*| \(.*", "", text).rstrip(".") + "."
+                rows[usage] = _brief(text)
         _columns(display, rows, WIDEST)
     if chat.templates.names():
         display.line("Templates", "bold")
@@ -137,8 +160,9 @@ def _help_about(chat: Chat, name: str) -> None:
 
 
 def families() -> list[tuple[str, list[Command]]]:
-    """Return the commands of each nonempty family, sorted by name."""
-    ordered = sorted(registry.commands, key=lambda command: command.name)
+    """Return the commands of each nonempty family, sorted by name, without old words."""
+    todays = [command for command in registry.commands if not command.now]
+    ordered = sorted(todays, key=lambda command: command.name)
     members = [(title, [one for one in ordered if one.family == title]) for title in FAMILIES]
     return [(title, commands) for title, commands in members if commands]
 

@@ -28,7 +28,7 @@ def show_sessions(
     for at in range(len(rows)):
         display.row(*table.line(at, display.console.width))
     if more:
-        hint = "/sessions all lists them, /sessions WORDS filters"
+        hint = "/sessions --all lists them, /sessions WORDS filters"
         display.line(f"… and {more:,} older: {hint}.", "dim")
 
 

@@ -166,7 +166,7 @@ EXPECTED = {
     "model": ("", "scripted:test"),
     "show": (OLD.header.id[:-1], OLD.header.id),
     "quote": (OLD.header.id[:-1], OLD.header.id),
-    "sessions": ("", "all"),
+    "sessions": ("", "browse"),
     "tools": ("", "revoke"),
     "resume": ("", "last"),
     "config": ("displax", ""),
@@ -238,10 +238,7 @@ def test_options(screen: Screen) -> None:
     assert offered(screen, "/sessions --unfold --un") == [], "it is there already"
     assert offered(screen, "/search x --since 3") == ["/search x --since 30d"]
     assert offered(screen, "/export --as h") == ["/export --as html"]
-    assert offered(screen, "/tag --") == []
-    tag = registry.named("tag")
-    assert tag is not None
-    assert tag.options == {}, "that of another command is not its own"
+    assert offered(screen, "/tag --") == ["/tag --remove"]
     [choice] = choices(screen, "/export --sec")
     assert choice.display_meta_text == "keep keys and passwords, which are left out otherwise"
 

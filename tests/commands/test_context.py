@@ -223,19 +223,26 @@ def test_the_statistics_of_a_chain(tmp_path: Path) -> None:
 
 def test_pins_are_listed_and_taken_off(tmp_path: Path) -> None:
     lines = [
-        "/pins",
+        "/pin",
         "/pin Boats are blue.",
         "/pin Bob is 41.",
-        "/pins",
-        "/unpin 3",
-        "/unpin 1",
         "/pin",
+        "/pin --remove 3",
+        "/pin --remove 1",
+        "/pin",
+        "/unpin 1",
+        "/pins",
+        "/pin Cod.",
+        "/unpin 1",
     ]
     screen = Screen(tmp_path, lines, options=QUIET)
     assert "✗ There are no pins." in screen.text
     assert "1  Boats are blue.\n2  Bob is 41.\n" in screen.text
-    assert "✗ /unpin takes a number from 1 to 2." in screen.text
+    assert "✗ /pin --remove takes a number from 1 to 2.\n  /help pin has more." in screen.text
     assert "Unpinned; 1 left.\nYou: /pin\n1  Bob is 41.\n" in screen.text
+    now = "Unpinned; 0 left.\n/unpin is /pin --remove N now; /unpin works until 1.0.\nYou: /pins\n"
+    assert now in screen.text
+    assert screen.text.count("works until") == 1, "an old word is named once, and only if it worked"
 
 
 def test_pins_that_fill_the_window_all_stay_and_are_named(tmp_path: Path) -> None:

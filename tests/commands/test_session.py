@@ -171,9 +171,9 @@ def test_names_and_tags(tmp_path: Path) -> None:
         "/tag a,b C",
         "/tag",
         "/tag two/ok -x",
-        "/untag",
-        "/untag a zzz",
-        "/untag #a",
+        "/tag --remove",
+        "/tag --remove a zzz",
+        "/tag --remove #a",
         "/rename  \x1b[2J\n two  words",
         "/rename xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
         "/rename",
@@ -189,9 +189,9 @@ def test_names_and_tags(tmp_path: Path) -> None:
     later = "\nIt is saved with your first message."
     assert after(text, "/tag a,b C") == after(text, "/tag") == f"Tags: #a #b #c{later}"
     assert after(text, "/tag two/ok -x").startswith("✗ “-x” is not a tag.\n")
-    for line in ("/untag", "/untag a zzz"):
-        assert after(text, line).startswith("✗ Usage: /untag TAG …\n")
-    assert after(text, "/untag #a") == f"Tags: #b #c{later}"
+    for line in ("/tag --remove", "/tag --remove a zzz"):
+        assert after(text, line).startswith("✗ /tag --remove takes tags of this conversation.\n")
+    assert after(text, "/tag --remove #a") == f"Tags: #b #c{later}"
     assert f"This conversation is named “␛[2J two words”.{later}" in text
     assert "✗ A name has at most 80 characters; this one has 81." in text
     unnamed, named = text.split("You: /rename\n")[1:]
@@ -269,11 +269,11 @@ def numbers(text: str, command: str) -> list[str]:
 
 def test_a_page_and_all_sessions(tmp_path: Path) -> None:
     notes(tmp_path, 45)
-    text = run(tmp_path, "sessions", "/show 1", "/sessions all", "/show 45", "/show 46", hours=1)
+    text = run(tmp_path, "sessions", "/show 1", "/sessions --all", "/show 45", "/show 46", hours=1)
     assert numbers(text, "sessions") == [str(number) for number in range(1, 21)]
-    assert "… and 25 older: /sessions all lists them, /sessions WORDS filters." in text
+    assert "… and 25 older: /sessions --all lists them, /sessions WORDS filters." in text
     assert text.partition("You: /show 1\n")[2].startswith("Note 45\nn45 · ")
-    assert numbers(text, "/sessions all") == [str(number) for number in range(1, 46)]
+    assert numbers(text, "/sessions --all") == [str(number) for number in range(1, 46)]
     assert text.partition("You: /show 45\n")[2].startswith("Note 1\nn1 · ")
     assert "✗ No session 46: the numbers go from 1 to 45." in text
 
@@ -388,7 +388,7 @@ def test_delete_before_the_first_message_says_what_is_missing(tmp_path: Path) ->
 
 
 def test_a_decision_is_kept_like_a_pin(tmp_path: Path) -> None:
-    shown = run(tmp_path, "/decide Port 6000.", "/pins", "/decide", hours=0)
+    shown = run(tmp_path, "/decide Port 6000.", "/pin", "/decide", hours=0)
     assert "Recorded; it is kept word for word.\n" in shown
     assert "1  Decision: Port 6000.\n" in shown
     assert "✗ Usage: /decide TEXT" in shown

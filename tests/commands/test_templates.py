@@ -79,7 +79,7 @@ def test_a_command_keeps_its_name_and_an_unknown_one_sends_nothing(tmp_path: Pat
     prompts = folder(tmp_path, pins="mine", explain=EXPLAIN)
     screen = Screen(
         tmp_path / "s",
-        ["/pins", "/xyzzy", "/explan x", "#explain x"],
+        ["/pin", "/xyzzy", "/explan x", "#explain x"],
         "So.",
         SUMMARY,
         prompts=prompts,

@@ -78,11 +78,11 @@ def test_what_leaves_no_file_and_what_is_left_without_a_request(tmp_path: Path) 
             in chats.transcripts()["session-1"]
         )
         # a session that is left for a fresh one gets no summary, and nothing is carried over
-        played = chats.play("I am Al.", "/pin Al is 42", "/new", "Who am I?", "/pins", "exit")
+        played = chats.play("I am Al.", "/pin Al is 42", "/new", "Who am I?", "/pin", "exit")
         [_, last] = played.requests
         assert last.messages == ("user: Who am I?",)
         assert "[1.1] User: Who am I?" in played.summaries[0].text
-        assert "Al is 42" not in played.after("/pins")
+        assert "Al is 42" not in played.after("/pin")
         assert "reason=clear summary=none queries=1" in chats.transcripts()["session-2"]
         chats.configure(summary={"on_exit": "later"})
         played = chats.play("Our port is 8443.", "exit")

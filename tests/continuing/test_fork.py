@@ -24,11 +24,11 @@ def told(played: Played) -> tuple[str, tuple[str, ...]]:
 def test_a_fork_has_the_words_up_to_its_query(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         played = chats.play(
-            *("One.", "Two.", "/pin Keep 1.", "Three.", "/pin Keep 2.", "/unpin 1"),
-            *("/fork 2", "Four.", "/fork 9", "/fork 1.x", "/fork 1", "Five.", "/pins", "exit"),
+            *("One.", "Two.", "/pin Keep 1.", "Three.", "/pin Keep 2.", "/pin --remove 1"),
+            *("/fork 2", "Four.", "/fork 9", "/fork 1.x", "/fork 1", "Five.", "/pin", "exit"),
         )
         parent, fork, second = chats.transcripts().values()
-        went_on = chats.play("/resume session-1 --full --quick", "Six.", "/pins", "/fork", "exit")
+        went_on = chats.play("/resume session-1 --full --quick", "Six.", "/pin", "/fork", "exit")
         assert len(chats.transcripts()) == 4, "a fork without a word leaves no file"
         tree = chats.run("sessions", "tree", "session-1")
     *_, four, five = played.requests
@@ -47,8 +47,8 @@ def test_a_fork_has_the_words_up_to_its_query(tmp_path: Path) -> None:
     )
     assert "✗ No message 2.9: that session has 2.1.\n" in played.after("/fork 9")
     assert "✗ “1.x” names no message.\n" in played.after("/fork 1.x")
-    assert played.after("/pins") == "1  Keep 1.", "the pins are those that held at that query"
-    assert went_on.after("/pins") == "1  Keep 2."
+    assert played.after("/pin") == "1  Keep 1.", "the pins are those that held at that query"
+    assert went_on.after("/pin") == "1  Keep 2."
 
     assert field(parent, "Total Queries") == "3"
     assert "<!-- chat:sealed at=DATE reason=resume summary=none queries=3 " in parent
@@ -68,7 +68,7 @@ def test_a_fork_without_a_chat(tmp_path: Path) -> None:
         parent = chats.transcripts()["session-1"]
         forked = chats.run("sessions", "fork", "session-1", "--at", "2")
         files = chats.transcripts()
-        went_on = chats.play("Four.", "/pins", "exit", options=("--resume", "session-2"))
+        went_on = chats.play("Four.", "/pin", "exit", options=("--resume", "session-2"))
         wrong = chats.run("sessions", "fork", "session-1", "--at", "9")
     assert (forked.code, forked.shown) == (0, "session-2\n")
     assert forked.errors.startswith("Forked after query 2 of session-1.")
@@ -77,7 +77,7 @@ def test_a_fork_without_a_chat(tmp_path: Path) -> None:
     block, four = told(went_on)
     assert "**Pinned:**\n- Keep 1.\n" in block
     assert four == (*echoed("One.", "Two."), "user: Four.")
-    assert went_on.after("/pins") == "1  Keep 1."
+    assert went_on.after("/pin") == "1  Keep 1."
     assert (wrong.code, wrong.shown) == (2, "")
     assert "No message 1.9: that session has 1.1 to 1.3." in wrong.errors
 

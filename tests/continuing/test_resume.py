@@ -521,8 +521,8 @@ def test_an_edited_summary_is_used_as_it_is(tmp_path: Path) -> None:
 def test_a_session_of_pins_alone_hands_them_on(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         chats.play("/pin Bob is 41.", "exit")
-        resumed = chats.play("/resume session-1 --quick", "/pins", "exit")
-    assert resumed.after("/pins") == "1  Bob is 41."
+        resumed = chats.play("/resume session-1 --quick", "/pin", "exit")
+    assert resumed.after("/pin") == "1  Bob is 41."
 
 
 def test_a_session_without_words_has_nothing_to_summarize(tmp_path: Path) -> None:

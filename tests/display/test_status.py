@@ -183,7 +183,7 @@ def test_on_a_terminal_it_stands_below_the_prompt_and_never_in_the_scrollback(
             timeout=60,
         )
         assert "tokens used · which wood is hard?" in terminal.text()
-        terminal.line("/pins")
+        terminal.line("/pin")
         terminal.wait_for("no pins", timeout=60)
         terminal.wait_for("tokens used · which", timeout=60)
         assert terminal.text().count("context") == 1

@@ -51,7 +51,7 @@ def shelf(folder: Path) -> None:
         "/sessions --unfold",
         "/resume 2",
         "The gateway listens on port 6000 now.",
-        "/untag home",
+        "/tag --remove home",
         hours=2,
     )
     run(folder, "Wie heiß wird [b]Öl[/b]? 漢字 \x1b]0;x\x07", hours=3)

@@ -56,7 +56,7 @@ TYPED = (
     "/stats",
     "/rename Buckets",
     "/pin Never block.",
-    "/pins",
+    "/pin",
     "/help compact",
     "/no",
     "/compact",
