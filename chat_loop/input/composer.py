@@ -169,8 +169,8 @@ class Composer(Reader):
                 {
                     "status": "dim",
                     "queued": "dim",
-                    "menu": "dim",
-                    "menu.chosen": "nodim bold",
+                    "choices": "dim",
+                    "choices.chosen": "nodim bold",
                     "prompt": "bold ansigreen",
                 }
             ),

@@ -284,6 +284,7 @@ def test_the_menu_opens_as_one_types_and_escape_closes_it(
         terminal.wait_for(re.compile(shown, re.MULTILINE))
         background = re.compile(rb"\x1b\[(\d+;)*(4[0-8]|10[0-7]|7)(;\d+)*m")
         assert not background.search(terminal.raw)
+        assert re.search(rb"\x1b\[0;2m  \S", terminal.raw), "dim"
         terminal.send("\x1b")
         terminal.wait_for(re.compile(rf"^You: {re.escape(typed)}\n(?! +[/Rl])", re.MULTILINE))
         terminal.ctrl("c")
