@@ -61,7 +61,7 @@ class OpaqueArrived(Event, frozen=True):
 class ToolReturned(Event, frozen=True, kw_only=True):
     """A call has its result. The model gets `given` tokens of `text` (None: all), without what was
     `left_out`; `not_kept` bytes more are not even saved. If `denied`, the user did not allow the
-    call.
+    call. `asked` is the time that questions about it took.
     """
 
     id: str
@@ -74,6 +74,7 @@ class ToolReturned(Event, frozen=True, kw_only=True):
     left_out: tuple[LeftOutText, ...] = ()
     given: int | None = None
     not_kept: int = 0
+    asked: float = 0.0
 
 
 class Finished(Event, frozen=True, kw_only=True):

@@ -245,7 +245,7 @@ class Interactive:
         if agent.path and has_screen:
             lines.append(f"Agent: {agent.name} ({agent.path})")
         if has_screen and not (has_commands or sessions.directory.exists()):
-            lines += greeting(agent.model, str(sessions.directory))
+            lines.append(greeting(str(sessions.directory)))
         lines += self._problems()
         lines = [wrapped(one_line(line, 500), columns() - 1, 0) for line in lines]
         is_asked = has_commands or parts.options.message or parts.options.new_session

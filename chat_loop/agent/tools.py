@@ -114,6 +114,7 @@ class Toolbox(Struct):
         failed = True
         denied = False
         allowed = False
+        asked = 0.0
         changes: Sequence[FileChange] = ()
         output: Output
         source = TextSource(f"the result of {call.name}")
@@ -125,7 +126,10 @@ class Toolbox(Struct):
                 async with self.approval_lock:
                     prepared = await _prepare(tool, arguments)  # files may have changed meanwhile
                     question = prepared.question
-                    if question and not (self.approve and await self.approve(tool, question)):
+                    asked_at = self.limits.clock()
+                    agrees = not question or (self.approve and await self.approve(tool, question))
+                    asked = self.limits.clock() - asked_at
+                    if not agrees:
                         raise ToolDenied(f"{DENIED}the user did not allow it.")
                 allowed = bool(question)
                 started = self.limits.clock() if allowed else started
@@ -141,7 +145,9 @@ class Toolbox(Struct):
         seconds = round(self.limits.clock() - started, 2)
         if isinstance(output, str):
             output = (await judged(output, source),)
+        released_at = self.limits.clock()
         text, left_out = await self._release(output)
+        asked += self.limits.clock() - released_at
         text = text.encode("utf-8", "replace").decode()  # no request can carry lone surrogates
         text = f"{ALLOWED}\n{text or NOTHING}" if allowed else text or NOTHING
         tokens = estimate(text)
@@ -160,6 +166,7 @@ class Toolbox(Struct):
             left_out=left_out,
             given=most if tokens > most else None,
             not_kept=len(text.encode()) - len(kept.encode()),
+            asked=round(asked, 2),
         )
 
     def _most(self) -> int:

@@ -532,14 +532,18 @@ async def search(chat: Chat, words: str, options: OptionValues) -> None:
     listings.show_hits(chat.display, shown, marked, chat.sessions.now())
 
 
-@registry.command("show N|ID|MESSAGE [QUERY]", "Sessions", shows=r".*")
+@registry.command("show [N|ID|MESSAGE [QUERY]]", "Sessions", shows=r".*")
 async def show(chat: Chat, words: str, options: OptionValues) -> None:
-    """Show a search hit in full, or a session's summary and exchanges.
+    """Show the last exchange in full, a search hit, or a session's summary and exchanges.
 
+    /show                   the last exchange, with the output of its tools
     /show 2                 the second hit of the last search, or session of the last list
     /show 2 5               query 5 of that session
     /show 2.14              message 14 of the second session of this conversation
     """
+    if not words and (exchanges := chat.conversation.context.exchanges):
+        listings.show_exchange(chat.display, chat.conversation.session, exchanges[-1])
+        return
     if is_reference(words):
         found = counting(chat, words)
         listings.show_exchange(chat.display, found.loaded.session, found.exchange)

@@ -308,6 +308,7 @@ class ToolApproval:
             choices = ["yes", "no", "always", *(["project"] if kept is not None else []), "view"]
             verb = VERBS.get(name, "Run")
             scope = "this exact call" if call else name
+            self._display.asks_about(name)
             answer = await self._ask(Question(f"{verb}?", tuple(choices), act, scope))
             if answer == "always":
                 self._always[name, call] = wanted

@@ -54,13 +54,13 @@ KEYS = {
 OTHER_KEYS = "All other keys are those of emacs, or of vi with input: {keys: vi} in the config."
 
 
-@registry.command("help [COMMAND]", "View", bare="help", shows=r".*")
+@registry.command("help [COMMAND]", "View", bare=r"help|(\?)", shows=r".*")
 async def show_help(chat: Chat, words: str, options: OptionValues) -> None:
     """Show the commands that you need, or explain one.
 
     /help compact           one command, with its options and examples
     /help all               every command with its description
-    /help keys              the editing keys
+    /help keys              the editing keys; so does ? alone
     """
     display = chat.display
     match words:
@@ -68,7 +68,7 @@ async def show_help(chat: Chat, words: str, options: OptionValues) -> None:
             _show_essentials(chat)
         case "all":
             await _explain_all(chat)
-        case "keys":
+        case "keys" | "?":
             _columns(display, KEYS, max(map(len, KEYS)))
             display.prose(OTHER_KEYS, "dim")
         case _:

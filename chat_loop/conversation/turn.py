@@ -113,6 +113,7 @@ class Turn:
                 self._complete = not self._calls
                 self._end_step(stop, usage)
             case ToolReturned():
+                self._step_started += event.asked  # the user's time is not the reply's
                 self._end_call(event)
                 for change in event.changes:
                     self._live.add(Change(number=self._number, at=self._now(), **asdict(change)))
@@ -154,7 +155,7 @@ class Turn:
             at=self._step_at,
             text=text,
             stop=stop,
-            seconds=round(ended - self._step_started, 2),
+            seconds=round(max(0.0, ended - self._step_started), 2),
             usage=usage,
             failed=failed or stop == "refusal",
         )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from chat_loop.display import rows as drawn
-from chat_loop.display.manager import DisplayManager
+from chat_loop.display.manager import DisplayManager, call_line
 from chat_loop.display.preview import preview_of
 from chat_loop.display.text import one_line, printable
 from chat_loop.sessions.records import Exchange, Query, Session, SessionRow
@@ -117,7 +117,9 @@ def show_session(
 def show_exchange(display: DisplayManager, session: Session, exchange: Exchange) -> None:
     """Show a full exchange."""
     query = exchange.query
-    display.line(f"{session.header.id}, {exchange.ref}, {query.at:%Y-%m-%d %H:%M}", "dim")
+    display.line(
+        f"{exchange.session or session.header.id}, {exchange.ref}, {query.at:%Y-%m-%d %H:%M}", "dim"
+    )
     display.line("You:", "bold green")
     display.line(printable(query.text))
     if exchange.attached:
@@ -125,6 +127,10 @@ def show_exchange(display: DisplayManager, session: Session, exchange: Exchange)
             attached_text(file.name, file.size, file.width, file.height)
             for file in exchange.attached
         )
+    for use in exchange.uses:
+        display.prose(call_line(use.call.name, use.call.arguments), "dim", symbol="🔧")
+        if use.result is not None:
+            display.line(printable(use.result.text), "dim")
     if exchange.reply is not None:
         display.line(f"{one_line(session.header.agent, 60)}:", "bold cyan")
         display.reply(exchange.reply.text)

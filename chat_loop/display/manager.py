@@ -17,12 +17,13 @@ from chat_loop.display.markdown.theme import theme_of
 from chat_loop.display.questions import Question, act_lines
 from chat_loop.display.reply import DimText, ReplyText, markdown_on
 from chat_loop.display.screen import STOP_HINT, Screen, Waiting
-from chat_loop.display.text import cells, one_line, padded, printable, wrapped
+from chat_loop.display.text import cells, cut_to, one_line, padded, printable, wrapped
 from chat_loop.errors import ChatLoopError
 from chat_loop.terminal import PROMPT, PROMPT_STYLE, columns, styled
 from chat_loop.values import (
     ALLOWED,
     STOPS,
+    ToolCall,
     compact_number,
     compaction_text,
     counts_text,
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
 
 MAX_CALL = 160
 """The most characters shown of a tool call's arguments."""
+COMMAND_TOOL = "run_command"
+"""The tool whose output is shown, as far as it fits into `OUTPUT_LINES`."""
+OUTPUT_LINES = 5
 MAX_VALUE = 60
 """The most characters shown of one argument or of a result. A longer result also shows its size."""
 LISTED = 3
@@ -81,6 +85,8 @@ class DisplayManager:
         self._reply = ReplyText(self._write_reply)
         self._thoughts = ReplyText(self._write_reply)
         self._in_reply = self._in_thinking = self._line_open = False
+        self._calls: dict[str, ToolCall] = {}
+        """The calls by their ids that are not printed yet."""
 
     @cached_property
     def console(self) -> Console:
@@ -119,9 +125,7 @@ class DisplayManager:
             case events.Retrying():
                 self._retrying(event)
             case events.ToolCalled():
-                self.begin_waiting()
-                call = f"{event.call.name}: {_arguments(event.call.arguments)}"
-                self.prose(call.rstrip(": "), "dim", symbol="🔧")
+                self._tool_called(event)
             case events.ToolReturned():
                 self._tool_returned(event)
             case events.ReplyEnded():
@@ -334,6 +338,7 @@ class DisplayManager:
         if event.stop == "interrupted":
             self._reply.drop()
             self._thoughts.drop()
+        self._print_calls(*self._calls)
         self.begin_waiting()  # text that arrives later begins a new reply
         parts = [f"Time: {event.seconds:.1f}s"]
         parts += [f"Tokens: {tokens_text(event.usage)}"] if event.usage else []
@@ -355,8 +360,32 @@ class DisplayManager:
             text = f"{reason} Trying again{when} ({attempt}); Ctrl-C stops."
             self.prose(text, "yellow", indent=2)
 
+    def _tool_called(self, event: events.ToolCalled) -> None:
+        """Show a call: on a terminal as what is waited for, until its result or its question."""
+        text = call_line(event.call.name, event.call.arguments)
+        if self._redraws:
+            self.begin_waiting(f"🔧 {text}")
+            self._calls[event.call.id] = event.call
+        else:
+            self.begin_waiting()
+            self.prose(text, "dim", symbol="🔧")
+
+    def asks_about(self, tool: str) -> None:
+        """Do not print the next call of a tool: the question about it shows it."""
+        for identity, call in self._calls.items():
+            if call.name == tool:
+                del self._calls[identity]
+                return
+
+    def _print_calls(self, *identities: str) -> None:
+        """Print the calls that are not printed yet."""
+        for identity in identities:
+            if call := self._calls.pop(identity, None):
+                self.prose(call_line(call.name, call.arguments), "dim", symbol="🔧")
+
     def _tool_returned(self, event: events.ToolReturned) -> None:
         """Show the beginning and the size of a tool's result, or why the tool failed."""
+        self._print_calls(event.id)
         took = f" ({event.seconds:.1f} s)" if event.seconds >= 0.1 else ""
         text = event.text.removeprefix(ALLOWED)
         if event.denied:
@@ -370,6 +399,17 @@ class DisplayManager:
             size = "" if lines == 1 and len(text) <= MAX_VALUE else size
             first = one_line(text.partition("\n")[0], MAX_VALUE)
             self.line(f"  {event.name}: {first}{size}{took}", "dim")
+            if event.name == COMMAND_TOOL and self._redraws:
+                self._output(text.split("\n")[1:])
+
+    def _output(self, lines: Sequence[str]) -> None:
+        """Show the last lines of a command's output."""
+        shown = lines[-OUTPUT_LINES:]
+        if hidden := len(lines) - len(shown):
+            self.line(f"    … {plural(hidden, 'line')} before; /show shows all", "dim")
+        width = max(self.console.width - 5, 10)
+        for line in shown:
+            self.line(f"    {cut_to(printable(line.expandtabs(4)), width)}", "dim")
 
     def _session_found(self, event: events.SessionFound) -> None:
         """Show the session that is about to be resumed, and the damage to its file."""
@@ -396,12 +436,18 @@ class DisplayManager:
         between markers.
         """
         without = "" if event.source == "model" else " · without a model"
-        why = "" if event.compaction.why == "asked" else f" {event.reason}."
         audit = event.compaction
-        if audit.why == "asked" and audit.after > audit.before:
+        text = compaction_text(audit)
+        why = "" if audit.why == "asked" else f" {event.reason}."
+        is_larger = audit.why == "asked" and audit.after > audit.before
+        if is_larger:
             why = " The context became larger; /uncompact goes back."
-        text = f"Compacted {compaction_text(audit)}{without}.{why}"
-        self.prose(text, "dim", symbol="📦")
+        if self._redraws and not (is_larger or self.show_blocks):
+            sizes, *kept = text.split(" · ")
+            row = " · ".join([f"📦 Compacted {sizes}", "/summary shows it", *kept])
+            self.line(cut_to(f"{row}{without}", max(self.console.width - 1, 10)), "dim")
+        else:
+            self.prose(f"Compacted {text}{without}.{why}", "dim", symbol="📦")
         parts = [_some("About", event.topics, "; "), _some("Changed", event.files, ", ")]
         if audit.why != "asked" and any(parts):
             self.prose(f"   {' · '.join(filter(None, parts))}", "dim", indent=3)
@@ -475,6 +521,11 @@ def _some(label: str, items: Sequence[str], separator: str) -> str:
     texts = separator.join(one_line(item, 60) for item in items[-LISTED:])
     more = len(items) - LISTED
     return f"{label}: {texts}{f' and {more} more' if more > 0 else ''}"
+
+
+def call_line(name: str, arguments: str) -> str:
+    """Return a tool call on one line: `read_file: path=a.py, first=3`."""
+    return f"{name}: {_arguments(arguments)}".rstrip(": ")
 
 
 def _arguments(text: str) -> str:

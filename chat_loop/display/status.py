@@ -86,11 +86,6 @@ def offer(name: str, when: str, columns: int, project: str = "") -> str:
     return f"Last time{place}: {cut_to(one_line(name, 50), max(room, 10))}{rest}"
 
 
-def greeting(model: str, directory: str) -> tuple[str, ...]:
-    """Return the welcome lines of the first start."""
-    return (
-        f"Welcome. Using {one_line(model, 60)}. /model to switch.",
-        f"Conversations are markdown files in {one_line(home_text(directory), 400)}",
-        "exit saves and quits; resume picks up later.",
-        "Long conversations are compacted automatically. Esc stops, @path adds a file.",
-    )
+def greeting(directory: str) -> str:
+    """Return the line of the first start."""
+    return f"Conversations are markdown files in {one_line(home_text(directory), 400)}"

@@ -28,6 +28,7 @@ from chat_loop.terminal import PROMPT
 
 NARROW = 40
 """Below this many columns there is no status line."""
+PLACEHOLDER = "Type a message, or ? for shortcuts"
 QUEUED_SIGN = "   → "
 MOST_QUEUED = 5
 """The most rows of queued messages above the line."""
@@ -35,9 +36,12 @@ STATUS_SECONDS = 1.0
 
 
 class Shown(Struct, frozen=True, kw_only=True):
-    """What the composer has to show now. A `hint` stands in the place of the status."""
+    """What the composer has to show now. A `hint` stands in the place of the status. The line is
+    new until something is typed.
+    """
 
     is_busy: bool
+    is_new: bool
     is_hidden: bool
     question: Question | None
     queued: Sequence[str]
@@ -47,8 +51,10 @@ class Shown(Struct, frozen=True, kw_only=True):
 def rows_of(shown: Shown, status: Status, size: Size, encoding: str) -> Rows:
     """Return what is drawn at a size of the terminal."""
     question = shown.question
+    has_room = size.columns > len(f"{PROMPT}{PLACEHOLDER}")
     return Rows(
         prompt=_prompt(encoding, is_busy=shown.is_busy),
+        placeholder=PLACEHOLDER if shown.is_new and has_room and not shown.is_busy else "",
         question=None if question is None else question_rows(question, size, encoding),
         queued=_queued_rows(shown.queued, size, encoding),
         status=_status_row(status, shown.hint, size, encoding),

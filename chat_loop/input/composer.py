@@ -60,6 +60,14 @@ EDITED_LINES = 200
 """Larger texts from an editor are folded."""
 ESCAPE_SECONDS = 0.1
 """The time that Escape waits for the rest of a key sequence."""
+STYLES = {
+    "prompt": "bold ansigreen",
+    "placeholder": "dim",
+    "queued": "dim",
+    "choices": "dim",
+    "choices.chosen": "nodim bold",
+    "status": "dim",
+}
 TWICE_SECONDS = 1.5
 """Ctrl-C pressed again within this time quits."""
 BACK = "/rewind"
@@ -80,6 +88,8 @@ class Composer(Reader):
     """
 
     has_editor = True
+    _is_new = True
+    """True until the user types something."""
     _leaves = False
     """True after Ctrl-D: the chat ends when no message waits any more."""
     _hidden = False
@@ -165,15 +175,7 @@ class Composer(Reader):
                 self._answer_line,
                 lambda: self._bottom.rows,
             ),
-            style=Style.from_dict(
-                {
-                    "status": "dim",
-                    "queued": "dim",
-                    "choices": "dim",
-                    "choices.chosen": "nodim bold",
-                    "prompt": "bold ansigreen",
-                }
-            ),
+            style=Style.from_dict(STYLES),
             include_default_pygments_style=False,
             editing_mode=EditingMode.VI if vi else EditingMode.EMACS,
             cursor=ModalCursorShapeConfig() if vi else SimpleCursorShapeConfig(),
@@ -284,6 +286,7 @@ class Composer(Reader):
         return time.monotonic() - self._key_at
 
     def _note_typing(self) -> None:
+        self._is_new = False
         self._key_at = time.monotonic()
         self._interrupted_at = -TWICE_SECONDS  # the next Ctrl-C counts as the first
         self._escaped_at = -TWICE_SECONDS
@@ -359,6 +362,7 @@ class Composer(Reader):
             hint = HELD_HINT
         return Shown(
             is_busy=self._busy,
+            is_new=self._is_new,
             is_hidden=self._hidden,
             question=self._question,
             queued=self._queued.texts,

@@ -27,6 +27,7 @@ class Rows(Struct, frozen=True, kw_only=True):
     """
 
     prompt: StyleAndTextTuples
+    placeholder: str = ""
     question: Drawn | None = None
     queued: Sequence[str] = ()
     status: str = ""
@@ -49,6 +50,7 @@ def composer_layout(
     marks = [
         processors.HighlightIncrementalSearchProcessor(),
         processors.HighlightSelectionProcessor(),
+        processors.AfterInput(lambda: [("class:placeholder", rows().placeholder)]),
     ]
     line_window = Window(
         BufferControl(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from benchmarks.support.loopback import Loopback
 from benchmarks.support.loopback import Reply as Sent
@@ -465,6 +466,31 @@ def test_a_turn_with_tools_over_a_real_wire_whole(
         {"role": "assistant", "content": "Boats and bread."},
         {"role": "user", "content": "Sure?"},
     ]
+
+
+def test_the_time_of_a_reply_and_its_tools_is_without_the_users_answer(
+    tmp_path: Path, server: Loopback
+) -> None:
+    clock = Clock()
+
+    async def slow(given: Mapping[str, object]) -> str:
+        clock.seconds += 3
+        return "Found."
+
+    async def approve(tool: Tool, text: str) -> bool:
+        clock.seconds += 60
+        return True
+
+    server.enqueue(
+        Sent(calls=(ToolCall("x", "search", '{"query": "boats"}'),)), Sent(chunks=("Boats.",))
+    )
+    asking = replace(tool(slow), preview=lambda given: "Search?")
+    turns = Turns(tmp_path / "sessions", openai_at(server.url), asking, clock=clock)
+    turns.agent = replace(turns.agent, approve=approve)
+    reply, *_ = turns.say("What of boats?")
+    assert reply.seconds == 3.0
+    [exchange] = turns.live.session.exchanges
+    assert [use.result and use.result.seconds for use in exchange.uses] == [3.0]
 
 
 def test_the_estimate_of_a_step_counts_its_calls(tmp_path: Path, server: Loopback) -> None:

@@ -149,7 +149,7 @@ Noted."""
     assert after(text, "/search --foo x").startswith("✗ /search has no option --foo.\n  Options: ")
     assert after(text, "/show 99").startswith("✗ No session 99: the numbers go from 1 to 3.\n")
     for line in ("/show kitchen", "/show kitchen 2"):
-        ambiguous = "✗ 2 sessions fit “kitchen”.\n  Say which one by its number."
+        ambiguous = "✗ 2 sessions fit “kitchen”.\n  Choose one by number."
         assert after(text, line).endswith(ambiguous)
     assert after(text, "/show 1 77").startswith("✗ No message 2.77: that session has 2.1.\n")
     assert after(text, "/show .").splitlines()[:2] == [
@@ -157,7 +157,8 @@ Noted."""
         "sally_20261122_043015 · scripted:test · 2026-11-22 04:30, no summary yet · 1 query, 110 tokens",
     ]
     assert "(sally_20261121_233015, 2.2, 2026-11-21): > You: Decision: we take oak" in text
-    for line in ("/search", "/show", "/quote 2", "/quote 9"):
+    assert after(text, "/show").endswith("And now?\nSally:\nNoted.")
+    for line in ("/search", "/quote 2", "/quote 9"):
         assert after(text, line).startswith(f"✗ Usage: {line.split()[0]} ")
 
 
@@ -232,7 +233,7 @@ You: /tree kitchen
 1  Kitchen ⑂1.2 “The gateway liste…  5h
 2  Kitchen ⑂1.2 “The gateway… #home  5h
 ✗ 2 sessions fit “kitchen”.
-  Say which one by its number.
+  Choose one by number.
 You: /tree 1
 3 sessions, 550 tokens:
   1  ● Kitchen #home
@@ -389,7 +390,7 @@ def test_delete_before_the_first_message_says_what_is_missing(tmp_path: Path) ->
 
 def test_a_decision_is_kept_like_a_pin(tmp_path: Path) -> None:
     shown = run(tmp_path, "/decide Port 6000.", "/pin", "/decide", hours=0)
-    assert "Recorded; it is kept word for word.\n" in shown
+    assert "Decision saved. Compaction won't change it.\n" in shown
     assert "1  Decision: Port 6000.\n" in shown
     assert "✗ Usage: /decide TEXT" in shown
 
@@ -398,7 +399,7 @@ def test_a_decision_is_kept_like_a_pin(tmp_path: Path) -> None:
 def test_leaving_an_empty_session_says_that_its_name_is_not_saved(
     line: str, tmp_path: Path
 ) -> None:
-    told = "Nothing was said: its name and tags are not saved."
+    told = "No messages, so its name and tags were not saved."
     assert Screen(tmp_path, [line, "exit"]).text.rstrip().endswith(f"Goodbye!\n  {told}")
     assert not [*tmp_path.glob("*.md")]
     assert told not in Screen(tmp_path, ["exit"]).text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import unicodedata
 from collections.abc import Sequence
 
@@ -25,9 +26,11 @@ from chat_loop.events import (
     SummaryStarted,
     TextDelta,
     ThinkingDelta,
+    ToolCalled,
+    ToolReturned,
     Warned,
 )
-from chat_loop.values import Compaction, Usage
+from chat_loop.values import Compaction, ToolCall, Usage
 from tests.support.screens import Terminal
 from tests.support.scripted_chat import START
 
@@ -325,3 +328,36 @@ def test_clearing_the_screen_is_for_terminals() -> None:
     for out, text in ((io.StringIO(), ""), (Terminal(), "\x1b[H\x1b[2J\x1b[3J")):
         DisplayManager(out).clear_screen()
         assert out.getvalue() == text
+
+
+def test_a_terminal_shows_a_call_once_and_the_end_of_a_commands_output() -> None:
+    out = Terminal()
+    display = DisplayManager(out, agent="Sally")
+    output = "\n".join(["Exit code 0.", *(f"\tline {number}" for number in range(1, 31))])
+
+    def called(identity: str) -> str:
+        """Return what is shown of a call up to its result."""
+        out.truncate(0)
+        out.seek(0)
+        arguments = '{"command": "seq"}'
+        display.show(ToolCalled(ToolCall(identity, "run_command", arguments)))
+        if identity == "asked":
+            display.asks_about("run_command")
+        if identity == "stopped":
+            display.show(ReplyEnded(number=1, stop="interrupted", usage=None, seconds=1.0))
+        else:
+            returned = ToolReturned(
+                id=identity, name="run_command", text=output, failed=False, seconds=2.0
+            )
+            display.show(returned)
+        return re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue())
+
+    call = "🔧 run_command: command=seq\n"
+    result = (
+        "  run_command: Exit code 0. (31 lines, 273 characters) (2.0 s)\n"
+        "    … 25 lines before; /show shows all\n"
+        "        line 26\n        line 27\n        line 28\n        line 29\n        line 30\n"
+    )
+    assert called("run") == call + result
+    assert called("asked") == result, "the question has shown the call"
+    assert called("stopped") == f"{call}Time: 1.0s | Interrupted\n\n"

@@ -346,10 +346,8 @@ def test_the_greeting_names_the_folder_and_the_home_by_its_sign(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("HOME", "/home/kim")
-    welcome, saved_in, *_ = greeting("a:b", "/home/kim/x/sessions")
-    assert welcome == "Welcome. Using a:b. /model to switch."
-    assert saved_in == "Conversations are markdown files in ~/x/sessions"
-    assert greeting("a:b", "/home/kimberly/x")[1].endswith(" in /home/kimberly/x")
+    assert greeting("/home/kim/x/sessions") == "Conversations are markdown files in ~/x/sessions"
+    assert greeting("/home/kimberly/x").endswith(" in /home/kimberly/x")
 
 
 def test_windows_gets_one_sentence() -> None:

@@ -39,6 +39,9 @@ class User:
     def begin_waiting(self) -> None:
         """There is nothing to wait for."""
 
+    def asks_about(self, tool: str) -> None:
+        """Its call is not printed."""
+
     def act(self, question: Question) -> None:
         self.seen.append("\n".join(question.act))
 
