@@ -56,7 +56,7 @@ INCOMPLETE_STOPS = {
     ),
     "refusal": (
         "The reply was refused, by the model or by a filter of its service.",
-        "Say it in other words.",
+        "Rephrase the question.",
     ),
 }
 """The warning and the hint for each stop reason of an incomplete reply."""
@@ -112,7 +112,7 @@ def read_question(question: str, show: Show) -> Question:
         data = _read_input(show)
         if len(data) > LARGEST_INPUT:
             text = f"Standard input has more than {LARGEST_INPUT >> 20} MB."
-            raise errors.UsageError(text, "No model takes that much.")
+            raise errors.UsageError(text, "No model accepts that much.")
         piped = clean(data.decode("utf-8", "replace"))
         piped = piped if piped.strip() else ""
     whole = Question(typed, piped)

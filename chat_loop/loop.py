@@ -74,10 +74,10 @@ class ChatLoop:
             if chat.conversation.live.is_empty:
                 display.line("Goodbye!")
                 if parent := chat.conversation.live.header.parent:
-                    display.prose("  Nothing was added since: no session was saved.", indent=2)
+                    display.prose("  You added nothing, so no new session was saved.", indent=2)
                     display.line(f"  Resume with: {display.resume_command()} --resume {parent}")
                 elif chat.conversation.session.name or chat.conversation.session.tags:
-                    display.prose("  Nothing was said: its name and tags are not saved.", indent=2)
+                    display.prose("  No messages, so its name and tags were not saved.", indent=2)
         except asyncio.CancelledError:
             if not self._quits:
                 raise

@@ -93,7 +93,7 @@ class _Parser(argparse.ArgumentParser):
                     f"Unknown option {name}", [*get_close_matches(name, known, 1, 0.75), *longer]
                 )
             if not self.takes_words:
-                self._refuse(f"“{word[:60]}” is one word too many")
+                self._refuse(f"Unexpected argument “{word[:60]}”")
         return options, rest
 
     def error(self, message: str) -> NoReturn:
@@ -443,7 +443,7 @@ def check(options: argparse.Namespace) -> None:
     }
     chooses = resume == BROWSE or getattr(options, "action", "") == "browse"
     on_terminal = os.isatty(0) and os.isatty(1)
-    rules = {f"{name} goes with -p.": used and not asks for name, used in only_with_p.items()} | {
+    rules = {f"{name} needs -p.": used and not asks for name, used in only_with_p.items()} | {
         "-p takes one question: put quotes around it.": asks and options.message,
         "-p asks one question: it does not go with a command.": asks and command,
         "--continue and --resume start a chat: they do not go with a command.": resume and command,

@@ -241,7 +241,7 @@ class Parts(Struct, frozen=True, kw_only=True, dict=True):
             return None
         provider = provider or ("" if agent.own_tools else agent.provider.name)
         if not provider:
-            text = "auto_compact.summary_provider is missing: who writes the summaries?"
+            text = "Set auto_compact.summary_provider."
             raise ConfigError(text, "chat-loop providers says which models can be used now.")
         if not model and provider == agent.provider.name:
             model = agent.provider.model

@@ -138,7 +138,7 @@ def test_the_sessions_folder_is_where_it_is_said_to_be(tmp_path: Path) -> None:
 
 REFUSED: list[tuple[tuple[str, ...], int, str]] = [
     (("-p", ""), 2, "No question given."),
-    (("--json",), 2, "--json goes with -p."),
+    (("--json",), 2, "--json needs -p."),
     (("--model", "nonsense", "-p", "x"), 2, "Unknown model “nonsense”."),
     (("--config", "/nowhere.yaml", "-p", "x"), 2, "No config file at /nowhere.yaml."),
     (

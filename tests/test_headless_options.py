@@ -51,8 +51,8 @@ APART: list[tuple[tuple[str, ...], str]] = [
     (("--resume", "-p", "x"), "With -p, --resume needs a session."),
     (("--no-save", "-c", "-p", "x"), "--no-save does not go with --continue and --resume"),
     (("-p", "x", "providers"), "-p asks one question: it does not go with a command."),
-    (("--no-save",), "--no-save goes with -p."),
-    (("--system", "x"), "--system goes with -p."),
+    (("--no-save",), "--no-save needs -p."),
+    (("--system", "x"), "--system needs -p."),
     (("-p", "-"), "No question given."),
 ]
 

@@ -122,7 +122,7 @@ def test_help_explains_one_command(tmp_path: Path) -> None:
         """\
 You: /help /pin
 /pin [--remove] TEXT
-  Keep a text word for word through every compaction and resume. Alone, list the pins.
+  Keep text verbatim through every compaction and resume. Alone, list the pins.
   --remove N              remove a pin, by its number in the list or its text
 You: /help nothing
 ✗ Unknown command /nothing.
@@ -182,9 +182,9 @@ def test_pins(tmp_path: Path) -> None:
         """\
 You: /pin one
   \x1b[31mtwo
-Pinned; 1 in all.
+Pinned (1 pin).
 You: #pin [bold]three
-Pinned; 2 in all.
+Pinned (2 pins).
 You: /pin
 1  one
   ␛[31mtwo
@@ -221,7 +221,7 @@ You: Hi
     )
     assert screen.text.partition("You: /pin x\n")[2].startswith(
         f"""\
-Pinned; 1 in all.
+Pinned (1 pin).
 You: /info
 Session ID:     {ID}
 File:           {tmp_path}/{ID}.md

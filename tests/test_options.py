@@ -31,7 +31,7 @@ from tests.support.real_program import PATIENCE, environment, settings
         (("sessions", "lsit"), "Unknown action “lsit”. Did you mean list?\nchat-loop sessions --h"),
         (("sessions", "list", "--unfld"), "Unknown option --unfld. Did you mean --unfold?\n"),
         (("sessions", "show"), "Missing: SESSION.\n"),
-        (("models", "list", "all"), "“all” is one word too many."),
+        (("models", "list", "all"), "Unexpected argument “all”."),
         (("-p", "one", "two"), "-p takes one question: put quotes around it."),
         (("--resume", "x", "--name", "y", "models"), "do not go with a command."),
     ],

@@ -208,7 +208,7 @@ class Toolbox(Struct):
         except TimeoutError as error:
             if not limit.expired():
                 raise  # the tool's own
-            late = f"{tool.spec.name} took longer than {seconds:.0f} seconds and was given up."
+            late = f"{tool.spec.name} took longer than {seconds:.0f} seconds and was stopped."
             raise ChatLoopError(late) from error
 
     def _resolve(self, call: ToolCall) -> tuple[Tool, dict[str, object]]:

@@ -173,7 +173,7 @@ async def _go_back(chat: Chat, found: Found) -> None:
     later = later_than(chat, found)
     original = chat.here_id
     plan = await go_before(chat, found)
-    _show_branch(chat, plan, f"Back to before {found.ref}", original)
+    _show_branch(chat, plan, f"Rewound to before {found.ref}", original)
     await offer_files(chat, later.changes, later.exchanges)
 
 

@@ -109,13 +109,13 @@ async def summary(chat: Chat, words: str, options: OptionValues) -> None:
     if judgment[0] in ("good", "bad"):
         await conversation.background.cancel()  # the summary in preparation ignores it
         conversation.keep_setting(FEEDBACK, ": ".join(filter(None, map(str.strip, judgment))))
-        display.prose("Noted for the next one; /uncompact and compact make this one anew.", "dim")
+        display.prose("Noted for the next one. To redo this one: /uncompact, then compact.", "dim")
         return
     if words:
         raise usage_error("summary")
     panels.show_block(display, block)
     if feedback := conversation.session.settings.get(FEEDBACK):
-        display.prose(f"\nYou said of it: {feedback}", "dim")
+        display.prose(f"\nYour feedback: {feedback}", "dim")
 
 
 async def _edit_summary(chat: Chat, before: Summary) -> None:
@@ -178,7 +178,7 @@ async def context(chat: Chat, words: str, options: OptionValues) -> None:
 
 @registry.command("pin [--remove] TEXT", "Context", flags=("remove",), shows="")
 async def pin(chat: Chat, words: str, options: OptionValues) -> None:
-    """Keep a text word for word through every compaction and resume. Alone, list the pins.
+    """Keep text verbatim through every compaction and resume. Alone, list the pins.
 
     --remove N              remove a pin, by its number in the list or its text
     """
@@ -189,7 +189,7 @@ async def pin(chat: Chat, words: str, options: OptionValues) -> None:
         await list_pins(chat, "", {})
         return
     chat.conversation.pin(words)
-    chat.display.line(f"Pinned; {len(chat.conversation.context.pins)} in all.", "dim")
+    chat.display.line(f"Pinned ({plural(len(chat.conversation.context.pins), 'pin')}).", "dim")
 
 
 @registry.command("decide TEXT", "Context")
@@ -198,7 +198,7 @@ async def decide(chat: Chat, words: str, options: OptionValues) -> None:
     if not words:
         raise usage_error("decide")
     chat.conversation.pin(f"{summary_block.DECIDED}{words}")
-    chat.display.line("Recorded; it is kept word for word.", "dim")
+    chat.display.line("Decision saved. Compaction won't change it.", "dim")
 
 
 @registry.command("pins", "Context", shows="", now="/pin")

@@ -30,7 +30,7 @@ class AmbiguousSession(SessionNotFound):
 
     def __init__(self, reference: str, rows: Sequence[SessionRow], more: int) -> None:
         text = f"{len(rows) + more} sessions fit “{reference[:40]}”."
-        super().__init__(text, "Say which one by its number.")
+        super().__init__(text, "Choose one by number.")
         self.rows, self.more = rows, more
 
 

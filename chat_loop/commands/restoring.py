@@ -26,7 +26,7 @@ async def offer_files(chat: Chat, changes: Sequence[Change], exchanges: Iterable
         chat.display.prose(f"  {exact_line(file.place.display_path)} ({note})", indent=4)
     ran = {name for exchange in exchanges for name in changed_by(exchange, chat.conversation.agent)}
     if others := ", ".join(one_line(name, 60) for name in sorted(ran - {*FILE_CHANGES})):
-        chat.display.prose(f"What {others} changed stays as it is.", "dim")
+        chat.display.prose(f"Changes made by {others} were not undone.", "dim")
     ready = [file for file in files if not file.problem]
     if not ready:
         return

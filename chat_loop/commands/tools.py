@@ -75,11 +75,12 @@ async def model(chat: Chat, words: str, options: OptionValues) -> None:
     if chat.memory is not None and chat.memory.fit(provider.window.tokens):
         conversation.remember()
     budget = conversation.budget
-    window = window_text(budget.window.tokens, budget.window.guessed)
-    text = f"Switched to {one_line(conversation.agent.model, 100)}"
-    text += f"; context ~{budget.share:.0%} of {window}"
+    window = window_text(budget.window.tokens, False)
+    guessed = " (guessed)" if budget.window.guessed else ""
+    text = f"Switched to {one_line(conversation.agent.model, 100)}."
+    text += f" Context: ~{budget.share:.0%} of {window}{guessed}"
     if conversation.options.limits.enabled and budget.used >= conversation.frame.trigger:
-        text += ": it is compacted before your next message"
+        text += "; it is compacted before your next message"
     display.prose(f"{text}.", "dim")
 
 
@@ -106,7 +107,7 @@ async def tools(chat: Chat, words: str, options: OptionValues) -> None:
         kept = _kept(chat)
         label, revoked = kept[pick("tools", [label for label, _ in kept], which)]
         chat.approvals.remove(revoked)
-        chat.display.prose(f"Asks again: {label}", "dim")
+        chat.display.prose(f"Revoked: {label}. You will be asked again.", "dim")
         return
     agent = chat.conversation.agent
     for tool in agent.tools:
@@ -314,7 +315,7 @@ class ToolApproval:
                 self._always[name, call] = wanted
             elif kept is not None and answer == "project":
                 await asyncio.to_thread(self._kept.add, wanted)
-                self._display.prose(f"Kept for {self._kept.project}; see /tools.", "dim")
+                self._display.prose(f"Saved for {self._kept.project}; /tools lists it.", "dim")
             return answer in ("yes", "always", "project")
         finally:
             self._display.begin_waiting()

@@ -125,7 +125,7 @@ async def list_templates(chat: Chat, words: str, options: OptionValues) -> None:
         about = template.description or template.text.partition("\n")[0]
         templates[template.usage] = one_line(about, 100)
     if not templates:
-        where = f"A file NAME.md in {chat.templates.folder} is sent by /NAME."
+        where = f"Save a prompt as {chat.templates.folder}/NAME.md, then type /NAME."
         raise UsageError("There are no templates yet.", where if chat.templates.folder else "")
     _columns(chat.display, templates, max(map(len, templates)))
 

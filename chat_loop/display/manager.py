@@ -444,8 +444,8 @@ class DisplayManager:
             why = " The context became larger; /uncompact goes back."
         if self._redraws and not (is_larger or self.show_blocks):
             sizes, *kept = text.split(" · ")
-            row = " · ".join([f"📦 Compacted {sizes}", "/summary shows it", *kept])
-            self.line(cut_to(f"{row}{without}", max(self.console.width - 1, 10)), "dim")
+            row = " · ".join([f"Compacted {sizes}", "/summary shows it", *kept])
+            self.prose(f"{row}{without}", "dim", symbol="📦")
         else:
             self.prose(f"Compacted {text}{without}.{why}", "dim", symbol="📦")
         parts = [_some("About", event.topics, "; "), _some("Changed", event.files, ", ")]
@@ -485,7 +485,7 @@ class DisplayManager:
         """Show the cost and the use of a summary that was made in the background."""
         parts = [f"{compact_number(event.usage.total)} tokens"] if event.usage else []
         parts += [dollars_text(event.cost)] if event.cost is not None else []
-        text = f"Summary prepared in the background: {', '.join(parts)}."
+        text = f"Summary ready ({', '.join(parts)})."
         text += _SUMMARY_USES.get(event.use, "")
         self.prose(text, "dim", symbol="📝")
 

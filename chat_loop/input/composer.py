@@ -72,7 +72,7 @@ TWICE_SECONDS = 1.5
 """Ctrl-C pressed again within this time quits."""
 BACK = "/rewind"
 """What Escape twice on an empty line enters."""
-HELD_HINT = "not sent: Enter sends the queued messages, Up edits the last one"
+HELD_HINT = "not sent: Enter sends, Up edits them"
 
 
 Context = dict[str, Any]

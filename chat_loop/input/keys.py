@@ -21,7 +21,7 @@ from chat_loop.input.lines import MULTILINE_MARK, clean
 
 FOLD_CHARACTERS = 2_000
 FOLD_LINES = 20
-MULTILINE_HINT = "several lines: an empty one ends them, Ctrl-C gives up"
+MULTILINE_HINT = "multi-line: empty line sends, Ctrl-C cancels"
 MAX_GRAPHEME = 64
 """The most code points of one visible character."""
 

@@ -208,7 +208,7 @@ def create(reference: str, config: Config, machine: Machine, *, base_url: str = 
         entry = entry.at(base_url)
     model = model or usual_model(entry, machine)
     if not model and entry.kind == "local":
-        raise ModelError("No embedded model is installed.", "Fetch one: chat-loop models install")
+        raise ModelError("No embedded model is installed.", "Install one: chat-loop models install")
     if not model:
         what = f"No model is named for {entry.title}."
         raise UsageError(what, f"Name it: --model {name}:MODEL.")

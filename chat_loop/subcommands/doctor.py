@@ -224,7 +224,7 @@ def check_library(config: Config, folder: Path) -> Iterator[Finding]:
         with closing(Database(config.library).open(folder)) as index:
             yield passed("Library", f"{index.name} answers")
     except errors.IndexUnavailable as error:
-        yield problem("Library", str(error), "Meanwhile, the index of this machine is used.")
+        yield problem("Library", str(error), "Using the local index until then.")
 
 
 def check_keys(config: Config, machine: choose.Machine) -> Iterator[Finding]:

@@ -207,7 +207,7 @@ def _carry_out(
     err(
         "Removed. Exports, backups and other copies are not touched."
         if changes
-        else "No file has it."
+        else "The text was not found."
     )
     return int(not changes)
 

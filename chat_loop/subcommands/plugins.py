@@ -32,7 +32,7 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
         rows.append({**row, "problem": plugin.problem})
         texts = [_listed(kind, names, taken[kind]) for kind, names in added.items() if names]
         lines.append(f"{plugin.name}  {plugin.package}\n")
-        lines.append(f"  {plugin.problem or ' · '.join(texts) or 'It adds nothing.'}\n")
+        lines.append(f"  {plugin.problem or ' · '.join(texts) or 'no additions'}\n")
     if options.as_json:
         out_json(rows)
     elif not plugins:

@@ -195,7 +195,7 @@ def test_a_tool_that_fails_says_why_and_the_others_go_on() -> None:
     provider = scripted(calling(*(f'{{"query": "{query}"}}' for query in queries)), "Sorry.")
     events = run(agent_of(provider, tool(pick), seconds=0.01))
     assert sorted(returned(events)) == [
-        ("c1", "search took longer than 0 seconds and was given up.", True),
+        ("c1", "search took longer than 0 seconds and was stopped.", True),
         ("c2", "There is no place 9.9. The last is 2.14.", True),
         ("c3", "(nothing)", False),
         ("c4", "search failed: input/output error.", True),

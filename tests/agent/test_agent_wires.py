@@ -100,7 +100,7 @@ def test_whatever_functions_do_the_conversation_goes_on(server: Loopback, tmp_pa
     assert told == {
         "c1": ("raises failed: LookupError: no such invoice [2J", True),
         "c2": (
-            "hangs took longer than 1 seconds and was given up.",
+            "hangs took longer than 1 seconds and was stopped.",
             True,
         ),
         "c3": (HOSTILE, False),

@@ -188,7 +188,7 @@ def test_an_approval_of_a_project_is_kept(tmp_path: Path) -> None:
     file, project = tmp_path / "own" / "approvals.json", str(tmp_path / "project")
     user = User("p", "PROJECT", kept=ProjectApprovals(file, project))
     assert user.approve("edit_file", "diff 1")
-    assert user.seen == ["diff 1", question("edit_file"), f"Kept for {project}; see /tools."]
+    assert user.seen == ["diff 1", question("edit_file"), f"Saved for {project}; /tools lists it."]
     assert user.approve("run_command", "In /tmp:\n  $ ls")
     assert user.seen[-2] == question("this exact call", "Run")
     assert file.stat().st_mode & 0o777 == 0o600

@@ -118,7 +118,7 @@ def test_a_function_that_hangs_is_left_behind() -> None:
 
     [result] = asyncio.run(returned(box(tool_of(hangs), seconds=0.01), "{}"))
     assert (result.text, result.failed) == (
-        "hangs took longer than 0 seconds and was given up.",
+        "hangs took longer than 0 seconds and was stopped.",
         True,
     )
     go_on.set()
@@ -173,7 +173,7 @@ def test_a_coroutine_that_hangs_is_stopped() -> None:
             stopped.set()
 
     [result] = asyncio.run(returned(box(tool_of(hangs), seconds=1), "{}"))
-    assert result.text == "hangs took longer than 1 seconds and was given up."
+    assert result.text == "hangs took longer than 1 seconds and was stopped."
     assert stopped.wait(PATIENCE)
 
 

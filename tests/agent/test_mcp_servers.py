@@ -310,9 +310,7 @@ def test_a_call_that_is_cancelled_is_cancelled_at_the_server(tmp_path: Path) -> 
     async def act(offered: Offered) -> None:
         box = Toolbox(offered.tools, 1_000, allowed, CallLimits(tool=1.0))
         [result] = [result async for result in box.run([ToolCall("c1", "raw_hang", "")])]
-        assert (
-            result.text.split("\n")[-1] == "raw_hang took longer than 1 seconds and was given up."
-        )
+        assert result.text.split("\n")[-1] == "raw_hang took longer than 1 seconds and was stopped."
         await until_recorded(tmp_path, "notifications/cancelled caller cancelled")
         assert await offered.call("raw_echo") == "hello", "the connection goes on"
 

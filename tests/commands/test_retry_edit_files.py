@@ -210,5 +210,5 @@ def test_what_a_command_did_is_not_undone_and_that_is_said(
         chat.line("y")
         at_prompt(chat)
         chat.line("/undo")
-        chat.wait_for("What run_command changed stays as it is.", PATIENCE)
+        chat.wait_for("Changes made by run_command were not undone.", PATIENCE)
         assert "Restore" not in chat.text()

@@ -211,8 +211,8 @@ def test_what_the_user_says_of_a_summary_is_told_when_the_next_one_is_made(tmp_p
     lines = ["/summary", *QUERIES, "compact", "/summary", "/summary bad  no ports ", "/summary"]
     screen = talk(tmp_path, [*lines, "/summary worse"], *[ANSWER] * 8, SUMMED)
     assert "✗ This session does not begin with a summary." in screen.text
-    assert "Noted for the next one;" in shown(screen, "/summary bad  no ports ")
-    assert shown(screen, "/summary").endswith("\nYou said of it: bad: no ports")
+    assert "Noted for the next one." in shown(screen, "/summary bad  no ports ")
+    assert shown(screen, "/summary").endswith("\nYour feedback: bad: no ports")
     assert "\nDecisions Made\n  • Stay polite [1]\n" in shown(screen, "/summary")
     assert "✗ Usage: /summary [edit|good|bad [NOTE]]" in screen.text
     assert all("no ports" not in text for text in screen.talk.model.requests[-1].texts)
@@ -220,7 +220,7 @@ def test_what_the_user_says_of_a_summary_is_told_when_the_next_one_is_made(tmp_p
     again = talk(tmp_path, more, *[ANSWER] * 8, SUMMED, hours=1)
     [told] = [text for text in again.talk.model.requests[-1].texts if "no ports" in text]
     assert "(said of the last summary: bad: no ports" in told
-    assert shown(again, "/summary").endswith("\nYou said of it: good")
+    assert shown(again, "/summary").endswith("\nYour feedback: good")
 
 
 def test_a_stored_summary_that_is_made_anew_heeds_what_was_said_of_it(tmp_path: Path) -> None:

@@ -32,10 +32,10 @@ def test_a_project_lists_and_revokes_its_own_approvals(tmp_path: Path) -> None:
     assert "edit_file" not in shown
     assert "write_file" not in shown
     assert "/tools takes a number from 1 to 1." in shown
-    assert "Asks again: run_command" in shown
+    assert "Revoked: run_command" in shown
     assert json.loads(approvals.read_text()) == kept[:2]
     shown = typed(other, "/tools revoke 2")
-    assert "Asks again: write_file" in shown
+    assert "Revoked: write_file" in shown
     assert json.loads(approvals.read_text()) == kept[:1]
 
 

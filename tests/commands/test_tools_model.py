@@ -48,7 +48,7 @@ def test_another_model_answers_with_all_that_was_said(tmp_path: Path) -> None:
     )
     assert other.requests[0].messages == said("Hi", "Hello.", "And now?")
     assert (other.warmed, other.closed, screen.talk.model.closed) == (1, 0, 1)
-    assert "Switched to scripted:small; context ~0% of 8K.\n" in screen.text
+    assert "Switched to scripted:small. Context: ~0% of 8K.\n" in screen.text
     assert "You: /model\nUsing scripted:small.\n" in screen.text
     assert "Cost of the session: $0.7500\n" in screen.text
     assert (
@@ -88,7 +88,8 @@ def test_what_does_not_fit_the_new_window_is_compacted_before_it_is_asked(tmp_pa
         options=OPTIONS,
     )  # fmt: skip
     assert (
-        "Switched to scripted:small; context ~95% of 1K: it is compacted before your" in screen.text
+        "Switched to scripted:small. Context: ~95% of 1K; it is compacted before your"
+        in screen.text
     )
     assert len(sessions(tmp_path)) == 2
     [request] = other.requests
@@ -200,4 +201,4 @@ def test_tokens_that_another_model_reported_do_not_count(tmp_path: Path) -> None
         tmp_path, ["Hi", "/model small"], Says(("Hello.",), usage=Usage(input=900, output=90)), others=[other],
         options=OPTIONS,
     )  # fmt: skip
-    assert "Switched to scripted:small; context ~1% of 1K.\n" in screen.text
+    assert "Switched to scripted:small. Context: ~1% of 1K.\n" in screen.text

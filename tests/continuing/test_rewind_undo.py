@@ -181,10 +181,10 @@ def test_rewind_goes_back_to_before_a_message(tmp_path: Path) -> None:
     assert texts[1].startswith(first)
     assert texts[2].startswith("✗ No message 1.9: that session has 1.1 to 1.3.\n")
     assert texts[3].endswith(
-        "Back to before 1.2: 1 exchange in the context. The original is saved: /resume session-1"
+        "Rewound to before 1.2: 1 exchange in the context. The original is saved: /resume session-1"
     )
     assert texts[4].startswith(first)
-    assert "Back to before 2.2: 2 exchanges in the context." in texts[5]
+    assert "Rewound to before 2.2: 2 exchanges in the context." in texts[5]
     assert played.requests[3].messages == (*echoed("One."), "user: Four.")
     assert played.requests[5].messages == (*echoed("One.", "Four."), "user: Six.")
     assert went_on.requests[0].messages == (*echoed("One.", "Two.", "Three."), "user: Seven.")

@@ -143,7 +143,7 @@ def pin(trial: Trial) -> None:
     trial.chat.mark()
     trial.chat.line(f"/pin P{trial.first}P is kept")
     trial.let_run(0.5)
-    trial.pinned = "Pinned;" in trial.chat.output()
+    trial.pinned = "Pinned (" in trial.chat.output()
 
 
 def compact(trial: Trial) -> None:

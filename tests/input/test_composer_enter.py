@@ -124,7 +124,7 @@ def test_enter_after_a_long_line_still_ends_only_a_line_where_that_is_asked_for(
         terminal.wait_for(re.compile(r"number\n     two"), timeout=60)
         entered(terminal, "\r")
         terminal.line("\\\\")
-        terminal.wait_for("several lines: an empty one ends them")
+        terminal.wait_for("multi-line: empty line sends")
         terminal.send(f"{LONG}\r")
         terminal.wait_for(
             re.compile(r"You: A.*\n at once: number\n.*several lines", re.DOTALL), timeout=60

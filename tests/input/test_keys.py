@@ -47,20 +47,20 @@ def test_several_lines(tmp_path: Path) -> None:
 def test_two_backslashes_open_several_lines_and_an_empty_one_ends_them(tmp_path: Path) -> None:
     with chat(tmp_path) as terminal:
         terminal.line("\\\\")
-        terminal.wait_for("several lines: an empty one ends them")
+        terminal.wait_for("multi-line: empty line sends")
         terminal.line("first")
         terminal.line("second \\")
         terminal.wait_for(re.compile(r"You: first\n +second \\\n"))
         entered(terminal, "\r")
         terminal.line("\\\\")
-        terminal.wait_for("several lines: an empty one ends them")
+        terminal.wait_for("multi-line: empty line sends")
         terminal.send("given up\r")
         terminal.wait_for("You: given up\n")
         terminal.ctrl("c")
         terminal.wait_for("context")
         entered(terminal, "one\r")
         terminal.line("\\\\")
-        terminal.wait_for("several lines: an empty one ends them")
+        terminal.wait_for("multi-line: empty line sends")
         terminal.ctrl("d")  # gives up too, and does not leave the chat
         terminal.wait_for("context")
         entered(terminal, "two\r")

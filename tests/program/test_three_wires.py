@@ -51,14 +51,14 @@ def test_from_wire_to_wire_to_the_embedded_model(tmp_path: Path) -> None:
                 say(chat, "", 60)
             chat.mark()
             chat.line("/model openai:gpt-4")
-            told = re.compile(r"Switched to openai:gpt-4; context ~\d+% of 800: it is compacted")
+            told = re.compile(r"Switched to openai:gpt-4. Context: ~\d+% of 800; it is compacted")
             chat.wait_for(told, output=True)
             say(chat, "And now in fewer words?", 60)
             assert "📦 Compacted" in chat.output()
             chat.mark()
             chat.line(f"/model {model}")
             chat.wait_for(
-                re.compile(r"Switched to local:.*; context ~\d+% of 2K"), output=True, timeout=60
+                re.compile(r"Switched to local:.*. Context: ~\d+% of 2K"), output=True, timeout=60
             )
             say(chat, "Which port?", 120)
             chat.mark()

@@ -284,7 +284,7 @@ def test_an_approval_is_kept_for_the_project_until_it_is_revoked(
         chat.line("/tools revoke 2")
         chat.wait_for("/tools takes a number from 1 to 1.", PATIENCE)
         chat.line("/tools revoke 1")
-        chat.wait_for("Asks again: edit_file", PATIENCE)
+        chat.wait_for("Revoked: edit_file", PATIENCE)
         chat.mark()
         chat.line("go on")
         chat.wait_for(ASKED, PATIENCE, output=True)
@@ -372,7 +372,7 @@ def test_without_a_terminal_only_what_was_allowed_beforehand_runs(
                 "run_command, remember.\n"
             ),
         ),
-        (("--yes",), "--yes goes with -p.\nchat-loop --help shows the options.\n"),
+        (("--yes",), "--yes needs -p.\nchat-loop --help shows the options.\n"),
     ],
 )
 def test_mistakes_on_the_command_line(

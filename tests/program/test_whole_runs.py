@@ -29,7 +29,7 @@ def whole_run(program: Program) -> list[Session]:
         say(chat, "Thanks.", patience)
         chat.mark()
         chat.line("/pin port 8443")
-        chat.wait_for("Pinned; 1 in all.", timeout=patience, output=True)
+        chat.wait_for("Pinned (1 pin).", timeout=patience, output=True)
         say(chat, "/compact", patience, restored or "Starting new session with summary...")
         made = " ✓" if program.summarizes else ""
         assert f"Generating session summary...{made}" in chat.output()

@@ -360,6 +360,6 @@ def test_who_summarises_for_an_agent_that_has_its_own_model_has_to_be_said_whole
     home.mkdir()
     (home / "config.yaml").write_text("auto_compact: {summary_model: m}\n")
     result = told(run(home, "--trust-agent", "--agent", str(path), stdin=b"hi\n"))
-    message = "auto_compact.summary_provider is missing: who writes the summaries?\n"
+    message = "Set auto_compact.summary_provider.\n"
     message += "chat-loop providers says which models can be used now.\n"
     assert result == (2, "", message)

@@ -110,7 +110,7 @@ def test_a_text_is_in_no_byte_afterwards(home: Path) -> None:
     assert run(home, "sessions", "search", "--text", WORD).returncode == 1
     assert run(home, "sessions", "search", "--text", "rate", "limit").returncode == 0
     again = run(home, "sessions", "redact", SECOND.header.id, SECRET, "--yes")
-    assert (again.returncode, again.stderr.decode()) == (1, "No file has it.\n")
+    assert (again.returncode, again.stderr.decode()) == (1, "The text was not found.\n")
 
 
 @pytest.mark.parametrize("text", [SECRET, "nobody said this"])
@@ -215,7 +215,7 @@ def test_a_purged_session_is_gone_and_its_child_opens_and_says_so(home: Path) ->
     text = f"The chain ends before {FIRST.header.id}: the user removed that session."
     assert text in shown.stderr.decode()
     again = run(home, "sessions", "purge", FIRST.header.id, "--yes")
-    assert (again.returncode, again.stderr.decode()) == (1, "No file has it.\n")
+    assert (again.returncode, again.stderr.decode()) == (1, "The text was not found.\n")
     asked = run(home, "--model", "scripted:echo", "--resume", SECOND.header.id, "-p", "And now?")
     assert asked.returncode == 0, asked.stderr
 
@@ -232,7 +232,7 @@ def test_a_second_purge_changes_nothing(home: Path) -> None:
     before = {path: path.read_bytes() for path in home.rglob("*.md")}
     for reference in (identity, identity[:-1], "1"):
         again = run(home, "sessions", "purge", reference, "--yes")
-        assert (again.returncode, again.stderr.decode()) == (1, "No file has it.\n")
+        assert (again.returncode, again.stderr.decode()) == (1, "The text was not found.\n")
         assert {path: path.read_bytes() for path in home.rglob("*.md")} == before
 
 
