@@ -263,7 +263,7 @@ def test_an_approval_is_kept_for_the_project_until_it_is_revoked(
         chat.wait_for(f"{ASKED}edit_file)", PATIENCE)
         chat.line("p")
         chat.wait_for("One.", PATIENCE)
-        assert f"Keptfor{tmp_path / 'project'};see/tools." in "".join(chat.text().split())
+        assert f"Savedfor{tmp_path / 'project'};/toolslistsit." in "".join(chat.text().split())
         chat.ctrl("d")
         assert chat.exit_code(PATIENCE) == 0
     assert {path.name for path in (tmp_path / "project").iterdir()} == {".git", "a.txt"}
