@@ -498,7 +498,7 @@ def test_an_edited_summary_is_used_as_it_is(tmp_path: Path) -> None:
         path = chats.path("session-1")
         path.write_text(path.read_text().replace("8443", "4711"))
         edited = chats.play("/resume session-1", "exit")
-        blocks = ("", "Some notes of my own.\n", "**Topics Discussed:**\n*none*\n")
+        blocks = ("", "**Topics Discussed:**\n*none*\n")
         broken = chats.play(
             *(
                 step
