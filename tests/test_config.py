@@ -214,7 +214,7 @@ def test_names_of_variables(variable: str) -> None:
             "restoration, resume, search, sessions, status, summary, tools."),
         ),
         ("status: [model, clock]", ("c.yaml, line 1: status[1]: invalid enum value 'clock'. It takes "
-                                    "model, context, tokens, cost, session or summary.")),
+                                    "context, cost, summary, model, tokens or session.")),
         ("agents: {Sally: {tools: {max_steps: 0}}}", (
             "c.yaml, line 1: agents.Sally.tools.max_steps: expected a whole number >= 1. config.example.yaml shows "
             "every key.")),

@@ -311,6 +311,7 @@ class DisplayManager:
     def _text(self, text: str) -> None:
         if not self._in_reply:
             self._close_line()
+            self._print_calls(*self._calls)  # those that got no result
             name = f"{one_line(self.agent, 60)}:"
             self._reply = self._new_reply(cells(name))
             label = f"\x1b[{theme_of(self.theme).name}m{name}\x1b[0m" if self.theme else f"{name} "
