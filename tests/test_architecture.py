@@ -60,7 +60,7 @@ DOORS = {
     "rich": {"display/manager.py", "display/listings.py", "display/panels.py"},
     "prompt_toolkit": {
         *("input/composer.py", "input/bottom.py", "input/host.py", "input/layout.py"),
-        *("input/keys.py", "input/frames.py"),
+        *("input/keys.py", "input/frames.py", "input/menu.py"),
         *("commands/completing.py", "input/history.py", "input/bursts.py"),
         "input/sequences.py",
         *("browser/app.py", "browser/list.py", "browser/messages.py"),
