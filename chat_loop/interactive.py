@@ -173,13 +173,14 @@ class Interactive:
             try:
                 with parts.log.reporting(lambda: self._conversation.saved_text):
                     self._begin()
-                    await self._reader.start()
+                    chat_loop = loop(chat)
+                    await self._reader.start(chat_loop.stop)
                     commands = beginning.commands
                     message = parts.options.message
                     if self._asks_about_files:
                         commands = ("/memory ask", *commands)
                     chooses = beginning.chooses
-                    return await loop(chat).run(*commands, message=message, chooses=chooses)
+                    return await chat_loop.run(*commands, message=message, chooses=chooses)
             finally:
                 await run_to_completion(self._close())  # even if a signal arrives now
                 threading.excepthook = threading.__excepthook__

@@ -264,13 +264,18 @@ class ChatLoop:
             display.warn(warning, "compact makes room.")
         self._warned = budget.warning
 
+    def stop(self) -> None:
+        """Stop the running work, if any."""
+        self._cancelled = True
+        if self._work is not None:
+            self._work.cancel()
+
     def _interrupt(self, main: asyncio.Task[Any] | None) -> None:
         """Handle SIGINT: stop the running work, or else let a user confirm that the chat ends. In a
         pipe there is no user, and it ends at once.
         """
         if self._work is not None:
-            self._cancelled = True
-            self._work.cancel()
+            self.stop()
         is_pressed = self._reader.has_editor or self._reader.press_ctrl_c()
         if not is_pressed and self._work is None and main is not None:
             self._quits = True
@@ -285,6 +290,8 @@ class ChatLoop:
         try:
             await asyncio.sleep(0)  # the first step saves the query and cannot be stopped
             self._work = task
+            if self._cancelled:
+                task.cancel()
             await asyncio.wait({task})
             result = task.result()
             self._display.stop_waiting()

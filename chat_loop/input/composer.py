@@ -189,13 +189,16 @@ class Composer(Reader):
         self._app.ttimeoutlen = ESCAPE_SECONDS
         self._app.after_render += lambda _: self._note_drawn()
         self._running: asyncio.Task[None] | None = None
+        self._stop_work: Callable[[], object] = lambda: None
+        """Stops the running work."""
         self._report_others: Callable[[asyncio.AbstractEventLoop, Context], object] | None = None
         """The loop's handler of exceptions, for those that are not of the terminal."""
 
     # The life of the application
 
-    async def start(self) -> None:
-        """Draw the composer, and read keys from now on."""
+    async def start(self, stop: Callable[[], object]) -> None:
+        """Draw the composer, and read keys from now on; `stop` stops the running work."""
+        self._stop_work = stop
         loop = asyncio.get_running_loop()
         self._report_others = loop.get_exception_handler()
         loop.set_exception_handler(self._fail)
@@ -523,7 +526,7 @@ class Composer(Reader):
     def _interrupt(self) -> None:
         """Stop the running work. If `read` or `ask` waits, raise KeyboardInterrupt from it."""
         if self._busy and self._answer is None:
-            signal.raise_signal(signal.SIGINT)  # ChatLoop stops the work
+            self._stop_work()  # not by a signal, which could arrive during the next work
         else:
             self._refuse(KeyboardInterrupt())
 

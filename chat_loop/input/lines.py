@@ -90,8 +90,8 @@ class Reader:
     def hide(self) -> None:
         """Hide the line because the chat ends."""
 
-    async def start(self) -> None:
-        """Read the user's keys from now on."""
+    async def start(self, stop: Callable[[], object]) -> None:
+        """Read the user's keys from now on; `stop` stops the running work."""
 
     async def close(self) -> None:
         """Give the terminal back, if there is one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,31 @@ from benchmarks.support.loopback import Reply
 from tests.support.chats import SUMMARY, Chats, call, echoed, field, messages
 from tests.support.mcp_descriptions import gone, until
 from tests.support.pty_chat import PtyChat
+from tests.support.real_program import environment
+
+AFTER_A_REPLY = """
+import asyncio, sys
+from chat_loop import config, interactive
+from chat_loop.loop import ChatLoop
+from chat_loop.options import parse
+from chat_loop.parts import build
+
+
+class AfterAReply(ChatLoop):
+    async def read(self):
+        if len(self.chat.conversation.session.exchanges) == 2:
+            self._display.line("The reply has ended.")
+            while not self.chat.reader._entries:
+                await asyncio.sleep(0)
+        return await super().read()
+
+
+parts = build(parse(["--model", "scripted:echo"]), config.Config(), config.find_paths())
+sys.exit(interactive.run(parts, loop=AfterAReply))
+"""
+"""A chat in which the user types the third line after the second reply has ended, and before the
+loop waits for the line.
+"""
 
 
 def say(terminal: PtyChat, text: str) -> None:
@@ -98,6 +124,20 @@ def test_going_back_stops_a_reply_and_sends_nothing_that_was_queued(tmp_path: Pa
         parent, child = chats.transcripts().values()
     assert "Half a sentence" in parent
     assert "Long, please." not in child
+
+
+@pytest.mark.slow
+def test_going_back_as_a_reply_ends_is_not_stopped_itself(tmp_path: Path) -> None:
+    with PtyChat([sys.executable, "-c", AFTER_A_REPLY], env=environment(tmp_path)) as terminal:
+        terminal.wait_for("You: ")
+        say(terminal, "One.")
+        terminal.line("Two.")
+        terminal.wait_for("The reply has ended.")
+        terminal.line("/rewind 1.2")
+        terminal.wait_for("Rewound to before 1.2: 1 exchange in the context.")
+        assert "Stopped" not in terminal.text()
+        terminal.line("exit")
+        assert terminal.exit_code() == 0
 
 
 @pytest.mark.slow
