@@ -36,6 +36,7 @@ BLOCK = "Restored block"
 PARTS = (SYSTEM, MEMORY, TOOLS, BLOCK, CARRIED, RECALLED, USED, FILES, OWN)
 """The parts of a request, in the order they are sent."""
 SMALL_WINDOW = 16_384  # tokens; in one of at most so many, the block misses much
+LEAST_FOR_TOOLS = 2_048  # tokens; in a smaller window, the archive's tools leave too little room
 EARLY = 0.75  # the share of the trigger at which the background summary begins
 
 

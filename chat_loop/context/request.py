@@ -24,7 +24,9 @@ from chat_loop.tokens import Count
 from chat_loop.values import Message, ToolSpec, Window, window_text
 
 COMPARABLE = 1_000
-"""The smallest request whose count is compared: below, what a wire adds distorts the ratio."""
+"""The smallest request whose count is compared: below, what a wire adds distorts the ratio. In a
+small window, a quarter of it is enough, since no request may reach more.
+"""
 LOWEST = 0.5
 HIGHEST = 2.0
 """The bounds of a believable count, as a share of ours. Encodings differ less than that."""
@@ -49,8 +51,8 @@ class Calibration(Struct, frozen=True, kw_only=True):
 
 class Frame(Struct, frozen=True, kw_only=True, dict=True):
     """All that a request needs beside the words of the conversation. `calls_tools` is true if the
-    model can call tools, whether there are any or not. `count(text)` estimates tokens. `origin`
-    is what the model's opaque parts are bound to.
+    model can call tools, and has some or the room for those of the archive. `count(text)` estimates
+    tokens. `origin` is what the model's opaque parts are bound to.
     """
 
     system_prompt: str
@@ -86,6 +88,11 @@ class Frame(Struct, frozen=True, kw_only=True, dict=True):
         return budget.room(self.window.tokens)
 
     @property
+    def comparable(self) -> int:
+        """Our count of the smallest request that is compared with the server's count."""
+        return min(COMPARABLE, self.window.tokens // 4)
+
+    @property
     def trigger(self) -> int:
         """The tokens at which the context is compacted."""
         return budget.trigger(self.window.tokens, self.limits)
@@ -104,11 +111,12 @@ def frame_of(
 ) -> Frame:
     """Return the frame of an agent's requests."""
     provider = agent.provider
+    has_room = provider.window.tokens >= budget.LEAST_FOR_TOOLS
     frame = Frame(
         system_prompt=agent.system_prompt,
         memory=agent.memory,
         tools=tuple(tool.spec for tool in agent.tools),
-        calls_tools=provider.calls_tools,
+        calls_tools=provider.calls_tools and (has_room or bool(agent.tools)),
         window=provider.window,
         limits=limits,
         count=count,
@@ -192,7 +200,7 @@ def measure(frame: Frame, context: Context) -> Budget:
 
 def _scaled(estimate: int, frame: Frame) -> int:
     """Return our count as the server would count, but for a part that is too small to compare."""
-    rest = max(0, estimate - COMPARABLE // 2)
+    rest = max(0, estimate - frame.comparable // 2)
     return round(estimate + rest * (frame.calibration.ratio - 1))
 
 
@@ -213,7 +221,7 @@ def calibrated(frame: Frame, context: Context) -> Calibration:
     if report is None:
         return calibration
     ours = sum(token_estimates(frame, context).values()) - report.reply - report.later
-    if ours < COMPARABLE:
+    if ours < frame.comparable:
         return calibration
     theirs = report.usage.input
     ratio = theirs / ours
@@ -285,7 +293,10 @@ def excess(frame: Frame, context: Context, used: int) -> int:
     if newest and newest[0].recalled:
         room += budget.recall_room(frame.window.tokens)
     if used > room:  # a server may count too much
-        used = min(used, sum(token_estimates(frame, context).values()))
+        estimate = sum(token_estimates(frame, context).values())
+        if frame.limits.enabled and not frame.calibration.doubt:
+            estimate = _scaled(estimate, frame)
+        used = min(used, estimate)
     return max(0, used - room)
 
 

@@ -1149,6 +1149,8 @@ class Conversation:
         if self._archive_tools:
             return
         archive = self.archive = self.archive or self._new_archive()
+        if not self.frame.calls_tools:
+            return
 
         async def run(name: str, arguments: Mapping[str, str]) -> str:
             refs = self.context.whole_refs

@@ -140,9 +140,11 @@ def test_three_failures_in_a_row_end_the_attempts_until_compact(tmp_path: Path) 
     ],
 )
 def test_a_long_conversation_stays_in_its_window(tmp_path: Path, wire: Wire, window: int) -> None:
-    """The server of a usual window counts a third more tokens than the program expects."""
+    """The server counts more tokens than the program expects, and a small window has no room for
+    the tools of the archive.
+    """
     with Chats(tmp_path, wire, window=window) as chats:
-        chats.characters_per_token = 3 if window == 8_000 else 4
+        chats.characters_per_token = 3
         chats.served_window = window
         played = chats.play(
             *[f"{number} " + "word " * (10 + 37 * number % 300) for number in range(1, 46)], "exit"
@@ -151,6 +153,8 @@ def test_a_long_conversation_stays_in_its_window(tmp_path: Path, wire: Wire, win
         assert len(chats.transcripts()) > 2
     assert max(request.usage.input for request in played.asked) <= window
     assert "too long" not in played.shown
+    assert "Not sent" not in played.shown
+    assert bool(played.requests[-1].tools) == (window == 8_000)
     for number, request in enumerate(played.requests, start=1):
         numbers = sent(request)
         assert numbers == list(range(numbers[0], number + 1))
