@@ -59,7 +59,12 @@ def test_one_question_that_would_pass_the_limit_is_not_sent(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("limit", "sent"), [("0", 3), ("2.5", 2), pytest.param(".inf", 3, marks=pytest.mark.slow)]
+    ("limit", "sent"),
+    [
+        pytest.param("0", 3, marks=pytest.mark.slow),
+        ("2.5", 2),
+        pytest.param(".inf", 3, marks=pytest.mark.slow),
+    ],
 )
 def test_a_pipe_stops_at_the_limit(tmp_path: Path, limit: str, sent: int) -> None:
     limited(tmp_path, f"{{session_cost: {limit}}}")

@@ -134,7 +134,7 @@ def test_three_failures_in_a_row_end_the_attempts_until_compact(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("wire", "window"),
     [
-        ("openai", 8_000),
+        pytest.param("openai", 8_000, marks=pytest.mark.slow),
         ("openai", 1_024),
         pytest.param("anthropic", 8_000, marks=pytest.mark.slow),
     ],

@@ -139,7 +139,7 @@ def test_a_merge_is_merged_and_compacted(tmp_path: Path) -> None:
     assert "Ida ordered 12 handles for 96 euros. [4 user]" in facts(unsealed)
 
 
-@pytest.mark.parametrize("swap", [False, True])
+@pytest.mark.parametrize("swap", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_fork_is_merged_with_what_its_parent_said_afterwards(
     tmp_path: Path, *, swap: bool
 ) -> None:
@@ -229,7 +229,7 @@ def test_words_go_to_no_other_model_unasked(tmp_path: Path) -> None:
     assert "Recorded with openai:test-model; continuing with anthropic:other.\n" in chosen.shown
 
 
-@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize("is_first", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_a_branch_that_is_open_elsewhere_is_left_where_it_is(
     tmp_path: Path, *, is_first: bool
 ) -> None:

@@ -430,6 +430,7 @@ def test_whatever_becomes_of_the_acknowledgment_the_context_is_restored(tmp_path
         assert bool(anyway.search(text)) == (" | Failed" in text), query
 
 
+@pytest.mark.slow
 def test_ctrl_c_in_the_acknowledgment_leaves_a_restored_session(tmp_path: Path) -> None:
     with small(tmp_path) as chats:
         tell(chats)
@@ -471,6 +472,7 @@ def test_each_resume_reads_only_the_parent(tmp_path: Path) -> None:
     assert "✓ Found: Assistant" in gone.shown
 
 
+@pytest.mark.slow
 def test_a_child_without_its_parent_says_which_words_are_missing(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         chats.play(*SHELVES, "/compact", "Ten.", "exit")
@@ -482,6 +484,7 @@ def test_a_child_without_its_parent_says_which_words_are_missing(tmp_path: Path)
     )
 
 
+@pytest.mark.slow
 def test_resuming_ends_the_session_one_was_in(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         chats.play("Oak.", "exit")

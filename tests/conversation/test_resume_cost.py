@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from benchmarks.support.loopback import Loopback
 from tests.support.piped_chat import QUESTION, begun, chat
 
 
+@pytest.mark.slow
 def test_the_cost_of_the_context_is_that_of_input(tmp_path: Path) -> None:
     with Loopback() as server:
         identity = begun(tmp_path, server)

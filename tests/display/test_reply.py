@@ -49,7 +49,7 @@ def test_a_block_of_any_length_is_read_in_parts_and_loses_no_word(line: str) -> 
 
 
 def test_long_code_is_one_block_with_all_its_lines() -> None:
-    lines = [f"line = {number}  # {number}" for number in range(20_000)]
+    lines = [f"line = {number}  # {number}" for number in range(8_000)]
     text = "Look:\n\n```python\n" + "\n".join(lines) + "\n```\n\nThat is *all*."
 
     shown, most = rendered(text)

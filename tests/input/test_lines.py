@@ -64,7 +64,7 @@ def lines_of(data: bytes) -> list[str]:
         (b"one\n", ["one"]),
         (b"one\n\ntwo", ["one", "", "two"]),
         (b"\n", [""]),
-        ("grüße 漢\n".encode() * 6_000, ["grüße 漢"] * 6_000),
+        ("grüße 漢\n".encode() * 600, ["grüße 漢"] * 600),
         (b"x" * 70_000 + b"\n" + b"y" * 65_536 + b"\nz", ["x" * 70_000, "y" * 65_536, "z"]),
         (b"x" * 30_000_000, ["x" * 30_000_000]),
         (b"\\\\\none\ntwo\n\nthree\n", ["one\ntwo", "three"]),

@@ -292,7 +292,9 @@ def test_a_reply_ends_at_8_mb_and_keeps_them(server: Loopback) -> None:
     assert 8 << 20 < len(kept.text) <= 9 << 20
 
 
-@pytest.mark.parametrize("filling", [b"\n", b": ping\n\n", b"data: x"])
+@pytest.mark.parametrize(
+    "filling", [pytest.param(b"\n", marks=pytest.mark.slow), b": ping\n\n", b"data: x"]
+)
 def test_what_never_becomes_an_event_is_given_up(server: Loopback, filling: bytes) -> None:
     body = gzip.compress(filling * (10_000_000 // len(filling)), 1)
     headers = {"content-type": "text/event-stream", "content-encoding": "gzip"}

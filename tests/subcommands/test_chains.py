@@ -70,6 +70,7 @@ def test_compact_of_an_unsealed_session_seals_it(home: Path, server: Loopback) -
     assert (seal.source, seal.reason) == ("model", "exit")
 
 
+@pytest.mark.slow
 def test_the_summaries_of_the_config_are_written_by_its_summary_model(
     home: Path, server: Loopback
 ) -> None:
@@ -88,6 +89,7 @@ def test_the_summaries_of_the_config_are_written_by_its_summary_model(
     assert [request.body["model"] for request in server.requests] == ["big", "small"]
 
 
+@pytest.mark.slow
 def test_a_server_that_fails_leaves_the_summary_that_is_there(home: Path, server: Loopback) -> None:
     path = home / "sessions" / f"{SECOND.header.id}.md"
     before = path.read_bytes()
@@ -103,6 +105,7 @@ def test_a_server_that_fails_leaves_the_summary_that_is_there(home: Path, server
         assert path.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_delete_summary_and_compact_makes_it_anew(home: Path, server: Loopback) -> None:
     told = f"The summary of {SECOND.header.id} is deleted; sessions compact makes a new one.\n"
     assert output(home, "delete-summary", "2") == told

@@ -392,6 +392,7 @@ def test_stats(home: Path) -> None:
     assert lines[-2].split() == ["Cost", "of", "compactions:", "$0.0123"]
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_missing_or_empty(tmp_path: Path) -> None:
     for folder in ("nowhere", "empty"):
         options = ("--sessions-dir", str(tmp_path / folder), "sessions")
