@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Literal
 
 from msgspec import Struct
@@ -24,11 +24,16 @@ from prompt_toolkit.styles import Style
 
 from chat_loop.browser.app import ESCAPE_SECONDS
 from chat_loop.display.text import cells, cut_to, one_line
+from chat_loop.errors import SessionError
 from chat_loop.sessions.records import Exchange
 
 Act = Literal["rewind", "fork", "summarize"]
 HINTS = ("Enter go back", "f branch after it", "s summarize up to here", "Esc leave")
 """The keys in the bottom line, the most important first."""
+AHEAD = 200
+"""How many messages after the selected one are read: more than a screen shows."""
+LAST = 1 << 40
+"""A place after every message."""
 
 
 class Choice(Struct, frozen=True):
@@ -38,11 +43,29 @@ class Choice(Struct, frozen=True):
     exchange: Exchange
 
 
-async def choose(exchanges: Sequence[Exchange]) -> Choice | None:
+class Messages:
+    """The user's messages, newest first. Older ones are read as one goes down to them."""
+
+    def __init__(self, older: Iterator[Exchange]) -> None:
+        self.read: list[Exchange] = []
+        self.are_all = False
+        """True when there are none beside those that were `read`."""
+        self._older = older
+        self.read_to(0)
+
+    def read_to(self, place: int) -> None:
+        """Read the messages up to a place and a screen more. Raises SessionError."""
+        wanted = max(0, place + AHEAD - len(self.read))
+        older = [*islice(self._older, wanted)]
+        self.read += older
+        self.are_all = len(older) < wanted or self.are_all
+
+
+async def choose(messages: Messages) -> Choice | None:
     """Let the user choose one of the messages. Return None if none is chosen. Raises EOFError when
-    the terminal is gone.
+    the terminal is gone, and SessionError.
     """
-    messages = _Messages(exchanges)
+    rows = _Rows(messages)
     output = create_output()
     keys = KeyBindings()
 
@@ -57,16 +80,19 @@ async def choose(exchanges: Sequence[Exchange]) -> Choice | None:
                 line += [("bold", f"{gap}{key}"), ("dim", f" {act}")]
         return line
 
-    title = FormattedTextControl([("bold", f"  Your messages: {len(exchanges):,}")])
+    def title() -> Text:
+        more = "" if messages.are_all else "more than "
+        return [("bold", f"  Your messages: {more}{len(messages.read):,}")]
+
     bottom = FormattedTextControl(hints, focusable=True, show_cursor=False)
-    rows = [
-        Window(title, height=1),
-        Window(messages, cursorline=True),
+    windows = [
+        Window(FormattedTextControl(title), height=1),
+        Window(rows, cursorline=True),
         Window(bottom, height=1),
     ]
     app: Application[Act | None] = Application(
         output=output,
-        layout=Layout(HSplit(rows), focused_element=bottom),
+        layout=Layout(HSplit(windows), focused_element=bottom),
         key_bindings=keys,
         style=Style([("cursor-line", "nounderline reverse")]),
         full_screen=True,
@@ -76,17 +102,20 @@ async def choose(exchanges: Sequence[Exchange]) -> Choice | None:
 
     def bind(names: str, act: Callable[[], object]) -> None:
         def press(_: KeyPressEvent) -> None:
-            act()
+            try:
+                act()
+            except SessionError as error:
+                app.exit(exception=error)
 
         for name in names.split():
             keys.add(name, eager=name == "escape")(press)
 
-    bind("up k c-p", lambda: messages.select(messages.selected - 1))
-    bind("down j c-n", lambda: messages.select(messages.selected + 1))
-    bind("pageup c-b", lambda: messages.select(messages.selected - messages.page))
-    bind("pagedown c-f space", lambda: messages.select(messages.selected + messages.page))
-    bind("home g", lambda: messages.select(0))
-    bind("end G", lambda: messages.select(sys.maxsize))
+    bind("up k c-p", lambda: rows.select(rows.selected - 1))
+    bind("down j c-n", lambda: rows.select(rows.selected + 1))
+    bind("pageup c-b", lambda: rows.select(rows.selected - rows.page))
+    bind("pagedown c-f space", lambda: rows.select(rows.selected + rows.page))
+    bind("home g", lambda: rows.select(0))
+    bind("end G", lambda: rows.select(LAST))
     bind("enter c-j", lambda: app.exit(result="rewind"))
     bind("f", lambda: app.exit(result="fork"))
     bind("s", lambda: app.exit(result="summarize"))
@@ -94,34 +123,35 @@ async def choose(exchanges: Sequence[Exchange]) -> Choice | None:
     act = await app.run_async(handle_sigint=False)
     if act is None:
         return None
-    return Choice(act, exchanges[messages.selected])
+    return Choice(act, messages.read[rows.selected])
 
 
-class _Messages(UIControl):
+class _Rows(UIControl):
     """The list, one of which is selected. Only the rows on the screen are drawn."""
 
-    def __init__(self, exchanges: Sequence[Exchange]) -> None:
+    def __init__(self, messages: Messages) -> None:
         self.selected = 0
         self.page = 10  # the number of lines at the last drawing
-        self._exchanges = exchanges
-        self._width = max((len(exchange.ref) for exchange in exchanges), default=0)
+        self._messages = messages
 
     def select(self, place: int) -> None:
-        """Select the message at `place`, or the nearest one."""
-        self.selected = max(0, min(place, len(self._exchanges) - 1))
+        """Select the message at `place`, or the nearest one. Raises SessionError."""
+        self._messages.read_to(place)
+        self.selected = max(0, min(place, len(self._messages.read) - 1))
 
     def create_content(self, width: int, height: int) -> UIContent:
         self.page = max(1, height)
+        refs = max(len(exchange.ref) for exchange in self._messages.read)
         return UIContent(
-            get_line=lambda at: self._line(at, width),
-            line_count=len(self._exchanges),
+            get_line=lambda at: self._line(at, width, refs),
+            line_count=len(self._messages.read),
             cursor_position=Point(x=0, y=self.selected),
             show_cursor=False,
         )
 
-    def _line(self, place: int, width: int) -> Text:
-        exchange = self._exchanges[place]
+    def _line(self, place: int, width: int, refs: int) -> Text:
+        exchange = self._messages.read[place]
         mark = ">" if place == self.selected else " "
-        start = f"{mark} {exchange.ref:<{self._width}}  "
+        start = f"{mark} {exchange.ref:<{refs}}  "
         words = cut_to(one_line(exchange.query.text, width), max(1, width - cells(start)))
         return [("", start), ("", words)]

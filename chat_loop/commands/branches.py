@@ -146,13 +146,14 @@ async def rewind(chat: Chat, words: str, options: OptionValues) -> None:
 
 async def _choose(chat: Chat) -> None:
     """Let the user choose one of the messages, newest first, and what to do with it."""
-    from chat_loop.browser.messages import choose  # loads the editor's library
+    from chat_loop.browser.messages import Messages, choose  # loads the editor's library
 
-    exchanges = await asyncio.to_thread(list, reach.messages_of(chat.sessions, own(chat)))
-    if not exchanges:
+    of_conversation = reach.messages_of(chat.sessions, own(chat))
+    messages = await asyncio.to_thread(Messages, of_conversation)
+    if not messages.read:
         raise UsageError(reach.NOTHING, "")
     async with chat.reader.release_terminal():
-        choice = await choose(exchanges)
+        choice = await choose(messages)
     if choice is None:
         return
     found = counting(chat, choice.exchange.ref)

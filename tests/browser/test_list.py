@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.input import create_pipe_input
 
 from chat_loop.browser.list import SessionList
+from chat_loop.browser.messages import AHEAD, Choice, Messages, choose
 from chat_loop.display.preview import CHARACTERS, EXCHANGES, Preview, preview_of
-from chat_loop.sessions.records import Header, Query, Reply, Seal, Session, SessionRow, Summary
+from chat_loop.errors import SessionError
+from chat_loop.sessions.records import (
+    Exchange,
+    Header,
+    Query,
+    Reply,
+    Seal,
+    Session,
+    SessionRow,
+    Summary,
+)
 from tests.support import strategies
 from tests.support.browser_program import NOW, MadeShelf, row
 
@@ -195,3 +210,37 @@ def test_what_a_preview_holds() -> None:
             ("[3] You", "Thanks"),
         ],
     )
+
+
+def chosen(messages: Messages, keys: str) -> Choice | None:
+    """Return what these keys choose in the list of messages."""
+    with create_pipe_input() as pipe, create_app_session(input=pipe):
+        pipe.send_text(keys)
+        return asyncio.run(choose(messages))
+
+
+def test_older_messages_are_read_as_one_goes_down_to_them() -> None:
+    said = [
+        Exchange(Query(number=number, at=NOW, text=f"Number {number}."))
+        for number in range(5_000, 0, -1)
+    ]
+    older = iter(said)
+    messages = Messages(older)
+    assert messages.read == said[:AHEAD]
+
+    assert chosen(messages, "jjf") == Choice("fork", said[2])
+    assert (len(messages.read), messages.are_all) == (AHEAD + 2, False)
+    assert chosen(messages, "Gk\r") == Choice("rewind", said[-2])
+    assert (messages.read, messages.are_all) == (said, True)
+    assert chosen(messages, "Gjjs") == Choice("summarize", said[-1])
+
+
+def test_older_messages_that_cannot_be_read_end_the_list() -> None:
+    def damaged() -> Iterator[Exchange]:
+        for number in range(AHEAD):
+            yield Exchange(Query(number=number, at=NOW, text="Again."))
+        raise SessionError("It cannot be read.")
+
+    messages = Messages(damaged())
+    with pytest.raises(SessionError, match="It cannot be read"):
+        chosen(messages, "j")
