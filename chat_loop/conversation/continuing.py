@@ -34,6 +34,7 @@ from chat_loop.sessions.records import (
     SealReason,
     Session,
     Summary,
+    place_of_ref,
 )
 from chat_loop.tasks import in_daemon_thread, uncancel
 from chat_loop.values import Usage, plural
@@ -415,11 +416,21 @@ def with_summary(
 
 
 def _branch_as_left(planning: Planning, loaded: LoadedSession) -> LoadedSession:
-    """Return a branch as a merge leaves it. Raises SessionError if nothing has ended in it."""
+    """Return a branch as a merge leaves it. Of a child in which nothing has ended, that is its
+    parent, up to where the child goes on from it. Raises SessionError if it has none.
+    """
     branch = _as_left(planning, loaded)
-    if branch.is_open and not branch.session.exchanges:
-        raise plans.nothing_ended(branch.session)
-    return branch
+    session = branch.session
+    if session.exchanges or not branch.is_open:
+        return branch
+    restoration = session.restoration
+    if restoration is None or restoration.merged or not session.header.parent:
+        raise plans.nothing_ended(session)
+    parent = planning.load(session.header.parent)
+    _, number = place_of_ref(restoration.until)
+    if number:
+        return plans.forked(parent, number)
+    return _branch_as_left(planning, parent)
 
 
 def branches_of(
