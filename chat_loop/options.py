@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from difflib import get_close_matches
 from functools import partial
+from itertools import islice
 from typing import Any, NoReturn
 
 from chat_loop import __version__
@@ -28,8 +29,10 @@ ACTIONS = (
     *("merge", "remove", "rename", "search", "show", "stats", "tag", "trash", "tree"),
 )
 """Words after a command; after a misspelled one they show that it was meant."""
-EVERYWHERE = {"--config": True, "--sessions-dir": True, "--plain": False, "--no-plugins": False}
-"""The options that may also follow a command, and whether they take a value."""
+OLD_ACTIONS = {"untag": ("tag", "--remove"), "delete": ("trash",)}
+"""What the actions of `sessions` mean that are called as in a chat."""
+AMBIGUOUS = {"--agent", "--model", "--json", "--yes"}
+"""The options of a chat that some commands have, too, often with another meaning."""
 SESSION = "a number of the list, an id, words of its name, or last"
 USAGE = """\
 chat-loop [OPTIONS] [MESSAGE]
@@ -367,35 +370,54 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         words[place:] = [words[place + 1], "--help"]
     name, after = [*words[place:], "", ""][:2]
     if name in COMMANDS:
-        words = _options_first(words, place)
+        words = _options_first(chat, words, place, own=AMBIGUOUS)
         place = _first_word(chat, words)
         after = "".join(words[place + 1 : place + 2])
     if name in COMMANDS or not HELP.isdisjoint(words):
         lists = name in ("sessions", "models", "agents")
         if lists and after[:1] in ("", "-") and after not in HELP:
             words.insert(place + 1, "list")
-        options = parser(words, "".join(words[place + 1 : place + 2])).parse_args(words)
+        elif name == "sessions" and after in OLD_ACTIONS:
+            words[place + 1 : place + 2] = OLD_ACTIONS[after]
+        made = parser(words, "".join(words[place + 1 : place + 2]))
+        if name in COMMANDS:
+            words = _options_first(chat, words, place, own=_options_of(made, words[place:]))
+        options = made.parse_args(words)
     else:
         options = _parse_chat(chat, words)
     check(options)
     return options
 
 
-def _options_first(arguments: Sequence[str], place: int) -> list[str]:
-    """Return the arguments with those of EVERYWHERE before the command at `place`."""
+def _options_of(made: argparse.ArgumentParser, words: Sequence[str]) -> set[str]:
+    """Return the options of the command and action that `words` begin with."""
+    for word in words[:2]:
+        for action in made._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                made = action.choices.get(word, made)
+    return set(made._option_string_actions)
+
+
+def _options_first(
+    chat: argparse.ArgumentParser, arguments: Sequence[str], place: int, own: Collection[str]
+) -> list[str]:
+    """Return the arguments with the options of a chat before the command at `place`, except for
+    those that the command has as its `own`, that ask for help, or whose value may be left out.
+    """
     before = [*arguments[:place]]
     after: list[str] = []
     rest = iter(arguments[place:])
     for word in rest:
         name, equals, _ = word.partition("=")
+        action = chat._option_string_actions.get(name)
         if word == "--":
             after += [word, *rest]
-        elif name not in EVERYWHERE:
+        elif action is None or name in own or name in HELP or action.nargs == "?":
             after.append(word)
-        elif EVERYWHERE[name] and not equals:
-            before += [word, *(value for value in [next(rest, None)] if value is not None)]
-        else:
+        elif action.nargs == 0 or equals:
             before.append(word)
+        else:
+            before += [word, *islice(rest, 1)]
     return before + after
 
 

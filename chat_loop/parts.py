@@ -359,11 +359,15 @@ def build(
     instant: InstantPrompt | None = None,
     files: Files | None = None,
 ) -> Parts:
-    """Return the parts of a run. The user may have to approve the file of its agent first. Raises
-    AgentError, ConfigError, and KeyboardInterrupt on Ctrl-C.
+    """Return the parts of a run. The user may have to approve the file of its agent first, which
+    only chats and stored sessions have. Raises AgentError, ConfigError, and KeyboardInterrupt on
+    Ctrl-C.
     """
     chats = options.command is None or getattr(options, "action", "") == "browse"
-    reference = options.agent_reference or (config.agent.default if chats else "")
+    has_agent = options.command in (None, "sessions")
+    reference = ""
+    if has_agent:
+        reference = options.agent_reference or (config.agent.default if chats else "")
     definition: Definition | None = None
     settings = config
     if reference:
@@ -373,7 +377,7 @@ def build(
         definition = open_with_consent(
             reference, paths, instant, can_ask=asks, trusted=options.trust_agent
         )
-    if definition is not None or config.agents:
+    if definition is not None or (has_agent and config.agents):
         from chat_loop.agent.agent_files import agent_config
 
         settings = agent_config(config, definition)

@@ -27,7 +27,8 @@ from tests.support.real_program import PATIENCE, environment, settings
         (("session", "list"), "Unknown command “session”. Did you mean sessions list?\n"),
         (("modles", "install", "x"), "Did you mean models install x?\n"),
         (("help", "--plain"), "Unknown command “help”. Did you mean --help?\n"),
-        (("sessions", "list", "--system", "x"), "Unknown option --system."),
+        (("sessions", "list", "--system", "x"), "--system needs -p."),
+        (("sessions", "list", "-c"), "--continue and --resume start a chat: they do not go"),
         (("sessions", "lsit"), "Unknown action “lsit”. Did you mean list?\nchat-loop sessions --h"),
         (("sessions", "list", "--unfld"), "Unknown option --unfld. Did you mean --unfold?\n"),
         (("sessions", "show"), "Missing: SESSION.\n"),
@@ -59,6 +60,10 @@ def test_sessions_and_models_alone_list(tmp_path: Path) -> None:
         (("help", "sessions"), ("sessions", "--help")),
         (("sessions", "--sessions-dir", "other"), ("--sessions-dir", "other", "sessions")),
         (("sessions", "list", "--config=none.yaml"), ("--config=none.yaml", "sessions", "list")),
+        (("sessions", "-m", "x", "list", "--local"), ("-m", "x", "--local", "sessions", "list")),
+        (("models", "list", "--agent", "nobody"), ("--agent", "nobody", "models")),
+        (("providers", "--agent", "nobody"), ("providers",)),
+        (("sync", "--agent", "nobody"), ("sync",)),
     ],
 )
 def test_words_and_options_mean_the_same_elsewhere(

@@ -105,19 +105,21 @@ async def take_back(chat: Chat, found: Found) -> None:
         await conversation.undo(found.exchange)
 
 
-@registry.command("fork [MESSAGE]", "Branches", aliases=("branch",))
+@registry.command("fork [MESSAGE]", "Branches", aliases=("branch",), valued=("at",))
 async def fork(chat: Chat, words: str, options: OptionValues) -> None:
     """Continue from an earlier message (default: the last) in a new session; both are kept.
 
     /fork 3                 after message 3 of this session
     /fork 2.14              after message 14 of the second session of this conversation
+    --at MESSAGE            after this message, as in the shell
     It also takes a message that was undone.
     """
     conversation = chat.conversation
-    found = message_of(chat, words)
+    reference = options.get("at", words)
+    found = message_of(chat, reference)
     planning = conversation.planning()
     context = conversation.context
-    if words or context.session.exchanges or not context.session.header.parent:
+    if reference or context.session.exchanges or not context.session.header.parent:
         plan = await continuing.fork(planning, found.loaded, found.exchange.query.number)
     else:
         plan = continuing.as_begun(planning, context)

@@ -18,19 +18,23 @@ from chat_loop.sessions.records import Summary
 from chat_loop.values import Usage, dollars_text, plural
 
 
-@registry.command("compact [FOCUS]", "Context", bare="compact", flags=("preview", "force"))
+@registry.command(
+    "compact [FOCUS]", "Context", bare="compact", flags=("preview", "force"), valued=("focus",)
+)
 async def compact(chat: Chat, words: str, options: OptionValues) -> None:
     """Summarize and continue in a new session; --preview asks first.
 
     /compact ports and paths   what the summary must keep
     /compact --preview         see and edit the summary first
+    --focus WORDS              what the summary must keep, as in the shell
     Long conversations are compacted automatically when the window fills up. The words stay in the
     session's file; /uncompact goes back to them.
     """
+    focus = f"{options.get('focus', '')} {words}".strip()
     if "preview" in options:
-        await _preview(chat, words)
+        await _preview(chat, focus)
         return
-    await chat.conversation.compact(words)
+    await chat.conversation.compact(focus)
 
 
 async def _preview(chat: Chat, focus: str) -> None:

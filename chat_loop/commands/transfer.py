@@ -81,7 +81,7 @@ def _code_block(text: str, number: str) -> tuple[str, str]:
 
 
 @registry.command(
-    "export [html|md|json] [FILE]", "Sessions", flags=("one", "secrets"), valued=("session",)
+    "export [html|md|json] [FILE]", "Sessions", flags=("one", "secrets"), valued=("as", "session")
 )
 async def export(chat: Chat, words: str, options: OptionValues) -> None:
     """Export this conversation as an HTML page, markdown or JSON.
@@ -89,14 +89,19 @@ async def export(chat: Chat, words: str, options: OptionValues) -> None:
     /export                 an HTML page in the working directory, under the conversation's name
     /export md notes.md     as markdown, to this file
     /export talk.json       the ending says the format
+    --as FORM               the format, as in the shell
     --session N             another conversation
     --one                   only its newest session
     --secrets               keep keys and passwords, which are left out otherwise
     """
     name, _, rest = words.partition(" ")
-    is_format = name in EXPORT_FORMATS or name in chat.plugins.exporters()
-    target = (rest if is_format else words).strip("\"'")
-    form = exporting.export_format(name if is_format else "", target, chat.plugins)
+    wanted = options.get("as", "")
+    target = words
+    if not wanted and (name in EXPORT_FORMATS or name in chat.plugins.exporters()):
+        wanted = name
+        target = rest
+    target = target.strip("\"'")
+    form = exporting.export_format(wanted, target, chat.plugins)
     if "session" not in options and not chat.here_id:
         raise UsageError("Nothing to export yet.", "--session N exports a saved conversation.")
     loaded = await chat.load(options.get("session", "."))

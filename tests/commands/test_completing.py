@@ -233,6 +233,7 @@ def test_options(screen: Screen) -> None:
     assert offered(screen, "/compact --") == [
         "/compact --preview",
         "/compact --force",
+        "/compact --focus",
     ]
     assert offered(screen, "/sessions --unfold --pro") == ["/sessions --unfold --project"]
     assert offered(screen, "/sessions --unfold --un") == [], "it is there already"

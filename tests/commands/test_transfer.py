@@ -77,7 +77,7 @@ def test_another_session_its_chain_and_a_page(tmp_path: Path) -> None:
         tmp_path,
         "sessions",
         "/export --session 2 talk.html",
-        "/export --session 2 --one one.json",
+        "/export --session 2 --one one --as json",
         '/export --session 2 "my own talk.json"',
         "/export --session rate ~/no/such.md",
     )
@@ -85,14 +85,14 @@ def test_another_session_its_chain_and_a_page(tmp_path: Path) -> None:
         "Exported 2 sessions to talk.html ("
     )
     here = tmp_path / "here"
-    assert folder(here) == ["my own talk.json", "one.json", "talk.html"]
+    assert folder(here) == ["my own talk.json", "one", "talk.html"]
     page = (here / "talk.html").read_text()
     assert all(
         text in page for text in ("How do we limit the rate?", "Up to 20 at once.", FIRST.header.id)
     )
     assert [
         len(json.loads((here / name).read_text())["sessions"])
-        for name in ("one.json", "my own talk.json")
+        for name in ("one", "my own talk.json")
     ] == [
         1,
         2,

@@ -148,7 +148,7 @@ def test_the_newest_short_exchanges_stay_with_their_words(tmp_path: Path, wire: 
         chats.configure(restoration={"acknowledge": False})
         chats.replies["What is new"] = "Nothing, but the tide of 14:20."
         played = chats.play(
-            LONG, "The hull is oak.", "The paint is red.", "What is new?", "/compact the colors",
+            LONG, "The hull is oak.", "The paint is red.", "What is new?", "/compact --focus the colors",
             "And then?", "/compact", "So?", "exit",
         )  # fmt: skip
         transcripts = chats.transcripts()

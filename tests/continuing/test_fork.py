@@ -25,7 +25,7 @@ def test_a_fork_has_the_words_up_to_its_query(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         played = chats.play(
             *("One.", "Two.", "/pin Keep 1.", "Three.", "/pin Keep 2.", "/pin --remove 1"),
-            *("/fork 2", "Four.", "/fork 9", "/fork 1.x", "/fork 1", "Five.", "/pin", "exit"),
+            *("/fork 2", "Four.", "/fork 9", "/fork 1.x", "/fork --at 1", "Five.", "/pin", "exit"),
         )
         parent, fork, second = chats.transcripts().values()
         went_on = chats.play("/resume session-1 --full --quick", "Six.", "/pin", "/fork", "exit")

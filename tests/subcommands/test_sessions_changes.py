@@ -37,7 +37,7 @@ def test_tag_and_rename(home: Path) -> None:
         ("old",),
     )
     assert output(home, "rename", "3") == f"{OLD.header.id}: automatic name\n"
-    assert output(home, "tag", "3", "old", "--remove") == f"{OLD.header.id}: no tags\n"
+    assert output(home, "untag", "3", "old") == f"{OLD.header.id}: no tags\n"
     assert session_ids(home)[0] == OPEN.header.id, "describing is no use: the order stays"
     assert "has no tag #old." in failure(home, "tag", "3", "old", "--remove", code=2)
     assert "is not a tag" in failure(home, "tag", "3", "two words", code=2)
@@ -74,7 +74,7 @@ def test_trash_and_restore(home: Path) -> None:
     path = home / "sessions" / f"{OLD.header.id}.md"
     before = path.read_bytes()
     told = "{0} is in the trash; chat-loop sessions restore {0} restores it.\n"
-    assert output(home, "trash", "1", "3", "3") == told.format(OPEN.header.id) + told.format(
+    assert output(home, "delete", "1", "3", "3") == told.format(OPEN.header.id) + told.format(
         OLD.header.id
     )
     assert session_ids(home) == [SECOND.header.id, FIRST.header.id]
