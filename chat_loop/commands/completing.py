@@ -42,6 +42,7 @@ FIXED = {
     "--last": {"1": "the last exchange", "5": "the last five"},
     "--since": {"7d": "the last week", "30d": "the last month", "1y": "the last year"},
     "--before": {"7d": "before the last week", "30d": "before the last month"},
+    "--as": {"html": "a page", "md": "markdown", "json": "JSON"},
 }
 """The choices of arguments and options that are always the same, with a note each."""
 WORD_BY_WORD = ("merge", "tag", "untag", "import", "export")
@@ -109,7 +110,7 @@ class CommandCompleter(Completer):
             case "resume" | "show" | "quote" | "tree" | "merge" | "delete" | "--session":
                 last = [("last", "the most recent one")] if kind == "resume" else []
                 return [*_with_prefix(typed, last), *self._sessions(typed)]
-            case "rewind" | "fork" | "retry" | "edit" | "undo":
+            case "rewind" | "fork" | "--at" | "retry" | "edit" | "undo":
                 return self._messages(typed)
             case "tag" | "untag" | "--tag":
                 tags = {tag for row in self._rows() for tag in row.tags}

@@ -217,7 +217,7 @@ def test_every_option_is_one_that_stands_alone_or_has_values_that_are_offered(
     options = [
         f"/{command.name} --{option}"
         for command in registry.commands
-        for option in {*command.valued} - {"agent", "project"}
+        for option in {*command.valued} - {"agent", "project", "focus"}
     ]
     assert len(options) > 3
     assert [option for option in options if not offered(screen, f"{option} ")] == []
