@@ -69,7 +69,7 @@ To turn it on in every new shell, add the line of your shell:
   in ~/.config/fish/config.fish chat-loop completion fish | source"""
 REWORDED = {
     r"argument (\S+): expected .*": r"\1 needs a value",
-    r"argument (\S+): not allowed with argument (\S+)": r"\1 does not go with \2",
+    r"argument (\S+): not allowed with argument (\S+)": r"\1 cannot be used with \2",
     r"the following arguments are required: (.*)": r"Missing: \1",
     r"argument (\S+): (.*)": r"\1: \2",
 }
@@ -467,12 +467,12 @@ def check(options: argparse.Namespace) -> None:
     on_terminal = os.isatty(0) and os.isatty(1)
     rules = {f"{name} needs -p.": used and not asks for name, used in only_with_p.items()} | {
         "-p takes one question: put quotes around it.": asks and options.message,
-        "-p asks one question: it does not go with a command.": asks and command,
-        "--continue and --resume start a chat: they do not go with a command.": resume and command,
-        "--name starts a chat: it does not go with a command.": options.title and command,
-        "The tour has a model of its own: --model and --local do not go with it.": command == "tour"
+        "-p asks one question: it cannot be used with a command.": asks and command,
+        "--continue and --resume cannot be used with a command.": resume and command,
+        "--name starts a chat: it cannot be used with a command.": options.title and command,
+        "The tour has its own model: leave out --model and --local.": command == "tour"
         and (options.model or options.local),
-        "--no-save does not go with --continue and --resume.": resume and not options.save,
+        "--no-save cannot be used with --continue and --resume.": resume and not options.save,
         "With -p, --resume needs a session.": asks and resume == BROWSE,
         "The browser needs a terminal.": chooses and not on_terminal,
     }

@@ -128,7 +128,7 @@ class Parts(Struct, frozen=True, kw_only=True, dict=True):
             from chat_loop.agent.external_agents import ExternalProvider
 
             if options.model or options.local or options.base_url or options.max_tokens:
-                text = "--model, --local, --base-url and --max-tokens do not go with it."
+                text = "--model, --local, --base-url and --max-tokens cannot be used with it."
                 raise UsageError(f"The agent {definition.name} has a model of its own: {text}")
             return ExternalProvider(definition, self.config.windows)
         reference = options.model
@@ -182,7 +182,7 @@ class Parts(Struct, frozen=True, kw_only=True, dict=True):
         if options.system is None:
             return agent
         if agent.own_tools:
-            text = f"The agent {agent.name} has its own instructions: --system does not go with it."
+            text = f"The agent {agent.name} has its own instructions: leave out --system."
             raise UsageError(text)
         return replace(agent, system_prompt=options.system)
 

@@ -49,8 +49,8 @@ def test_a_session_of_another_agent_is_not_gone_on_with(tmp_path: Path) -> None:
 
 APART: list[tuple[tuple[str, ...], str]] = [
     (("--resume", "-p", "x"), "With -p, --resume needs a session."),
-    (("--no-save", "-c", "-p", "x"), "--no-save does not go with --continue and --resume"),
-    (("-p", "x", "providers"), "-p asks one question: it does not go with a command."),
+    (("--no-save", "-c", "-p", "x"), "--no-save cannot be used with --continue and --resume"),
+    (("-p", "x", "providers"), "-p asks one question: it cannot be used with a command."),
     (("--no-save",), "--no-save needs -p."),
     (("--system", "x"), "--system needs -p."),
     (("-p", "-"), "No question given."),

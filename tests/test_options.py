@@ -28,13 +28,13 @@ from tests.support.real_program import PATIENCE, environment, settings
         (("modles", "install", "x"), "Did you mean models install x?\n"),
         (("help", "--plain"), "Unknown command “help”. Did you mean --help?\n"),
         (("sessions", "list", "--system", "x"), "--system needs -p."),
-        (("sessions", "list", "-c"), "--continue and --resume start a chat: they do not go"),
+        (("sessions", "list", "-c"), "--continue and --resume cannot be used with a command"),
         (("sessions", "lsit"), "Unknown action “lsit”. Did you mean list?\nchat-loop sessions --h"),
         (("sessions", "list", "--unfld"), "Unknown option --unfld. Did you mean --unfold?\n"),
         (("sessions", "show"), "Missing: SESSION.\n"),
         (("models", "list", "all"), "Unexpected argument “all”."),
         (("-p", "one", "two"), "-p takes one question: put quotes around it."),
-        (("--resume", "x", "--name", "y", "models"), "do not go with a command."),
+        (("--resume", "x", "--name", "y", "models"), "cannot be used with a command."),
     ],
 )
 def test_what_is_no_option_is_named(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:

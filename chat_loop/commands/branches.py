@@ -189,7 +189,7 @@ async def _summarize(chat: Chat, found: Found) -> None:
 def _show_branch(chat: Chat, plan: ChildPlan, title: str, original: str) -> None:
     words = f"{plural(len(plan.carried), 'exchange')} in the context"
     words += f", {plural(plan.left_out, 'exchange')} summarized" if plan.left_out else ""
-    text = f"{title}: {words}. The original is saved: /resume {original}"
+    text = f"{title}: {words}. Go back: /resume {original}"
     chat.display.prose(text, "dim")
 
 

@@ -67,7 +67,7 @@ async def _edited(chat: Chat, summary: Summary, refusal: str) -> Summary:
     edited = summary_block.parse(text)
     has_lists = any(getattr(edited, name) for name in summary_block.LISTS)
     if not (has_lists or edited.background.strip()):
-        raise UsageError(f"Nothing is left of the summary: {refusal}.", "Keep a line of it.")
+        raise UsageError(f"The edited summary is empty: {refusal}.", "Keep a line of it.")
     safe = without_secrets(edited)
     if safe != edited:
         chat.display.warn("Secrets are left out of a summary.")

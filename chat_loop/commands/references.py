@@ -29,7 +29,7 @@ class AmbiguousSession(SessionNotFound):
     """Several sessions match: `rows` are the first ones, `more` is the number of the others."""
 
     def __init__(self, reference: str, rows: Sequence[SessionRow], more: int) -> None:
-        text = f"{len(rows) + more} sessions fit “{reference[:40]}”."
+        text = f"{len(rows) + more} sessions match “{reference[:40]}”."
         super().__init__(text, "Choose one by number.")
         self.rows, self.more = rows, more
 

@@ -114,6 +114,6 @@ async def _replace(chat: Chat, found: Found, text: str) -> NextQuery | None:
     later = later_than(chat, found)
     await take_back(chat, found)
     await offer_files(chat, later.changes, later.exchanges)
-    title = "Again" if is_same else f"Instead of “{one_line(before, MAX_NAME)}”"
+    title = "Again" if is_same else f"Edited “{one_line(before, MAX_NAME)}”"
     chat.display.prose(f"{title}: “{one_line(text, MAX_NAME)}”", "dim")
     return text, tuple(files)

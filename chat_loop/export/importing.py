@@ -75,7 +75,7 @@ class Importer:
             try:
                 self.add_document(read_part(file, MAX_BYTES + 1)[0], file.name, file)
             except OSError as error:
-                self._complain(file.name, [f"It cannot be read: {os_reason(error)}."])
+                self._complain(file.name, [f"{os_reason(error)}."])
         store = ImageStore(path if is_folder else files[0].parent, Files())
         for entry in images_in(self.sessions[before:]):
             with contextlib.suppress(ImageUnavailable):

@@ -85,7 +85,7 @@ def test_an_editor_that_fails_or_an_emptied_summary_changes_nothing(tmp_path: Pa
         edit=lambda text: "",
         options=QUIET,
     )
-    assert "✗ Nothing is left of the summary: not compacted." in again.text
+    assert "✗ The edited summary is empty: not compacted." in again.text
 
 
 def test_summarize_shows_the_panel(tmp_path: Path) -> None:
@@ -324,7 +324,7 @@ def test_a_summary_that_is_left_as_it_was_or_emptied_changes_nothing(tmp_path: P
     assert "✗ This session does not begin with a summary." in same.text
     assert "Not changed." in same.text
     emptied = Screen(tmp_path / "b", lines, *steps, edit=lambda text: "", options=QUIET)
-    assert "✗ Nothing is left of the summary: not changed." in emptied.text
+    assert "✗ The edited summary is empty: not changed." in emptied.text
     for screen in (same, emptied):
         assert "  • Stay polite [1]" in shown(screen, "/summary")
 

@@ -36,7 +36,7 @@ def test_what_is_sent_takes_the_place_of_the_last_query(tmp_path: Path) -> None:
     )
     assert screen.reader.offered == ["Which\n  wood?"]
     assert (
-        f"You: /edit\n{OFFER}You: Which\n  stone?\nInstead of “Which wood?”: “Which stone?”\n"
+        f"You: /edit\n{OFFER}You: Which\n  stone?\nEdited “Which wood?”: “Which stone?”\n"
         in screen.text
     )
     assert screen.talk.sent[2:] == [

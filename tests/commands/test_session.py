@@ -149,7 +149,7 @@ Noted."""
     assert after(text, "/search --foo x").startswith("✗ /search has no option --foo.\n  Options: ")
     assert after(text, "/show 99").startswith("✗ No session 99: the numbers go from 1 to 3.\n")
     for line in ("/show kitchen", "/show kitchen 2"):
-        ambiguous = "✗ 2 sessions fit “kitchen”.\n  Choose one by number."
+        ambiguous = "✗ 2 sessions match “kitchen”.\n  Choose one by number."
         assert after(text, line).endswith(ambiguous)
     assert after(text, "/show 1 77").startswith("✗ No message 2.77: that session has 2.1.\n")
     assert after(text, "/show .").splitlines()[:2] == [
@@ -232,7 +232,7 @@ You: /search gateway port
 You: /tree kitchen
 1  Kitchen ⑂1.2 “The gateway liste…  5h
 2  Kitchen ⑂1.2 “The gateway… #home  5h
-✗ 2 sessions fit “kitchen”.
+✗ 2 sessions match “kitchen”.
   Choose one by number.
 You: /tree 1
 3 sessions, 550 tokens:
@@ -304,7 +304,7 @@ def test_numbers_of_the_last_listing_count_until_there_is_another(tmp_path: Path
     assert text.count("✗ Usage: /quote ") == 1
     text = run(tmp_path, "/search note", "/show note", "/quote 1", "/show 2", hours=2)
     assert text.count("✗ Usage: /quote ") == 1
-    assert "sessions fit “note”." in text
+    assert "sessions match “note”." in text
 
 
 def test_a_quote_goes_with_the_next_message_only(tmp_path: Path) -> None:

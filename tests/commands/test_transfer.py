@@ -113,8 +113,8 @@ def test_another_session_its_chain_and_a_page(tmp_path: Path) -> None:
         ("/export --session 1 a\0b.md", "✗ That is not a file name."),
         (f"/export --session 1 {'x' * 300}", "cannot be written: file name too long."),
         ("/import", "✗ Usage: /import FILE|FOLDER"),
-        ("/import nowhere.json", "⚠️  nowhere.json: It cannot be read: no such file or directory."),
-        ("/import ~nobody-of-that-name/x", "cannot be read: no such file or directory."),
+        ("/import nowhere.json", "⚠️  nowhere.json: no such file or directory."),
+        ("/import ~nobody-of-that-name/x", "x: no such file or directory."),
         ("/import a\0b", "✗ That is not a file name."),
         (
             "/import taken.md",

@@ -42,9 +42,7 @@ def test_a_fork_has_the_words_up_to_its_query(tmp_path: Path) -> None:
     saved, restoring, forked = played.after("/fork 2").splitlines()
     assert saved.startswith("💾 Saved session: session-1 (3 queries, ")
     assert restoring == "🔄 Restoring context..."
-    assert forked == (
-        "Forked after 1.2: 2 exchanges in the context. The original is saved: /resume session-1"
-    )
+    assert forked == ("Forked after 1.2: 2 exchanges in the context. Go back: /resume session-1")
     assert "✗ No message 2.9: that session has 2.1.\n" in played.after("/fork 9")
     assert "✗ “1.x” names no message.\n" in played.after("/fork 1.x")
     assert played.after("/pin") == "1  Keep 1.", "the pins are those that held at that query"

@@ -168,7 +168,7 @@ def test_a_session_is_named_by_its_number_id_words_or_last(tmp_path: Path) -> No
     assert "✗ --last of /resume needs a value." in named.after(misused[0])
     assert "✗ Usage: /resume [N|ID|WORDS]" in named.after(misused[1])
     assert "✗ /resume has no option --nope." in named.after(misused[2])
-    assert "✗ 2 sessions fit “e”.\n  Choose one by number." in named.after("/resume e")
+    assert "✗ 2 sessions match “e”.\n  Choose one by number." in named.after("/resume e")
     assert named.asked == empty.asked == ()
     assert empty.after("resume").startswith("No conversations yet;")
     assert empty.after("resume 1") == "✗ No session 1.\n  sessions lists them."

@@ -114,7 +114,7 @@ def test_the_last_message_is_sent_again_or_replaced(tmp_path: Path) -> None:
     assert len(asked) == 9
     shown = played.shown
     assert "You: /retry\nAgain: “Ash.”\nAssistant: You said: Ash.\n" in shown
-    assert "You: /edit Elm.\nInstead of “Ash.”: “Elm.”\nAssistant: You said: Elm.\n" in shown
+    assert "You: /edit Elm.\nEdited “Ash.”: “Elm.”\nAssistant: You said: Elm.\n" in shown
     assert played.after("/edit").startswith("✗ There is no line to edit here.\n")
     assert "✗ “now” names no message.\n" in shown
     assert shown.count("📎 notes.txt, 13 bytes\n") == 2
@@ -181,7 +181,7 @@ def test_rewind_goes_back_to_before_a_message(tmp_path: Path) -> None:
     assert texts[1].startswith(first)
     assert texts[2].startswith("✗ No message 1.9: that session has 1.1 to 1.3.\n")
     assert texts[3].endswith(
-        "Rewound to before 1.2: 1 exchange in the context. The original is saved: /resume session-1"
+        "Rewound to before 1.2: 1 exchange in the context. Go back: /resume session-1"
     )
     assert texts[4].startswith(first)
     assert "Rewound to before 2.2: 2 exchanges in the context." in texts[5]

@@ -318,9 +318,9 @@ def test_auto_resume(tmp_path: Path, how: str) -> None:
 
 
 APART: list[tuple[tuple[str, ...], str]] = [
-    (("--continue", "--new-session"), "does not go with -c/--continue"),
-    (("--resume", "1", "-c"), "does not go with -r/--resume"),
-    (("--new-session", "--resume"), "does not go with --new-session"),
+    (("--continue", "--new-session"), "cannot be used with -c/--continue"),
+    (("--resume", "1", "-c"), "cannot be used with -r/--resume"),
+    (("--new-session", "--resume"), "cannot be used with --new-session"),
     (("--continue", "providers"), "--continue and --resume start a chat"),
     (("--resume", "-p", "x"), "With -p, --resume needs a session."),
 ]

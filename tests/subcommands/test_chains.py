@@ -295,7 +295,7 @@ def test_import_of_several_things_at_once(home: Path, tmp_path: Path) -> None:
     ]
     assert len(lines) == 5
     assert result.stderr.decode() == (
-        "nowhere.json: It cannot be read: no such file or directory.\n"
+        "nowhere.json: no such file or directory.\n"
         "talk.html: It is neither an export nor a transcript.\n"
     )
     assert load(other, SECOND.header.id).header.parent == f"{FIRST.header.id}_2"

@@ -152,11 +152,11 @@ REFUSED: list[tuple[tuple[str, ...], int, str]] = [
         ("No session 9: the numbers go from 1 to 3.\nchat-loop sessions list shows numbers"),
     ),
     (("show", "0"), 1, "No session 0"),
-    (("show", "sally"), 1, "2 sessions fit “sally”.\nchat-loop sessions list shows"),
+    (("show", "sally"), 1, "2 sessions match “sally”.\nchat-loop sessions list shows"),
     (
         ("show", "home kim"),
         1,
-        "2 sessions fit “home kim”.\nchat-loop sessions list shows",
+        "2 sessions match “home kim”.\nchat-loop sessions list shows",
     ),
     (("show", "no such words"), 1, "No session named no such words.\n"),
     (("show", "a/b"), 1, "No session named a/b.\n"),
