@@ -256,6 +256,9 @@ class Engine(Protocol):
     def newest(self, phrases: Sequence[Phrase], scope: Scope, limit: int) -> list[Likely]:
         """Return the exchanges that contain one of these phrases, newest first."""
 
+    def said_on(self, days: Sequence[str], scope: Scope, limit: int) -> list[Position]:
+        """Return the first exchanges of these days, which `days.named` found in a query."""
+
     def words_at(self, positions: Iterable[Position]) -> dict[Position, str]:
         """Return the lines that `terms.lines` made of the exchanges at these positions."""
 

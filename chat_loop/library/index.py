@@ -299,6 +299,17 @@ class Index:
         )
         return [*map(Likely._make, rows)]
 
+    def said_on(self, days: Sequence[str], scope: Scope, limit: int) -> list[Position]:
+        """Return the first exchanges of these days, which `days.named` found in a query."""
+        where, values = self._in_scope(scope)
+        on_days = " OR ".join("e.at LIKE ?" for _ in days)
+        rows = self.ask(
+            f"SELECT {_PLACE} FROM exchanges e WHERE ({on_days}) {where} ORDER BY e.at, e.position "
+            f"LIMIT {limit}",
+            (*(f"{day}%" for day in days), *values),
+        )
+        return [(session, position) for session, position in rows]
+
     def words_at(self, positions: Iterable[Position]) -> dict[Position, str]:
         """Return the lines that `terms.lines` made of the exchanges at these positions."""
         rows = self.ask(

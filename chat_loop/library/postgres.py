@@ -412,6 +412,17 @@ class PostgresIndex:
         )
         return [*map(Likely._make, rows)]
 
+    def said_on(self, days: Sequence[str], scope: Scope, limit: int) -> list[Position]:
+        """Return the first exchanges of these days, which `days.named` found in a query."""
+        keys, until = self._in_scope(scope)
+        rows = self.ask(
+            "SELECT e.session, e.position FROM exchanges e WHERE e.at LIKE ANY (%s) "
+            f"AND (%s::bigint[] IS NULL OR e.session = ANY (%s)) AND {until} "
+            f"ORDER BY e.at, e.position LIMIT {limit}",
+            ([f"{day}%" for day in days], keys, keys),
+        )
+        return [(session, position) for session, position in rows]
+
     def words_at(self, positions: Iterable[Position]) -> dict[Position, str]:
         """Return the lines that `terms.lines` made of the exchanges at these positions."""
         rows = self.ask(

@@ -11,6 +11,7 @@ from math import log, sqrt
 from operator import mul
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from chat_loop.library.engine import Phrase, Position
 from chat_loop.library.terms import QUESTION_MARK, VALUE_MARK, Term, related
@@ -19,6 +20,7 @@ AROUND = ((0, 0.8), (-1, 0.45), (1, 0.45), (-2, 0.2), (2, 0.2))
 """Distances in exchanges, and a term's weight there, tuned on five of LoCoMo's ten dialogues."""
 _ASKING = 0.85
 _TELLING = 1.15
+DAY = 0.4  # the strength of what was said on a day that the query names: just enough to attach it
 HALF = log(2)  # the rarity of a word that half of all exchanges contain
 _STEPS = 25  # the best score has this many steps, to which all scores are rounded
 _LEAST_EXCHANGES = 6
@@ -156,6 +158,22 @@ def fuse(
         return near + exchange.coverage * sqrt(exchange.coverage)
 
     return sorted(ranked, key=lambda exchange: (-exchange.exact, -worth(exchange)))
+
+
+def with_day(ranked: Sequence[RankedExchange], said: Sequence[Position]) -> list[RankedExchange]:
+    """Put what was `said` on a day that the query names behind what fits the query's words well."""
+    found_by_words = {found.position: found for found in ranked}
+    of_day = found_by_words.keys() & {*said}
+    fitting = [found for found in ranked if found.strength >= DAY]
+    others = [found for found in ranked if found.strength < DAY]
+    beginning = (MatchedSentence(0, "", ()),)
+    new = [
+        RankedExchange(position, 0, 0.0, 0.0, DAY, beginning)
+        for position in said
+        if position not in of_day
+    ]
+    told = [replace(found, strength=DAY) for found in others if found.position in of_day]
+    return [*fitting, *told, *new, *(found for found in others if found.position not in of_day)]
 
 
 def _highest(several: Sequence[Sequence[float]]) -> Sequence[float]:

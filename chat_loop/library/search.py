@@ -9,7 +9,7 @@ from math import ceil
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chat_loop.library import ranking, terms
+from chat_loop.library import days, ranking, terms
 from chat_loop.library.engine import EVERYTHING, TEXTS, Engine, Phrase, Position, Scope, Texts
 from chat_loop.library.library import Library, SessionFilter
 from chat_loop.library.ranking import AROUND, Question, RankedExchange
@@ -24,6 +24,7 @@ _CLOSE = 40
 """The candidates that fit best alone; only these are ranked with the exchanges around them."""
 _WITH_IDS = 50  # exchanges that become candidates because they contain an id of the query
 _COUNTED = 20_000  # a word in more exchanges is not worth counting further, however many there are
+_OF_DAY = 12  # exchanges of a day that a query names
 _PLACES = 5
 _EXCERPT_ROOM = 60  # tokens of an excerpt for a person
 LEAST = 40  # the least number of characters that an excerpt is cut to
@@ -125,7 +126,11 @@ def search(
     ranked = ranking.rank(question, matches, [each for each in positions if each in likely])
     ranked += [found for found in alone if found.position not in likely]
     ranked = [found for found in ranked if found.sentences or found.position in nearness]
-    return ranking.fuse(ranked, nearness) if nearness else ranked
+    if nearness:
+        ranked = ranking.fuse(ranked, nearness)
+    if named := days.named(text):
+        ranked = ranking.with_day(ranked, index.said_on(named, scope, _OF_DAY))
+    return ranked
 
 
 def _has_words(text: str) -> bool:

@@ -9,6 +9,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,10 @@ def test_what_the_ancestors_said_is_found_under_its_reference(tmp_path: Path) ->
     )
     assert refs(archive.search("staging port")) == ["1.2", "2.2"]
     assert refs(archive.search("staging port", without={"1.2"})) == ["2.2"]
+    text, _ = archive.recall(f"What did we say on {START:%d %B}?")
+    assert WEATHER in text
+    assert PORT in text
+    assert archive.recall(f"What did we say on {START + timedelta(days=1):%d %B}?") == ("", ())
 
 
 def test_after_a_compaction_the_new_parent_is_found_as_well(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from benchmarks.support.exchanges import ExchangeIndex
-from benchmarks.support.planting import FACTS, START, conversation
+from benchmarks.support.planting import FACTS, START, conversation, exchange
 from chat_loop.errors import IndexUnavailable, SessionError
 from chat_loop.library import refresh
 from chat_loop.library.engine import Position
@@ -24,7 +24,7 @@ from chat_loop.library.search import Hit, search_all
 from chat_loop.library.semantic import SemanticIndex
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Exchange, Summary
-from tests.support.engines import open_library
+from tests.support.engines import open_index, open_library
 from tests.support.library_folder import write
 from tests.support.made_secrets import TOKENS
 from tests.support.search_queries import QUERIES
@@ -296,3 +296,28 @@ def test_it_finds_what_the_search_in_one_chain_finds(tmp_path: Path) -> None:
     whole.close()
     assert firsts[1] >= firsts[0] - 0.03 * len(FACTS)
     assert tens[1] >= tens[0] - 0.03 * len(FACTS)
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("What did we say on 2 March?", True),
+        ("what was that on March 2nd, 2026", True),
+        ("Was haben wir am 2.3.2026 gesagt?", True),
+        ("2026-03-02", True),
+        ("What did we say on 3 March?", False),
+        ("What did we say on March 2, 2025?", False),
+        ("Does it need Python 2.3 or may 2 do?", False),
+    ],
+)
+def test_a_day_that_a_query_names(query: str, found: bool) -> None:
+    talks = ["The oven is warm.", "Bread needs time.", "We bake at night."]
+    dated = ExchangeIndex(open_index())
+    dated.add(
+        exchange(1, number, text, "Fine.", minutes=(number - 1) * 9 * 24 * 60)
+        for number, text in enumerate(talks, 1)
+    )
+    hits = dated.search(query)
+    dated.close()
+    assert [hit.exchange.query.number for hit in hits] == ([1] if found else [])
