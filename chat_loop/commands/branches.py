@@ -89,7 +89,7 @@ async def go_before(chat: Chat, found: Found) -> ChildPlan:
     """Continue in a new session from before a message. Raises UsageError and SessionError."""
     conversation = chat.conversation
     plan = await continuing.before(conversation.planning(), found, conversation.context)
-    await conversation.accept(plan, acknowledge=False)
+    await conversation.accept(plan, acknowledge=False, is_branch=True)
     return plan
 
 
@@ -124,7 +124,7 @@ async def fork(chat: Chat, words: str, options: OptionValues) -> None:
     else:
         plan = continuing.as_begun(planning, context)
     original = chat.here_id
-    await conversation.accept(plan, acknowledge=False)
+    await conversation.accept(plan, acknowledge=False, is_branch=True)
     _show_branch(chat, plan, f"Forked after {found.ref}", original)
 
 

@@ -39,7 +39,7 @@ from chat_loop.sessions.records import (
 from chat_loop.tasks import in_daemon_thread, uncancel
 from chat_loop.values import Usage, plural
 
-FIRST = "That is the first message of this session."
+FIRST = "That is the first message of this conversation."
 GOES_ON = "Continuing in a new session with what is saved so far."
 
 

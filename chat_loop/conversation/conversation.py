@@ -1023,9 +1023,12 @@ class Conversation:
         self.background.begin_delayed(missing.context, deliver, lock)
         return True
 
-    async def accept(self, plan: ChildPlan, *, acknowledge: bool = True) -> None:
+    async def accept(
+        self, plan: ChildPlan, *, acknowledge: bool = True, is_branch: bool = False
+    ) -> None:
         """End this session and begin the planned child. Raises SaveError if it cannot be saved."""
-        await self.continue_in(plan, await self._leaving("resume"))
+        leaving = await self._leaving("resume")
+        await self.continue_in(plan, replace(leaving, is_branch=is_branch))
         if acknowledge:
             await self.acknowledge()
 
@@ -1127,7 +1130,8 @@ class Conversation:
             self._offer_archive()
         if leaving.compacted is not None:
             self._show_compaction(leaving.compacted, acknowledged=leaving.acknowledged)
-        self.show(events.Restoring(plan.parent.header.id, reason))
+        if not leaving.is_branch:
+            self.show(events.Restoring(plan.parent.header.id, reason))
         if plan.merged:
             for entry in entries:
                 self.add(entry)

@@ -209,7 +209,7 @@ class Leaving(Struct, frozen=True, kw_only=True):
     canceled unless `keeps_background`; if it is still running, `deliver` gets it with the path of
     the sealed file. `is_new` begins another conversation, whose spending is counted from zero.
     `compacted` is shown once it is so, with the size that the context then has, or will have once
-    the child is `acknowledged`.
+    the child is `acknowledged`. If it `is_branch`, the command itself tells where it begins.
     """
 
     seal: Seal | None
@@ -221,6 +221,7 @@ class Leaving(Struct, frozen=True, kw_only=True):
     is_new: bool = True
     compacted: Draft | None = None
     acknowledged: bool = False
+    is_branch: bool = False
 
 
 def shortened_entries(

@@ -61,7 +61,9 @@ def show_tree(
             other = f"number {numbers[row.merged]}" if row.merged in numbers else row.merged
             origin = f"merged with {other}"
         counts = drawn.ODD.get(row.state, "")
-        if row.queries is not None:
+        if row.queries == 0:
+            counts = "no messages"
+        elif row.queries is not None:
             counts = counts_text(row.queries, row.tokens or 0)
         missing = drawn.missing_text(row, rows)
         facts = (origin, missing, row.compaction, when_text(row.updated, now), counts)

@@ -39,9 +39,8 @@ def test_a_fork_has_the_words_up_to_its_query(tmp_path: Path) -> None:
     assert six == (*echoed("One.", "Two.", "Three."), "user: Six.")
     assert played.acknowledgments == went_on.acknowledgments == ()
 
-    saved, restoring, forked = played.after("/fork 2").splitlines()
+    saved, forked = played.after("/fork 2").splitlines()
     assert saved.startswith("💾 Saved session: session-1 (3 queries, ")
-    assert restoring == "🔄 Restoring context..."
     assert forked == ("Forked after 1.2: 2 exchanges in the context. Go back: /resume session-1")
     assert "✗ No message 2.9: that session has 2.1.\n" in played.after("/fork 9")
     assert "✗ “1.x” names no message.\n" in played.after("/fork 1.x")

@@ -173,7 +173,7 @@ def test_rewind_goes_back_to_before_a_message(tmp_path: Path) -> None:
         )
         parent, child, last = chats.transcripts().values()
         went_on = chats.play("/resume session-1 --full", "Seven.", "exit")
-    first = "✗ That is the first message of this session.\n"
+    first = "✗ That is the first message of this conversation.\n"
     told = re.findall(r"You: /rewind( \d)?\n((?:.|\n)*?)\n(?=You: |$)", played.shown)
     assert [argument for argument, _ in told] == ["", "", " 9", " 2", "", ""]
     texts = [text for _, text in told]
