@@ -17,7 +17,14 @@ from chat_loop.context.budget import room
 from chat_loop.context.exchanges import CARRIED, NO_REPLY, USED, exchange_pieces
 from chat_loop.sessions import marker, records, summary_block
 from chat_loop.sessions.opaque import Origin
-from chat_loop.sessions.records import Exchange, Restoration, Session, Summary, place_of_ref
+from chat_loop.sessions.records import (
+    Exchange,
+    Restoration,
+    Session,
+    Summary,
+    Undo,
+    place_of_ref,
+)
 from chat_loop.tokens import Count
 from chat_loop.values import Message, counts_text
 
@@ -61,6 +68,12 @@ class Context(Struct, frozen=True, dict=True):
             for exchange in self.exchanges
             if (exchange.session, str(exchange.query.number)) not in cut
         )
+
+    @property
+    def unsought_refs(self) -> frozenset[str]:
+        """The same and those of what was undone: the archive need not find them."""
+        standing = self.session.standing.values()
+        return self.whole_refs | {entry.ref for entry in standing if isinstance(entry, Undo)}
 
     @cached_property
     def unsummarized(self) -> tuple[Exchange, ...]:

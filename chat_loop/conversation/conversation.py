@@ -412,7 +412,7 @@ class Conversation:
         found = asyncio.to_thread(
             archive.recall,
             text,
-            self.context.whole_refs,
+            self.context.unsought_refs,
             room,
             restoration.block,
             weak=self.window <= budget.SMALL_WINDOW,
@@ -1157,7 +1157,7 @@ class Conversation:
             return
 
         async def run(name: str, arguments: Mapping[str, str]) -> str:
-            refs = self.context.whole_refs
+            refs = self.context.unsought_refs
             room = budget.archive_room(self.window)
             text = await asyncio.to_thread(archive.call, name, arguments, refs, room)
             return redact_text(text)  # it is recorded in another session's file

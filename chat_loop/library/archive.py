@@ -193,7 +193,8 @@ class Archive:
             at = nearest - distance
             if depth in (0, at):
                 loaded = self._sessions.load(self._sessions.session_file(identity))
-                return [replace(each, depth=at) for each in loaded.session.up_to(last).exchanges]
+                seen = loaded.session.as_continued(last, self._current().standing)
+                return [replace(each, depth=at) for each in seen.exchanges]
         return []
 
     def _ask(self, question: Callable[[Engine], T], seconds: float, unindexed: str = "") -> T:

@@ -80,6 +80,22 @@ def test_what_was_undone_is_nowhere_after_a_compaction_and_a_resume(tmp_path: Pa
     assert "✗ Session session-4 has no exchanges: it can't be resumed." in left.shown
 
 
+def test_the_archive_does_not_return_what_was_taken_back(tmp_path: Path) -> None:
+    with Chats(tmp_path) as chats:
+        chats.replies["Read"] = [call("session_archive_read", queries="1.1-9"), "Seen."]
+        chats.play("The fence is green.", "The vault opens with 77-19-03.", "exit")
+        again = chats.play("/retry", "exit", options=("-c",))
+        replaced = chats.play(
+            *("/resume session-1 --quick", "/undo", "Elm.", "/compact", "Read.", "exit"),
+            options=("--tools", "read_file"),
+        )
+    vault = "The vault opens with 77-19-03."
+    assert again.requests[0].messages == (*echoed("The fence is green."), f"user: {vault}")
+    read = replaced.requests[-1].text
+    assert "fence is green" in read
+    assert "77-19-03" not in read
+
+
 def test_the_last_message_is_sent_again_or_replaced(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         chats.replies["Fail"] = failing(400)
