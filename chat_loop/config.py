@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
@@ -74,16 +74,8 @@ class SearchConfig(Section, frozen=True):
     meaning: bool = True
 
 
-class SummaryConfig(Section, frozen=True):
-    on_exit: Literal["", "wait", "background", "later"] | bool = ""
-    timeout: float = 120.0
-
-
 class ResumeConfig(Section, frozen=True):
     mode: Literal["auto", "summary", "full"] = "auto"
-
-
-class RestorationConfig(Section, frozen=True):
     acknowledge: bool = True
 
 
@@ -103,6 +95,8 @@ class AutoCompactConfig(Section, frozen=True):
     summary_provider: str = ""
     summary_model: str = ""
     summary_max_tokens: TokenLimit = 2048
+    summary_timeout: float = 120.0
+    summary_on_exit: Literal["", "wait", "background", "later"] | bool = ""
     show_summary_markers: bool = False
     compact_on_resume: bool = False
 
@@ -197,9 +191,7 @@ class Config(Section, frozen=True):
     tools: ToolsConfig = ToolsConfig()
     sessions: SessionsConfig = SessionsConfig()
     search: SearchConfig = SearchConfig()
-    summary: SummaryConfig = SummaryConfig()
     resume: ResumeConfig = ResumeConfig()
-    restoration: RestorationConfig = RestorationConfig()
     context: ContextConfig = ContextConfig()
     auto_compact: AutoCompactConfig = AutoCompactConfig()
     limits: LimitsConfig = LimitsConfig()
@@ -235,6 +227,13 @@ NAMED = {
     "mcp": (McpServer, r"(?a)[\w-]{1,32}", "1 to 32 letters, digits, - and _"),
 }
 """The sections whose entries have names: the type of an entry, and the form of its name."""
+
+OLD_KEYS = {
+    "summary.on_exit": "auto_compact.summary_on_exit",
+    "summary.timeout": "auto_compact.summary_timeout",
+    "restoration.acknowledge": "resume.acknowledge",
+}
+"""Settings that have another name today. The old names work until 1.0."""
 
 TYPE_WORDS = {
     "bool": "true or false",
@@ -338,8 +337,10 @@ def choose_servers(
     return chosen
 
 
-def load_config(path: Path, *, required: bool) -> Config:
-    """Read a config file. If it is missing and not `required`, use defaults. Raises ConfigError."""
+def load_config(path: Path, *, required: bool, on_old_key: Callable[[str], object] = str) -> Config:
+    """Read a config file. If it is missing and not `required`, use defaults. `on_old_key` gets each
+    old key in it. Raises ConfigError.
+    """
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
@@ -357,14 +358,16 @@ def load_config(path: Path, *, required: bool) -> Config:
         raise ConfigError(f"The config file {path} cannot be read: {error.strerror}.") from error
     if len(data) > MAX_BYTES:
         raise ConfigError(f"The config file {path} is larger than {MAX_BYTES // 1024} KB.")
-    return parse(data, str(path))
+    return parse(data, str(path), on_old_key)
 
 
-def parse(data: bytes, name: str) -> Config:
-    """Read a config from YAML bytes. Messages call the file `name`. Raises ConfigError."""
+def parse(data: bytes, name: str, on_old_key: Callable[[str], object] = str) -> Config:
+    """Read a config from YAML bytes. Messages call the file `name`; `on_old_key` gets each old key.
+    Raises ConfigError.
+    """
     value = read_yaml(data, name)
     source = Source(name, data.decode())
-    config = Config() if value is None else _config_of(value, source, "")
+    config = Config() if value is None else _config_of(value, source, "", on_old_key)
     for agent, settings in config.agents.items():
         overlay(config, settings, source, f"agents.{agent}.")
     return config
@@ -376,7 +379,7 @@ def overlay(config: Config, settings: Mapping[str, Any], source: Source, where: 
     `where` is the place of the settings in `source`, such as `agents.Sally.`.
     """
     merged = msgspec.to_builtins(config)
-    for key, value in settings.items():
+    for key, value in _renamed(settings, source, where).items():
         section = isinstance(value, Mapping)
         if key == "agents" or (key == "agent" and section and "default" in value):
             wrong = f"{where}{'agents' if key == 'agents' else 'agent.default'}"
@@ -386,8 +389,46 @@ def overlay(config: Config, settings: Mapping[str, Any], source: Source, where: 
     return _config_of(merged, source, where)
 
 
-def _config_of(value: Any, source: Source, where: str) -> Config:
+def _renamed(
+    value: Mapping[str, Any],
+    source: Source,
+    where: str,
+    on_old_key: Callable[[str], object] = str,
+) -> dict[str, Any]:
+    """Return the settings with today's names for old keys; a setting that has both keeps today's.
+    Raises ConfigError for a wrong value, which the message calls as it is written.
+    """
+    settings = {**value}
+    for old, new in OLD_KEYS.items():
+        before, _, key = old.partition(".")
+        section, _, today = new.partition(".")
+        found = settings.get(before)
+        others = settings.get(section, {})
+        if not (isinstance(found, Mapping) and key in found and isinstance(others, Mapping)):
+            continue
+        kind = get_type_hints(type(getattr(Config(), section)))[today]
+        convert(found[key], kind, source, f"{where}{old}")
+        on_old_key(old)
+        settings[section] = {today: found[key], **others}
+        settings[before] = {name: kept for name, kept in found.items() if name != key}
+    for old in OLD_KEYS:
+        before = old.partition(".")[0]
+        if settings.get(before) == {}:
+            del settings[before]
+    return settings
+
+
+def old_key_text(old: str) -> str:
+    """Return the sentence that says how an old key is written today."""
+    return f"{old} is {OLD_KEYS[old]} now; {old} works until 1.0."
+
+
+def _config_of(
+    value: Any, source: Source, where: str, on_old_key: Callable[[str], object] = str
+) -> Config:
     """Return the config that `value` describes. Raises ConfigError."""
+    if isinstance(value, Mapping):
+        value = _renamed(value, source, where, on_old_key)
     for section, (kind, form, described) in NAMED.items():
         # entry by entry, because msgspec's messages leave out their names
         entries = value.get(section) if isinstance(value, Mapping) else None

@@ -81,6 +81,25 @@ def test_no_file_is_the_defaults_and_an_empty_one_too(tmp_path: Path) -> None:
     assert parse(b"# nothing\n", "x") == Config()
 
 
+def test_old_keys_are_named_and_give_way_to_todays() -> None:
+    old: list[str] = []
+    text = b"""\
+summary: {timeout: 1, on_exit: later}
+restoration: {acknowledge: false}
+auto_compact: {summary_timeout: 2}
+"""
+    config = parse(text, "x", old.append)
+    assert old == ["summary.on_exit", "summary.timeout", "restoration.acknowledge"]
+    assert (config.auto_compact.summary_timeout, config.auto_compact.summary_on_exit) == (
+        2,
+        "later",
+    )
+    assert not config.resume.acknowledge
+    assert parse(b"summary: {}", "x") == Config()
+    with pytest.raises(ConfigError, match="unknown key summary"):
+        parse(b"summary: {timeout: 1, nothing: 2}", "x")
+
+
 def test_mcp_servers_are_described_by_name() -> None:
     text = b"""\
 mcp:
@@ -211,7 +230,7 @@ def test_names_of_variables(variable: str) -> None:
             "zzz: 2",
             ("c.yaml, line 1: unknown key zzz. Known keys: agent, agents, auto_compact, context, "
             "discover_servers, display, input, library, limits, mcp, memory, model, models, plugins, providers, "
-            "restoration, resume, search, sessions, status, summary, tools."),
+            "resume, search, sessions, status, tools."),
         ),
         ("status: [model, clock]", ("c.yaml, line 1: status[1]: invalid enum value 'clock'. It takes "
                                     "context, cost, summary, model, tokens or session.")),

@@ -29,8 +29,8 @@ _FILE_HINT = (
     "An agent's file ends in .py, .md or .yaml, or is agent.py, agent.md or agent.yaml in a folder."
 )
 _HARMLESS_SECTIONS = frozenset(
-    {"model", "agent", "search", "summary", "restoration", "context", "auto_compact"}
-    | {"memory", "models"}
+    {"model", "agent", "search", "resume", "context", "auto_compact", "memory", "models"}
+    | {"summary", "restoration"}  # old
 )
 """Sections of the config that cannot decide where a key is sent, or what runs."""
 

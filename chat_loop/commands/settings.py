@@ -15,7 +15,7 @@ from msgspec.structs import asdict
 
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import OptionValues, registry
-from chat_loop.config import NAMED, Config, overlay, parse
+from chat_loop.config import NAMED, OLD_KEYS, Config, old_key_text, overlay, parse
 from chat_loop.conversation.options import AT_START, KEPT, options_of
 from chat_loop.display.text import one_line
 from chat_loop.errors import ConfigError, SaveError, UsageError, os_reason
@@ -23,7 +23,7 @@ from chat_loop.redact import redact_text
 from chat_loop.sessions.files import Files
 from chat_loop.yaml_files import Source, read_yaml
 
-AT_ONCE = ("auto_compact", "context", "summary", "restoration", "status", "display.theme")
+AT_ONCE = ("auto_compact", "context", "resume.acknowledge", "status", "display.theme")
 """The settings and sections that affect a running chat; the others are read when one starts."""
 
 
@@ -34,13 +34,16 @@ async def config(chat: Chat, words: str, options: OptionValues) -> None:
     /config all                        every setting, with its default
     /config auto_compact               a section, with its defaults
     /config display.theme light        change a setting until you quit
-    /config summary.on_exit false --save
+    /config auto_compact.summary_on_exit later --save
     --save                             change it in the config file, too; its comments stay
     --session                          keep a key of auto_compact in this conversation
     Settings of an agent's file count over the config file, options of the command line over both,
     and those of the conversation over all; /config KEY --session takes one of them away.
     """
     key, _, value = words.partition(" ")
+    if key in OLD_KEYS:
+        chat.display.prose(old_key_text(key), "dim")
+        key = OLD_KEYS[key]
     if "session" in options:
         if key not in KEPT or "save" in options:
             raise UsageError("--session keeps keys of auto_compact only, and without --save.")

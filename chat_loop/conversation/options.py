@@ -79,11 +79,11 @@ def options_of(
     """Return the options that the config sets for a conversation."""
     auto = config.auto_compact
     context = config.context
-    on_exit = config.summary.on_exit
+    on_exit = auto.summary_on_exit
     if isinstance(on_exit, bool):
         on_exit = "background" if on_exit else "later"
     return Options(
-        acknowledge=config.restoration.acknowledge,
+        acknowledge=config.resume.acknowledge,
         on_exit=on_exit,
         use_ai_summary=auto.use_ai_summary,
         compact_on_resume=auto.compact_on_resume,
@@ -95,7 +95,7 @@ def options_of(
         ),
         summary=SummaryOptions(
             max_tokens=auto.summary_max_tokens,
-            limit=config.summary.timeout,
+            limit=auto.summary_timeout,
             instructions=config.agent.summary_instructions,
         ),
         summarizer=summarizer,

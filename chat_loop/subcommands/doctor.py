@@ -21,7 +21,7 @@ from typing import Literal
 from msgspec import Struct
 
 from chat_loop import __version__, errors
-from chat_loop.config import Config, Paths, expand_home, find_paths, load_config
+from chat_loop.config import Config, Paths, expand_home, find_paths, load_config, old_key_text
 from chat_loop.display import plain
 from chat_loop.display.rows import unlisted_text
 from chat_loop.display.text import one_line
@@ -108,8 +108,10 @@ def findings(options: argparse.Namespace) -> Iterator[Finding]:
     config, folder = Config(), paths.sessions(Config())
     try:
         path = expand_home(options.config or str(paths.config))
-        config = load_config(path, required=bool(options.config))
-        yield passed("Config", str(path) if path.exists() else f"no {path}; using defaults")
+        old: list[str] = []
+        config = load_config(path, required=bool(options.config), on_old_key=old.append)
+        names = " ".join(map(old_key_text, old))
+        yield passed("Config", str(path) if path.exists() else f"no {path}; using defaults", names)
         folder = paths.sessions(config, options.sessions_dir)
     except errors.ChatLoopError as error:
         yield problem("Config", error.message, error.hint or "Fix this before starting chat-loop.")

@@ -32,7 +32,7 @@ SETTINGS = config.Config(
     discover_servers=False,
     memory=config.MemoryConfig(enabled=False),
     search=config.SearchConfig(meaning=False),
-    summary=config.SummaryConfig(on_exit="wait"),
+    auto_compact=config.AutoCompactConfig(summary_on_exit="wait"),
 )
 END = (
     "That was the tour; its sessions are deleted. To start for real:",

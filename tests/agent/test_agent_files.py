@@ -349,7 +349,11 @@ agents:
         "Everyone.",
     )
     assert found.agent.summary_instructions == "Hers."
-    assert (found.summary.timeout, found.summary.on_exit, found.memory.enabled) == (3, False, False)
+    assert (
+        found.auto_compact.summary_timeout,
+        found.auto_compact.summary_on_exit,
+        found.memory.enabled,
+    ) == (3, False, False)
     assert found.windows == {"m": 5, "n": 7}
     assert agent_config(config, None) == config
     harry = Definition(name="Harry", path="/h.md", model="openai:other", system_prompt="His.")

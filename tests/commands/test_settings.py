@@ -175,14 +175,15 @@ def test_a_setting_in_another_form_is_left_to_the_editor(tmp_path: Path, line: s
 
 
 def test_a_setting_is_saved_into_a_new_file_and_through_a_link(tmp_path: Path) -> None:
-    run(tmp_path, "/config summary.timeout 30 --save", "/config model gemini --save")
+    old = run(tmp_path, "/config summary.timeout 30 --save", "/config model gemini --save")
+    assert "summary.timeout is auto_compact.summary_timeout now" in old.text
     path = tmp_path / "config.yaml"
-    assert path.read_text() == "summary:\n  timeout: 30\nmodel: gemini\n"
+    assert path.read_text() == "auto_compact:\n  summary_timeout: 30\nmodel: gemini\n"
     path.rename(tmp_path / "real.yaml")
     path.symlink_to("real.yaml")
-    run(tmp_path, "/config summary.timeout 40 --save")
+    run(tmp_path, "/config auto_compact.summary_timeout 40 --save")
     assert path.is_symlink()
-    assert "timeout: 40" in (tmp_path / "real.yaml").read_text()
+    assert "summary_timeout: 40" in (tmp_path / "real.yaml").read_text()
 
 
 def test_line_ends_mode_and_link_stay(tmp_path: Path) -> None:
@@ -194,8 +195,15 @@ def test_line_ends_mode_and_link_stay(tmp_path: Path) -> None:
     real.chmod(0o640)
     path = tmp_path / "config.yaml"
     path.symlink_to(real)
-    run(tmp_path, "/config display.theme light --save", "/config summary.timeout 40 --save")
-    after = before.replace(b"theme: dark", b"theme: light") + b"summary:\r\n  timeout: 40\r\n"
+    run(
+        tmp_path,
+        "/config display.theme light --save",
+        "/config auto_compact.summary_timeout 40 --save",
+    )
+    after = (
+        before.replace(b"theme: dark", b"theme: light")
+        + b"auto_compact:\r\n  summary_timeout: 40\r\n"
+    )
     assert real.read_bytes() == after
     assert path.is_symlink()
     assert real.stat().st_mode & 0o777 == 0o640

@@ -81,12 +81,12 @@ def test_a_setting_is_kept_by_the_session_and_its_children(tmp_path: Path) -> No
     assert "Automatic compaction is off" in shown(screen, "/context")
     again = talk(tmp_path, ["/resume last --quick", "Hi", "/config"], ANSWER, hours=1)
     assert shown(again, "/config").split("\n")[1:] == [
-        "summary.on_exit:              later",
-        "restoration.acknowledge:      false",
+        "resume.acknowledge:           false",
         "context.attach_from_archive:  false",
         "auto_compact.enabled:         false (this conversation)",
         "auto_compact.compact_ratio:   0.5",
         "auto_compact.preserve_recent: 4 (this conversation)",
+        "auto_compact.summary_on_exit: later",
     ]
     limits = again.talk.conversation.options.limits
     assert (limits.enabled, limits.compact_ratio, limits.preserve_recent) == (False, 0.5, 4)

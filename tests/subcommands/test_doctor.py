@@ -65,6 +65,8 @@ def test_a_home_that_is_used_has_no_problems(tmp_path: Path) -> None:
     run(tmp_path, *ECHO, "-p", "hello")
     run(tmp_path, *ECHO, "-p", "again")
     run(tmp_path, "sessions", "list")
+    path = tmp_path / "config.yaml"
+    path.write_text("restoration: {acknowledge: false}\n")
     found = examined(tmp_path, *ECHO)
     assert one(found, "Sessions")[:2] == ("ok", one(found, "Sessions")[1])
     assert one(found, "Sessions")[1].startswith("2 sessions, ")
@@ -72,8 +74,8 @@ def test_a_home_that_is_used_has_no_problems(tmp_path: Path) -> None:
     assert one(found, "Model")[1].startswith("scripted:echo would answer now, window ")
     assert one(found, "Config") == (
         "ok",
-        f"no {tmp_path / 'config.yaml'}; using defaults",
-        "",
+        str(path),
+        "restoration.acknowledge is resume.acknowledge now; restoration.acknowledge works until 1.0.",
     )
 
 
