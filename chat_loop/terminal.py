@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import sys
 import termios
 from typing import Any, TextIO
@@ -110,8 +111,11 @@ class Terminal:
             termios.tcflush(self._descriptor, termios.TCIFLUSH)
 
     def _write(self, sequence: str) -> None:
-        with contextlib.suppress(OSError):  # the terminal is gone
-            os.write(sys.stdout.fileno(), sequence.encode())
+        """Write, unless the terminal is gone or reads nothing: the end must not wait for it."""
+        output = sys.stdout.fileno()
+        with contextlib.suppress(OSError):
+            if select.select((), (output,), (), 0)[1]:
+                os.write(output, sequence.encode())
 
     def _set(self, settings: list[Any]) -> None:
         # TCSANOW: the other modes discard typed keys or wait until all output is printed.

@@ -13,7 +13,10 @@ from threading import Lock
 MAX_FILES = 200_000
 FRESH_SECONDS = 10.0
 """The time after which the list is read again."""
-_GIT = ("git", "-c", "core.fsmonitor=false", "ls-files", "-z", "-c", "-o", "--exclude-standard")
+_GIT = (
+    *("git", "--no-optional-locks", "-c", "core.fsmonitor=false"),
+    *("ls-files", "-z", "-c", "-o", "--exclude-standard"),
+)
 """Lists the files in a folder of a repository, and runs nothing that the repository names."""
 _GIT_SECONDS = 5
 SHORTEST = 2  # characters; every path contains a shorter part
@@ -58,13 +61,11 @@ class ProjectFiles:
 
 def _listed() -> Iterator[str] | None:
     """Return the files that git lists, or None without git or a repository."""
-    environment = os.environ | {"GIT_OPTIONAL_LOCKS": "0"}
     try:
         found = subprocess.run(
             _GIT,
             capture_output=True,
             check=True,
-            env=environment,
             stdin=subprocess.DEVNULL,
             timeout=_GIT_SECONDS,
         )

@@ -127,10 +127,10 @@ def test_enter_after_a_long_line_still_ends_only_a_line_where_that_is_asked_for(
         terminal.wait_for("multi-line: empty line sends")
         terminal.send(f"{LONG}\r")
         terminal.wait_for(
-            re.compile(r"You: A.*\n at once: number\n.*several lines", re.DOTALL), timeout=60
+            re.compile(r"You: A.*\n at once: number\n.*multi-line", re.DOTALL), timeout=60
         )
         terminal.send("two")
-        terminal.wait_for(re.compile(r"number\n     two\n.*several lines", re.DOTALL), timeout=60)
+        terminal.wait_for(re.compile(r"number\n     two\n.*multi-line", re.DOTALL), timeout=60)
         terminal.send("\r")
         entered(terminal, "\r")
         leave(terminal)

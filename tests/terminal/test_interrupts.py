@@ -31,7 +31,7 @@ pytestmark = [
 ]
 
 PATIENCE = 60
-EMPTY = re.compile(r"^You:$", re.MULTILINE)
+EMPTY = re.compile(r"^You:( Type a message.*)?$", re.MULTILINE)
 LIVES = "Press Ctrl-C again to quit."
 
 
@@ -73,7 +73,7 @@ def in_a_typed_line(at: At) -> None:
 
 def in_several_lines(at: At) -> None:
     at.chat.line("\\\\")
-    at.chat.wait_for("several lines", PATIENCE)
+    at.chat.wait_for("multi-line", PATIENCE)
     at.chat.send("never\r")
     at.chat.send("mind")
     at.chat.wait_for("     mind", PATIENCE)
@@ -95,7 +95,7 @@ def in_the_menu(at: At) -> None:
     at.chat.send("/un\t")
     at.chat.wait_for("/undo", PATIENCE)
     at.chat.send("\t")
-    at.chat.wait_for("You: /uncompact", PATIENCE)
+    at.chat.wait_for("You: /undo", PATIENCE)
 
 
 def before_the_first_token(at: At) -> None:

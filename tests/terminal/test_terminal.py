@@ -21,7 +21,7 @@ def test_any_width_works(tmp_path: Path, cols: int) -> None:
         terminal.line("sessions")
         terminal.wait_for(re.compile(r"\*  hello ther.*  now"), 60, output=True)
         terminal.line("help")
-        terminal.wait_for("spaces.", timeout=60, output=True)
+        terminal.wait_for("its name.", timeout=60, output=True)
         leave(terminal)
     assert saved(tmp_path).exchanges[0].query.text == "hello there, narrow terminal"
 
