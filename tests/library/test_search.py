@@ -308,6 +308,7 @@ def test_it_finds_what_the_search_in_one_chain_finds(tmp_path: Path) -> None:
         ("2026-03-02", True),
         ("What did we say on 3 March?", False),
         ("What did we say on March 2, 2025?", False),
+        ("What did we say on 2 March 2025?", False),
         ("Does it need Python 2.3 or may 2 do?", False),
     ],
 )
