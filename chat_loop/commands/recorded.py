@@ -58,7 +58,7 @@ async def provider_for_both(chat: Chat, first: Session, second: Session) -> Prov
     `provider_for`.
     """
     agent = chat.conversation.agent
-    own = chat.conversation.session.header.id
+    own = chat.own_id  # a session without a file may have the id of another one
     provider = agent.provider
     if own not in (first.header.id, second.header.id):
         provider = await provider_for(chat, first, act="merged")

@@ -454,7 +454,7 @@ async def merge(chat: Chat, words: str, options: OptionValues) -> None:
     both = references if len(references) == 2 else [".", *references]
     first, second = [await chat.load(reference) for reference in both]
     for loaded in (first, second):
-        if loaded.path == chat.conversation.live.path:
+        if loaded.session.header.id == chat.own_id:
             continue
         if chat.can_ask and chat.sessions.is_open_elsewhere(loaded):
             choice = await _choose_of_open(chat, loaded, "merged")

@@ -167,7 +167,7 @@ def test_a_merge_asks_before_it_pays_for_summaries(tmp_path: Path, server: Loopb
             chat.mark()
             chat.line(line)
             chat.wait_for(
-                re.compile(r"it is\.[\s\S]*Time: |original is saved"), PATIENCE, output=True
+                re.compile(r"it is\.[\s\S]*Time: |Go back"), PATIENCE, output=True
             )
             chat.wait_for(re.compile(r"You:.*context", re.DOTALL), PATIENCE)
         chat.line("/merge 1")
