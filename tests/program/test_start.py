@@ -321,7 +321,7 @@ APART: list[tuple[tuple[str, ...], str]] = [
     (("--continue", "--new-session"), "cannot be used with -c/--continue"),
     (("--resume", "1", "-c"), "cannot be used with -r/--resume"),
     (("--new-session", "--resume"), "cannot be used with --new-session"),
-    (("--continue", "providers"), "--continue and --resume cannot be used with a command"),
+    (("--continue", "providers"), "--resume cannot be used with a command"),
     (("--resume", "-p", "x"), "With -p, --resume needs a session."),
 ]
 

@@ -166,9 +166,7 @@ def test_a_merge_asks_before_it_pays_for_summaries(tmp_path: Path, server: Loopb
         for line in ("We take oak.", "No, pine.", "/fork 1", "We take ash."):
             chat.mark()
             chat.line(line)
-            chat.wait_for(
-                re.compile(r"it is\.[\s\S]*Time: |Go back"), PATIENCE, output=True
-            )
+            chat.wait_for(re.compile(r"it is\.[\s\S]*Time: |Go back"), PATIENCE, output=True)
             chat.wait_for(re.compile(r"You:.*context", re.DOTALL), PATIENCE)
         chat.line("/merge 1")
         chat.wait_for("Merge? [y]es [n]o", PATIENCE)
