@@ -7,14 +7,13 @@ because both share the terminal. docs/architecture.md follows a number from the 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 from prompt_toolkit.application import Application
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.formatted_text import StyleAndTextTuples
-from prompt_toolkit.layout.screen import Char
 
 from chat_loop.display.questions import Drawn, Question, draw
 from chat_loop.display.screen import Screen
@@ -225,13 +224,9 @@ class Bottom:
     def _after_render(self) -> None:
         drawn = self._app.renderer.last_rendered_screen
         row = 0
-        widths: list[int] = []
         if drawn is not None:
-            cursor = drawn.get_cursor_position(self._app.layout.current_window)
-            row = cursor.y
-            widths = [_width(drawn.data_buffer[above]) for above in range(row)]
-            widths.append(cursor.x + 1)
-        self._output.end_frame(row, widths)
+            row = drawn.get_cursor_position(self._app.layout.current_window).y
+        self._output.end_frame(row)
         self._draw_later()
 
     def _draw_later(self) -> None:
@@ -245,8 +240,3 @@ class Bottom:
             self._timer.cancel()
         if seconds is not None:
             self._timer = asyncio.get_running_loop().call_later(seconds, draw)
-
-
-def _width(row: Mapping[int, Char]) -> int:
-    """Return the columns of a drawn row without the blanks at its end."""
-    return max((at + char.width for at, char in row.items() if char.char.strip()), default=0)

@@ -47,7 +47,7 @@ from chat_loop.input.layout import composer_layout
 from chat_loop.input.lines import EDIT_HINT, Reader, clean
 from chat_loop.input.queued import Entry, Queued
 from chat_loop.input.start import InstantPrompt
-from chat_loop.input.terminals import can_be_asked, key_protocol, marks_pastes, reflows
+from chat_loop.input.terminals import can_be_asked, key_protocol, marks_pastes
 from chat_loop.tasks import report_bug
 from chat_loop.terminal import Terminal
 
@@ -114,7 +114,6 @@ class Composer(Reader):
             FrameOutput, FrameOutput.from_pty(sys.stdout, term=os.environ.get("TERM"))
         )
         self._output.key_protocol = key_protocol(os.environ)
-        self._output.reflows = reflows(os.environ)
         self._output.enable_cpr = False  # the cursor's position is not needed; some never answer
         self._entries: deque[Entry | KeyboardInterrupt] = deque()
         """What `read` returns or raises before the queued messages."""

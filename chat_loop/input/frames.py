@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.output.vt100 import Vt100_Output
 
-from chat_loop.display.text import cells, in_encoding, rows_of
+from chat_loop.display.text import cells, in_encoding
 
 
 class FrameOutput(Vt100_Output):
@@ -21,11 +21,8 @@ class FrameOutput(Vt100_Output):
     _size = Size(0, 0)  # the size of the terminal when they were printed
     _frame = ""  # the last frame; empty if the application has drawn something else since
     _start = _cursor_row = 0
-    _widths: Sequence[int] = ()  # the columns of the frame's rows, down to the cursor in its row
     _is_held = False
     _has_set_keys = False
-    reflows = False
-    """True for a terminal that wraps the drawn rows when it is made narrower."""
     key_protocol = ("", "")
     """What turns the plain encoding of keys on, and what puts back the one from before."""
 
@@ -73,7 +70,7 @@ class FrameOutput(Vt100_Output):
         """Replace the rows above the frame with settled text and new `rows`. The cursor is at the
         start of the frame before and after this.
         """
-        self.cursor_up(len(self._rows) + self._wrapped_rows())
+        self.cursor_up(len(self._rows))
         self.erase_down()
         self.write_raw(text)
         self.disable_autowrap()
@@ -81,21 +78,8 @@ class FrameOutput(Vt100_Output):
         self.enable_autowrap()
         self._rows, self._size, self._start = rows, self.get_size(), len(self._buffer)
 
-    def _wrapped_rows(self) -> int:
-        """Return how many more rows the terminal has made of those above the cursor, because it is
-        narrower than when they were drawn.
-        """
-        columns = self.get_size().columns
-        if not self.reflows or columns >= self._size.columns:
-            return 0
-        own = sum(max(0, width - 1) // columns for width in self._widths)
-        return own + sum(len(rows_of(row, columns)) - 1 for row in self._rows)
-
-    def end_frame(self, cursor_row: int, widths: Sequence[int]) -> None:
-        """Send what was drawn: rows with these `widths`, down to the cursor in its row. It is a
-        whole frame, which can be repeated, only if it was held.
-        """
-        self._widths = widths
+    def end_frame(self, cursor_row: int) -> None:
+        """Send what was drawn. It is a whole frame, which can be repeated, only if it was held."""
         frame = "".join(self._buffer[self._start :]) if self._is_held else ""
         self._frame = frame.replace(self.key_protocol[0], "")  # it counts how often it is set
         self._cursor_row = cursor_row
@@ -112,7 +96,6 @@ class FrameOutput(Vt100_Output):
     def forget(self) -> None:
         """Forget what was drawn, because another program has used the terminal since."""
         self._rows = ()
-        self._widths = ()
         self._frame = ""
 
     def erase_rows(self) -> None:

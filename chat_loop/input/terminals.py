@@ -38,11 +38,6 @@ def marks_pastes(environment: Mapping[str, str]) -> bool:
     )
 
 
-def reflows(environment: Mapping[str, str]) -> bool:
-    """Return True for a terminal that is known to wrap drawn rows when it is made narrower."""
-    return bool(environment.get("TMUX"))
-
-
 def can_be_asked(environment: Mapping[str, str]) -> bool:
     """Return True for a terminal that answers PASTE_QUESTION, or drops it."""
     return environment.get("TERM", "").startswith("xterm") and not marks_pastes(environment)

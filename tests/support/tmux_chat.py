@@ -52,10 +52,6 @@ class TmuxChat:
             if part:
                 self._tmux("send-keys", *(("Enter",) if part == "\r" else ("-l", part)))
 
-    def resize(self, cols: int, rows: int) -> None:
-        """Give the window another size."""
-        self._tmux("resize-window", "-x", str(cols), "-y", str(rows))
-
     def screen(self) -> list[str]:
         """Return the visible lines, without trailing blanks."""
         return [line.rstrip() for line in self._tmux("capture-pane", "-p").split("\n")]

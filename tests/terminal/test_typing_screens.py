@@ -96,32 +96,6 @@ def test_a_draft_as_high_as_the_screen_leaves_nothing_in_the_scrollback(tmp_path
             assert history.count("It holds") == 1
 
 
-def test_a_narrower_window_has_each_word_once(tmp_path: Path) -> None:
-    """tmux wraps the rows that are drawn before the program hears of the new size."""
-    _require_tmux()
-    settled, live, typed = (
-        " ".join(f"{word}{letter}" for letter in "abcdefghijklmnop")
-        for word in ("old", "new", "key")
-    )
-    with Loopback() as server:
-        server.enqueue(Reply(chunks=("Above.\n\n" * 20 + f"{settled}\n\n", live), stall_after=1))
-        env = _environment(tmp_path, server) | {"TMUX": str(tmp_path)}
-        with TmuxChat(tmp_path, ARGV, env, rows=24, cols=100) as window:
-            window.wait_for(re.compile(r"^You:", re.MULTILINE))
-            window.send("Explain it\r")
-            server.stalled()
-            window.wait_for("oldp")
-            window.send(typed)
-            window.wait_for("keyp")
-            for columns in (50, 41):  # the status line does not fit, and is drawn anew
-                window.resize(columns, 24)
-                window.wait_for(re.compile(r"^ context[^\n]*\s*\Z", re.MULTILINE))
-            shown = "".join("".join(window.history()).split())
-            server.release()
-    words = [*settled.split(), *typed.split()]
-    assert [shown.count(word) for word in words] == [1] * len(words)
-
-
 def _environment(home: Path, server: Loopback) -> dict[str, str]:
     (home / "sessions").mkdir()  # the greeting names the folder, and the length of that name varies
     return {
