@@ -221,6 +221,7 @@ class Interactive:
 
     async def _close(self) -> None:
         await self._reader.close()
+        self._loader.close()
         self._chat.library.close()
         self._indexer.close()
         if self._syncer is not None:

@@ -48,6 +48,7 @@ class Loader:
         """Set when the user first waits for something. From then on slow things may load."""
         self._needs_encoding = threading.Event()
         """Set when the server's token counts and the estimate are no longer enough."""
+        self._is_closed = False
 
     def start(self) -> None:
         """Start the thread, once."""
@@ -61,6 +62,12 @@ class Loader:
 
     def load_encoding(self) -> None:
         """Load the token encoding, too."""
+        self._needs_encoding.set()
+
+    def close(self) -> None:
+        """End the thread after its current job; return at once."""
+        self._is_closed = True
+        self._is_used.set()
         self._needs_encoding.set()
 
     def _load(self) -> None:
@@ -110,7 +117,11 @@ class Loader:
         sessions.pointers.remake(rows)
 
     def _do(self, job: Callable[[], object], *, expected: tuple[type[Exception], ...] = ()) -> None:
-        """Do a job. Report an error that is not `expected`; no other job ends."""
+        """Do a job, unless the chat has ended. Report an error that is not `expected`; no other job
+        ends.
+        """
+        if self._is_closed:
+            return
         try:
             job()
         except expected:

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import re
 import tempfile
+import threading
 import tomllib
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -26,6 +27,7 @@ from chat_loop.values import Message, Request
 
 Step = Mapping[str, str]
 """A sentence, the line to enter after it, and the model's reply to that line, if it is known."""
+JOIN_SECONDS = 10.0
 HINT = "Enter runs this line, Ctrl-C ends the tour"
 SETTINGS = config.Config(
     model="scripted:tour",
@@ -54,13 +56,23 @@ def run(options: argparse.Namespace) -> int:
         for name in runs:
             todo = deque(runs[name])
             parts = build(chosen, SETTINGS, paths)
-            code = interactive.run(parts, model, partial(GuidedLoop, todo, steps))
+            try:
+                code = interactive.run(parts, model, partial(GuidedLoop, todo, steps))
+            finally:
+                _join_threads()
             out("\n")
             if code or todo:
                 out(wrapped("You left the tour; its sessions are deleted.\n", columns() - 1, 0))
                 return code
     out("".join(f"{wrapped(line, columns() - 1, 4)}\n" for line in END))
     return 0
+
+
+def _join_threads() -> None:
+    """Wait for the threads of a chat that has ended: they may write a file into its folder."""
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread():
+            thread.join(JOIN_SECONDS)
 
 
 class GuidedLoop(ChatLoop):
