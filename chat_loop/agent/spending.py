@@ -16,8 +16,8 @@ from chat_loop.events import Event, Warned
 from chat_loop.providers import Provider
 from chat_loop.providers.lengths import request_size
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.partial import newest_first
 from chat_loop.sessions.records import ModelChange, Reply
+from chat_loop.sessions.rows import newest_first
 from chat_loop.values import Request, Usage, dollars_text
 
 REPLY_TOKENS = 1_000  # the expected length of a reply, unless the request allows less

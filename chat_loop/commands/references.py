@@ -15,9 +15,9 @@ from chat_loop.errors import SessionNotFound
 from chat_loop.library.library import Library, SessionFilter
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.partial import newest_first
 from chat_loop.sessions.pointers import Recent, pointers_of
 from chat_loop.sessions.records import SessionRow
+from chat_loop.sessions.rows import newest_first
 from chat_loop.values import when_text
 
 PAGE = 20  # sessions that are listed at a time

@@ -27,8 +27,8 @@ from chat_loop.library.semantic import SemanticIndex
 from chat_loop.library.terms import is_question
 from chat_loop.sessions.chain import last_queries, link_of
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.partial import Stamp, clamp_time
 from chat_loop.sessions.records import Exchange, Session
+from chat_loop.sessions.rows import Stamp, clamp_time
 from chat_loop.text import sentences
 from chat_loop.tokens import Count, estimate
 

@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from chat_loop.errors import IndexUnavailable
 from chat_loop.sessions.chain import Link
-from chat_loop.sessions.partial import Stamp
 from chat_loop.sessions.records import RunningTotals, SessionRow
+from chat_loop.sessions.rows import Stamp
 
 Texts = tuple[tuple[str, str], ...]
 """Pairs of speaker and text in an exchange: user, model, then tools and files."""

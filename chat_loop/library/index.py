@@ -31,8 +31,8 @@ from chat_loop.library.engine import (
     columns_of,
 )
 from chat_loop.sessions.chain import Link
-from chat_loop.sessions.partial import Stamp
 from chat_loop.sessions.records import ALL, RunningTotals, SessionRow
+from chat_loop.sessions.rows import Stamp
 
 FILE = ".index.sqlite"
 VERSION = 16

@@ -20,7 +20,6 @@ from msgspec.structs import replace
 from chat_loop.errors import IndexUnavailable, SessionError, UsageError, os_reason
 from chat_loop.library import lineage
 from chat_loop.library.engine import TEXTS, Condition, Engine, StoredExchange
-from chat_loop.sessions import partial
 from chat_loop.sessions.chain import Link
 from chat_loop.sessions.records import (
     ALL,
@@ -33,6 +32,7 @@ from chat_loop.sessions.records import (
     Session,
     SessionRow,
 )
+from chat_loop.sessions.rows import stamps
 from chat_loop.values import Usage, plural
 
 if TYPE_CHECKING:
@@ -318,7 +318,7 @@ class Library:
         self.trouble = ""
         self._count = 0
         try:
-            files = partial.stamps(self.directory)
+            files = stamps(self.directory)
         except OSError as error:
             message = f"The sessions folder {self.directory} cannot be read: {os_reason(error)}."
             raise SessionError(message) from error

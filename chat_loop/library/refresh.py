@@ -11,11 +11,12 @@ from msgspec.structs import replace
 from chat_loop.library.engine import Engine, IndexedExchange, IndexedSession, Texts
 from chat_loop.library.terms import lines
 from chat_loop.redact import redact_text
-from chat_loop.sessions import legacy, partial, summary_block
+from chat_loop.sessions import legacy, summary_block
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Exchange, RunningTotals, Session, SessionRow
+from chat_loop.sessions.rows import Stamp, clamp_time, is_transcript, read_row, row_of, said
 from chat_loop.tokens import estimate
 from chat_loop.values import compaction_text
 
@@ -31,7 +32,7 @@ MAX_TEXT = 1 << 20  # characters of a text that the index keeps; the rest is onl
 
 def refresh(
     index: Engine,
-    stale: Sequence[partial.Stamp],
+    stale: Sequence[Stamp],
     gone: Collection[str],
     *,
     rows_only: bool = False,
@@ -49,7 +50,7 @@ def refresh(
     for done, stamp in enumerate(stale, 1):
         path = index.directory / f"{stamp.id}.md"
         if rows_only:
-            row = partial.row(path)
+            row = read_row(path)
             session = IndexedSession(row=row, size=stamp.size, changed=stamp.changed)
         else:
             session = _read(path, stamp, show)
@@ -62,7 +63,7 @@ def refresh(
             progress(done, len(stale))
 
 
-def _read(path: Path, stamp: partial.Stamp, progress: Callable[[float], None]) -> IndexedSession:
+def _read(path: Path, stamp: Stamp, progress: Callable[[float], None]) -> IndexedSession:
     """Read one file with its exchanges and summary block, or only its row if it cannot be parsed.
     Report the share of the exchanges that are read, below 1, to `progress`.
     """
@@ -75,12 +76,12 @@ def _read(path: Path, stamp: partial.Stamp, progress: Callable[[float], None]) -
         session = parse(data).session
         if len(data) == status.st_size:
             size = status.st_size
-            changed = partial.clamp_time(status.st_mtime_ns)
+            changed = clamp_time(status.st_mtime_ns)
             if session is None:
                 session, _ = legacy.read(data, path)
-            elif partial.is_transcript(data):
-                row = partial.row_of(session, path, data)
-    row = row or partial.row(path)
+            elif is_transcript(data):
+                row = row_of(session, path, data)
+    row = row or read_row(path)
     if session is None:
         return IndexedSession(row=row, size=size, changed=changed, running=())
     exchanges = []
@@ -159,7 +160,7 @@ def _running_totals(session: Session) -> list[RunningTotals]:
             tokens=min(totals.tokens, MAX_TOTAL),
             spent=totals.spent and tuple((names[model], usage) for model, usage in totals.spent),
         )
-        for totals in session.running_totals(partial.said)
+        for totals in session.running_totals(said)
     ]
 
 

@@ -23,7 +23,7 @@ from chat_loop.errors import (
     SessionNotFound,
     os_reason,
 )
-from chat_loop.sessions import legacy, marker, partial, pointers, records
+from chat_loop.sessions import ends, legacy, marker, pointers, records, rows
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.files import (
     TRASH,
@@ -190,7 +190,7 @@ class SessionManager:
         the whole file is needed.
         """
         with suppress(OSError):  # `load` reports why
-            if session := partial.read_ends(path, last):
+            if session := ends.read_ends(path, last):
                 return LoadedSession(_with_file_id(session, path), path, is_partial=True)
         return None
 
@@ -199,7 +199,7 @@ class SessionManager:
         SessionError.
         """
         with suppress(OSError):  # `load` reports why
-            if session := partial.read_from(path, number):
+            if session := ends.read_from(path, number):
                 return LoadedSession(_with_file_id(session, path), path, is_partial=True)
         return self.load(path)
 
@@ -210,7 +210,7 @@ class SessionManager:
     def load_queries(self, path: Path) -> LoadedSession:
         """Read a session without what was said to its queries. Raises SessionError."""
         with suppress(OSError):  # `load` reports why
-            if session := partial.read_queries(path):
+            if session := ends.read_queries(path):
                 return LoadedSession(_with_file_id(session, path), path, is_partial=True)
         return self.load(path)
 
@@ -219,7 +219,7 @@ class SessionManager:
         SessionError.
         """
         try:
-            return partial.read_answering(path)
+            return ends.read_answering(path)
         except OSError as error:
             raise SessionError(f"{path} cannot be read: {os_reason(error)}.") from error
 
@@ -347,7 +347,7 @@ class SessionManager:
         try:
             with suppress(FileNotFoundError):
                 os.close(open_folder(folder))
-            return partial.rows(folder)
+            return rows.read_rows(folder)
         except OSError as error:
             raise SessionError(f"The trash {folder} cannot be read: {os_reason(error)}.") from error
 
@@ -376,7 +376,7 @@ class SessionManager:
         They are not removed: a tool that is about to fill one has it open, and fills it there.
         """
         with suppress(OSError):  # only a convenience
-            for changed, identity, size in partial.stamps(self.directory):
+            for changed, identity, size in rows.stamps(self.directory):
                 age = abs(self.now().timestamp() - changed / 1e9)
                 if size or age < SETTLED_SECONDS:
                     continue
@@ -390,7 +390,7 @@ class SessionManager:
         for each. A copy without anything new stays as it is.
         """
         sentences = []
-        for name in partial.misnamed_files(self.directory) if self.saves else ():
+        for name in rows.misnamed_files(self.directory) if self.saves else ():
             with suppress(OSError):  # it stays, and lists mention it
                 if identity := self._take_in(self.directory / name):
                     text = f"Took in a copy that a sync tool left: {encode_line(name)[:100]}"
@@ -401,7 +401,7 @@ class SessionManager:
         """Rename a copy; return its id, or an empty string when it stays. Raises OSError."""
         head, status = read_part(path, 100)
         age = abs(self.now().timestamp() - status.st_mtime)
-        if age < SETTLED_SECONDS or not partial.is_transcript(head):
+        if age < SETTLED_SECONDS or not rows.is_transcript(head):
             return ""
         data, _ = read_part(path)
         copy = parse(data).session

@@ -16,10 +16,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.errors import Locked
-from chat_loop.sessions import partial
 from chat_loop.sessions.files import Files, Lock, read_part, take_lock
 from chat_loop.sessions.git import project_of
 from chat_loop.sessions.records import ID_PATTERN, SessionRow
+from chat_loop.sessions.rows import read_row
 
 FILE = ".current"
 MAX_BYTES = 1 << 20
@@ -191,7 +191,7 @@ class ProjectPointers:
         return kept
 
     def _row(self, identity: str) -> SessionRow:
-        return partial.row(self._directory / f"{identity}.md", quick=True)
+        return read_row(self._directory / f"{identity}.md", quick=True)
 
     def _locked(self) -> closing[Lock]:
         # under this lock, nobody takes the new file for a leftover

@@ -17,11 +17,11 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from chat_loop.errors import Locked, SessionLocked, StoreUnavailable, os_reason
-from chat_loop.sessions import partial
 from chat_loop.sessions.files import read_part, take_lock
 from chat_loop.sessions.images import IMAGE_PATH, MAX_IMAGE, is_image
 from chat_loop.sessions.manager import SessionManager, holds_all
 from chat_loop.sessions.records import ID_PATTERN, IMAGE_FOLDER
+from chat_loop.sessions.rows import clamp_time, newest_first, read_row
 from chat_loop.store.client import MAX_OBJECT, ObjectChanged, ObjectStore
 from chat_loop.store.state import SyncEntry, SyncState, Tag
 
@@ -101,7 +101,7 @@ class Synchronizer:
         """
         changed = {
             identity
-            for time, identity, size in partial.newest_first(self._folder)
+            for time, identity, size in newest_first(self._folder)
             if (known := self._known.get(f"{identity}.md")) is None
             or (known.size, known.changed) != (size, time)
         }
@@ -116,7 +116,7 @@ class Synchronizer:
 
     def _parent(self, identity: str) -> str:
         """Return the parent of a session, read from its file."""
-        return partial.row(self._sessions.session_file(identity), quick=True).parent
+        return read_row(self._sessions.session_file(identity), quick=True).parent
 
     def _send(self, identity: str) -> bool:
         """Upload a session with its images. Return False when it has to wait."""
@@ -200,7 +200,7 @@ class Synchronizer:
     def _unsent_children(self, identity: str) -> list[str]:
         """Return the children of a session that were never in the store."""
         sent = {key for key, entry in self._known.items() if entry.tag.e_tag}
-        ids = (stamp.id for stamp in partial.newest_first(self._folder))
+        ids = (stamp.id for stamp in newest_first(self._folder))
         return [each for each in ids if f"{each}.md" not in sent and self._parent(each) == identity]
 
     def _receive(
@@ -261,5 +261,5 @@ class Synchronizer:
 
 
 def _stamp(status: os.stat_result) -> tuple[int, int]:
-    """Return the size of a file in bytes and its time in nanoseconds, as in `partial.Stamp`."""
-    return status.st_size, partial.clamp_time(status.st_mtime_ns)
+    """Return the size of a file in bytes and its time in nanoseconds, as in `rows.Stamp`."""
+    return status.st_size, clamp_time(status.st_mtime_ns)

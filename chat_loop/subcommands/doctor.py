@@ -31,8 +31,8 @@ from chat_loop.library.library import Database
 from chat_loop.log import user_log
 from chat_loop.plugins import Plugins
 from chat_loop.providers import Provider, catalogue, choose
-from chat_loop.sessions import partial as listing
 from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.rows import misnamed_files, newest_first
 from chat_loop.subcommands import providers
 from chat_loop.values import Message, Request, plural, size_text, window_text
 
@@ -189,7 +189,7 @@ def _obstacle(folder: Path) -> tuple[str, str]:
 
 def check_sessions(folder: Path) -> Iterator[Finding]:
     """Check the sessions and their index. Only the newest sessions are read whole."""
-    stamps = listing.newest_first(folder) if folder.is_dir() else []
+    stamps = newest_first(folder) if folder.is_dir() else []
     manager, damaged = SessionManager(folder), list[str]()
     for stamp in stamps[:MAX_LOADED]:
         try:
@@ -198,7 +198,7 @@ def check_sessions(folder: Path) -> Iterator[Finding]:
                 damaged.append(f"{stamp.id}: {loaded.damage[0]}")
         except errors.SessionError as error:
             damaged.append(error.message)
-    if unlisted := listing.misnamed_files(folder):
+    if unlisted := misnamed_files(folder):
         yield warning("Not listed", unlisted_text(unlisted), "Sync tools leave such copies.")
     size = size_text(sum(stamp.size for stamp in stamps))
     yield passed("Sessions", f"{plural(len(stamps), 'session')}, {size}")

@@ -26,8 +26,8 @@ from chat_loop.sessions.chain import Link, read_chain
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.live import TRIED_AGAIN
 from chat_loop.sessions.manager import LoadedSession
-from chat_loop.sessions.partial import misnamed_files
 from chat_loop.sessions.records import Session, SessionRow
+from chat_loop.sessions.rows import misnamed_files
 from chat_loop.sessions.writer import render
 from chat_loop.subcommands.stored import StoredSessions
 from chat_loop.terminal import columns

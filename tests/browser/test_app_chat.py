@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.sessions import partial
 from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.rows import read_rows
 from tests.support.headless import ECHO
 from tests.support.pty_chat import PtyChat
 from tests.support.saved_sessions import ALL, FIRST, OLD, OPEN, SECOND, put
@@ -81,7 +81,7 @@ def chatting(terminal: PtyChat, text: str) -> None:
 
 def newest(home: Path) -> str:
     sessions = SessionManager(home / "sessions")
-    return sessions.load(partial.rows(sessions.directory)[0].path).session.header.parent
+    return sessions.load(read_rows(sessions.directory)[0].path).session.header.parent
 
 
 def test_filter_preview_and_enter_resumes(home: Path) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from chat_loop.library.library import Library
 from chat_loop.library.lineage import tree
-from chat_loop.sessions import partial
 from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.rows import read_rows
 from tests.support.imported_chain import imported
 from tests.support.saved_sessions import ALL, FIRST, SECOND, at, put, simple
 from tests.support.screens import Line, Screen
@@ -156,7 +156,7 @@ def test_a_chain_with_a_fork_and_a_merge_is_the_same_tree_elsewhere(tmp_path: Pa
         SUMMARY,
         hours=21,
     )
-    [merged] = [row.id for row in partial.rows(source) if row.merged]
+    [merged] = [row.id for row in read_rows(source) if row.merged]
     for place in ("empty", "taken"):
         other = tmp_path / place
         if place == "taken":

@@ -15,7 +15,7 @@ from chat_loop.conversation.options import Options
 from chat_loop.events import Compacted, Event, SessionFound, TextDelta
 from chat_loop.library.index import stale_count
 from chat_loop.sessions.files import Files
-from chat_loop.sessions.partial import newest_first
+from chat_loop.sessions.rows import newest_first
 from chat_loop.values import Window
 from tests.support.scripted_chat import Says, Talk, words
 

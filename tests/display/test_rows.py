@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from chat_loop.library.index import stale_count
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.partial import newest_first
 from chat_loop.sessions.records import Restoration, Session
+from chat_loop.sessions.rows import newest_first
 from chat_loop.sessions.writer import render
 from tests.support.headless import ECHO, run
 from tests.support.library_screens import CODE, in_zone

@@ -22,11 +22,11 @@ from chat_loop.errors import SaveError
 from chat_loop.export import documents, importing
 from chat_loop.export.exporting import export_bytes
 from chat_loop.export.importing import StoredImport
-from chat_loop.sessions import partial
 from chat_loop.sessions.chain import read_chain
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Header, Query, Session
+from chat_loop.sessions.rows import read_rows
 from chat_loop.sessions.writer import render
 from tests.support.hostile_chain import FIRST, SECOND, SESSIONS, START, loaded
 from tests.support.imported_chain import Imported, imported, store
@@ -361,7 +361,7 @@ def test_storing_writes_private_files_with_the_times_of_their_last_events(tmp_pa
     ]
     assert files(directory) == {f"{session.header.id}.md": render(session) for session in SESSIONS}
     assert {stat.S_IMODE(path.stat().st_mode) for path in directory.iterdir()} == {0o600}
-    assert [row.id for row in partial.rows(directory)] == [
+    assert [row.id for row in read_rows(directory)] == [
         SECOND.header.id,
         FIRST.header.id,
     ]

@@ -35,9 +35,9 @@ from chat_loop.library.index import FILE, stale_count
 from chat_loop.library.library import Library
 from chat_loop.library.refresh import texts
 from chat_loop.library.search import Hit, Place, excerpt
-from chat_loop.sessions import partial
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange
+from chat_loop.sessions.rows import newest_first
 from chat_loop.tokens import estimate
 from tests.support.archives import START, chained, session
 from tests.support.scripted_chat import words
@@ -65,7 +65,7 @@ def test_a_second_query_looks_at_no_other_file_and_misses_no_change_of_an_ancest
     assert archive.recall(question)[1] == ("1.2",)
     session(sessions, "other", "", ["An unrelated session."])
     assert archive.recall(question)[1] == ("1.2",)
-    unread = stale_count(tmp_path, partial.newest_first(tmp_path))
+    unread = stale_count(tmp_path, newest_first(tmp_path))
     assert unread == 2, "the open session and the other one are not read for a recall"
     (tmp_path / FILE).unlink()
     assert archive.recall(question)[1] == ("1.2",)

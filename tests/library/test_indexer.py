@@ -22,13 +22,13 @@ from chat_loop.library.index import FILE, Index
 from chat_loop.library.indexer import Indexer
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.partial import newest_first
 from chat_loop.sessions.records import (
     Query,
     Reply,
     Seal,
     Summary,
 )
+from chat_loop.sessions.rows import newest_first
 from chat_loop.values import Usage
 from tests.support.headless import run
 from tests.support.index_tables import contents, fill, held, up_to_date

@@ -20,8 +20,8 @@ from chat_loop.errors import SessionError
 from chat_loop.library import library as library_module
 from chat_loop.library.index import FILE
 from chat_loop.library.library import Library, SessionFilter
-from chat_loop.sessions import partial
 from chat_loop.sessions.records import Branch, Seal, Session, SessionRow, Summary
+from chat_loop.sessions.rows import row_of, said
 from tests.support.engines import open_library
 from tests.support.session_folders import (
     FOREIGN,
@@ -121,8 +121,8 @@ def test_the_index_and_the_files_give_equal_listings(
 @given(sessions("s1"), st.integers(1, 3))
 def test_running_totals_are_those_of_a_session_that_ends_there(drawn: Session, number: int) -> None:
     assume(any(exchange.query.number > number for exchange in drawn.exchanges))
-    totals = [one for one in drawn.running_totals(partial.said) if one.number <= number][-1]
-    end = partial.row_of(drawn.up_to(number), Path("s1.md"))
+    totals = [one for one in drawn.running_totals(said) if one.number <= number][-1]
+    end = row_of(drawn.up_to(number), Path("s1.md"))
     assert (totals.queries, totals.tokens) == (end.queries, end.tokens)
     assert (totals.said, totals.spent) == (end.said, end.spent)
 

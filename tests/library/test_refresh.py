@@ -21,8 +21,8 @@ from chat_loop.library import refresh as refresh_module
 from chat_loop.library.index import FILE, Index
 from chat_loop.library.library import Library
 from chat_loop.library.refresh import refresh
-from chat_loop.sessions.partial import newest_first
 from chat_loop.sessions.records import Query
+from chat_loop.sessions.rows import newest_first
 from tests.support.engines import open_library
 from tests.support.index_tables import (
     SEALED,

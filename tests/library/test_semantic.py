@@ -16,8 +16,8 @@ from chat_loop.library.indexer import Indexer
 from chat_loop.library.refresh import refresh
 from chat_loop.library.semantic import LOCK, NO_PARENT, SPACE, SemanticIndex, available, main
 from chat_loop.sessions.files import take_lock
-from chat_loop.sessions.partial import newest_first
 from chat_loop.sessions.records import Seal
+from chat_loop.sessions.rows import newest_first
 from tests.support.headless import run
 from tests.support.session_folders import START, session, write
 

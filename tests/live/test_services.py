@@ -24,8 +24,8 @@ from chat_loop.headless import INCOMPLETE
 from chat_loop.providers import Provider
 from chat_loop.providers.catalogue import CATALOGUE
 from chat_loop.providers.choose import Machine, create, missing_requirement
-from chat_loop.sessions import partial
 from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.rows import read_rows
 from chat_loop.values import Image, Message, Request, ToolResult, ToolSpec, Usage
 from tests.live import spending
 from tests.support.images import png
@@ -214,7 +214,7 @@ def test_a_compaction_keeps_a_fact(service: Service, tmp_path: Path) -> None:
     done = service.run(home, lines=lines)
     assert done.returncode == 0, done.stderr
     manager = SessionManager(home / "sessions")
-    child, parent = [manager.load(row.path).session for row in partial.rows(manager.directory)]
+    child, parent = [manager.load(row.path).session for row in read_rows(manager.directory)]
     assert parent.seal is not None
     for usage in (
         *parent.usage_of_models.values(),

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.sessions import partial
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Session
+from chat_loop.sessions.rows import read_rows
 from tests.support.headless import ECHO, run
 from tests.support.injected_bugs import KEY, MESSAGE, bug
 from tests.support.pty_chat import PtyChat
@@ -27,7 +27,7 @@ WENT_WRONG = f"Something went wrong in chat-loop: TypeError: {MESSAGE}, in chat_
 def only_session(home: Path) -> tuple[Path, Session]:
     """Return the only session on disk, which must be undamaged."""
     sessions = SessionManager(home / "sessions")
-    [row] = partial.rows(sessions.directory)
+    [row] = read_rows(sessions.directory)
     loaded = sessions.load(row.path)
     assert loaded.damage == ()
     return row.path, loaded.session

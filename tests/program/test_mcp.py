@@ -26,9 +26,9 @@ from chat_loop.conversation.options import Options
 from chat_loop.errors import install_hint
 from chat_loop.events import Connecting, Event, ToolReturned, Warned
 from chat_loop.library.archive_tools import TOOLS
-from chat_loop.sessions import partial
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Call, Query, Result
+from chat_loop.sessions.rows import read_rows
 from chat_loop.values import Message, ToolCall, ToolSpec
 from tests.support import fork_server
 from tests.support.mcp_descriptions import (
@@ -143,7 +143,7 @@ def test_one_question_with_a_tool(tmp_path: Path) -> None:
         assert offered == ["raw_echo", "raw_hang"]
         assert server.request(1).body["messages"][-1]["content"] == "a \x1b[31mred\x1b[0m hello"
     sessions = SessionManager(tmp_path / "sessions")
-    [row] = partial.rows(sessions.directory)
+    [row] = read_rows(sessions.directory)
     entries = sessions.load(row.path).session.entries
     assert [(entry.name, entry.arguments) for entry in entries if isinstance(entry, Call)] == [
         ("raw_echo", "{}")

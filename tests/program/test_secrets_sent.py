@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback, Reply
-from chat_loop.sessions import partial
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Attachment, LeftOut, Query, Result, Session
+from chat_loop.sessions.rows import read_rows
 from tests.support.approvals import SENDING as QUESTION
 from tests.support.headless import run
 from tests.support.mcp_descriptions import RAW, listing
@@ -33,7 +33,7 @@ NOTE = "Reason: a well-known place of keys, and there is nobody to ask. Go on wi
 def session(folder: Path) -> Session:
     """Return the only session of a folder."""
     sessions = SessionManager(folder)
-    (row,) = partial.rows(folder)
+    (row,) = read_rows(folder)
     return sessions.load(row.path).session
 
 

@@ -13,9 +13,9 @@ import pytest
 from wcwidth import width
 
 from chat_loop.display.status import greeting, offer
-from chat_loop.sessions import partial
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Session
+from chat_loop.sessions.rows import read_rows
 from tests.support.headless import ECHO, run
 from tests.support.pty_chat import PtyChat
 from tests.support.saved_sessions import ALL, OLD, OPEN, SECOND, of_this_project, put, simple, used
@@ -57,7 +57,7 @@ def lines(terminal: PtyChat) -> list[str]:
 
 def newest(home: Path) -> Session:
     sessions = SessionManager(home / "sessions")
-    return sessions.load(partial.rows(sessions.directory)[0].path).session
+    return sessions.load(read_rows(sessions.directory)[0].path).session
 
 
 # The offer

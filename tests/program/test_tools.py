@@ -13,9 +13,9 @@ import pytest
 
 from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.agent.builtin import SPECS
-from chat_loop.sessions import partial
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Call, Result
+from chat_loop.sessions.rows import read_rows
 from tests.support import fork_server
 from tests.support.headless import run
 from tests.support.tool_chat import (
@@ -48,7 +48,7 @@ def results(home: Path) -> list[tuple[str, str, bool]]:
     failed.
     """
     sessions = SessionManager(home / "own" / "sessions")
-    (row,) = partial.rows(sessions.directory)
+    (row,) = read_rows(sessions.directory)
     entries = sessions.load(row.path).session.entries
     names = {entry.id: entry.name for entry in entries if isinstance(entry, Call)}
     return [

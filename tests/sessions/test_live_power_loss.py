@@ -19,8 +19,8 @@ from chat_loop.library.index import FILE
 from chat_loop.library.library import Library
 from chat_loop.sessions.live import SYNC_SECONDS
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.partial import rows
 from chat_loop.sessions.records import Pin, Query, Reply, Seal, Session
+from chat_loop.sessions.rows import read_rows
 from tests.support.disk import Disk, Tree
 from tests.support.scenarios import (
     SCENARIOS,
@@ -217,7 +217,7 @@ def test_an_index_that_lost_its_bytes_is_made_again(tmp_path: Path) -> None:
     path = one.folder / FILE
     for extra in one.folder.glob(f"{FILE}-*"):
         extra.unlink()
-    data, expected = path.read_bytes(), {row.id for row in rows(one.folder)}
+    data, expected = path.read_bytes(), {row.id for row in read_rows(one.folder)}
     parts = [data[: len(data) * part // 7] for part in range(7)]
     zeros = [part + bytes(len(data) - len(part)) for part in parts]
     holes = [bytes(len(part)) + data[len(part) :] for part in parts[1:]]

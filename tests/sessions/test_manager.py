@@ -14,7 +14,6 @@ import pytest
 from msgspec.structs import replace
 
 from chat_loop.errors import Locked, SaveError, SessionError, SessionLocked
-from chat_loop.sessions import partial
 from chat_loop.sessions.files import Files, take_lock
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import SessionManager, slug
@@ -34,6 +33,7 @@ from chat_loop.sessions.records import (
     Summary,
     Undo,
 )
+from chat_loop.sessions.rows import read_rows
 from chat_loop.sessions.writer import render, with_digest
 from chat_loop.values import Usage
 from tests.support.failing_files import FailingFiles
@@ -155,7 +155,7 @@ def test_disk_full_at_every_byte_loses_nothing_once_there_is_room(
         parsed = parse(live.path.read_bytes())
         assert parsed.session == live.session, room
         live.close()
-        [row] = partial.rows(tmp_path / f"room{room}")
+        [row] = read_rows(tmp_path / f"room{room}")
         assert (row.state, row.queries) == ("unsealed", 4), room
 
 
@@ -230,12 +230,12 @@ def test_what_editors_add_is_no_damage(
     if ends:
         live.seal(seal)
     live.close()
-    before, whole = sessions.load(live.path), list(partial.rows(sessions.directory))
+    before, whole = sessions.load(live.path), list(read_rows(sessions.directory))
     data = edit(live.path.read_bytes())
     live.path.write_bytes(data)
     loaded = sessions.load(live.path)
     assert (loaded.session, loaded.damage, loaded.is_sealable) == (before.session, (), True)
-    [row] = partial.rows(sessions.directory)
+    [row] = read_rows(sessions.directory)
     assert replace(row, updated=whole[0].updated) == whole[0]
     sessions.describe(loaded, name="A talk", tags=["sums"])
     described = sessions.load(live.path)
@@ -366,7 +366,7 @@ def test_listing_says_what_each_file_is(tmp_path: Path) -> None:
     (tmp_path / "link.md").symlink_to("/etc/passwd")
     (tmp_path / "not a session!.md").write_text("x")
     os.mkfifo(tmp_path / "pipe.md")
-    found = {row.id: row for row in partial.rows(sessions.directory)}
+    found = {row.id: row for row in read_rows(sessions.directory)}
     assert {identity: row.state for identity, row in found.items()} == {
         sealed.header.id: "sealed",
         open_one.header.id: "unsealed",
@@ -448,7 +448,7 @@ def test_a_name_is_found_behind_a_long_restoration(tmp_path: Path) -> None:
     exchange(live, "what was it?", "that")
     live.seal(Seal(at=START, reason="exit"))
     live.close()
-    assert [(row.state, row.name) for row in partial.rows(sessions.directory)] == [
+    assert [(row.state, row.name) for row in read_rows(sessions.directory)] == [
         ("sealed", "what was it?")
     ]
 

@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from chat_loop.conversation.options import Options
 from chat_loop.errors import SessionError, SessionLocked, UsageError
 from chat_loop.library.library import Library
-from chat_loop.sessions import partial
 from chat_loop.sessions.live import change_metadata
 from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.naming import first_words, name_of, validate_name, validate_tag
@@ -32,6 +31,7 @@ from chat_loop.sessions.records import (
     Undo,
     Untag,
 )
+from chat_loop.sessions.rows import read_rows
 from chat_loop.sessions.writer import render
 from tests.support.scripted_chat import START, SUMMARY, Talk
 from tests.support.strategies import sessions as hostile_sessions
@@ -180,7 +180,7 @@ def test_a_sealed_session_that_is_renamed_keeps_every_other_byte(tmp_path: Path)
     assert edited.count(b"by hand") == 2
     loaded.path.write_bytes(edited)
     loaded = sessions.load(loaded.path)
-    used = partial.rows(sessions.directory)[0].updated
+    used = read_rows(sessions.directory)[0].updated
     sessions.describe(loaded, name="Wood", tags=["Home", "#b", "home"])
     assert changes(edited, loaded.path.read_bytes()) == [
         "- # Greetings",
@@ -188,7 +188,7 @@ def test_a_sealed_session_that_is_renamed_keeps_every_other_byte(tmp_path: Path)
         "+ **Name:** Wood  ",
         "+ **Tags:** home, b  ",
     ]
-    assert partial.rows(sessions.directory)[0].updated == used
+    assert read_rows(sessions.directory)[0].updated == used
     once = loaded.path.read_bytes()
     sessions.describe(sessions.load(loaded.path), name="Tree")
     assert changes(once, loaded.path.read_bytes()) == [

@@ -17,7 +17,7 @@ import pytest
 from benchmarks.support.loopback import Loopback, failing
 from chat_loop.errors import IndexUnavailable
 from chat_loop.library.index import stale_count
-from chat_loop.sessions import partial
+from chat_loop.sessions.rows import newest_first
 from tests.support import fork_server
 from tests.support.headless import ECHO, run
 from tests.support.injected_bugs import bug
@@ -224,10 +224,10 @@ def test_the_index_as_it_stands(tmp_path: Path) -> None:
     run(tmp_path, *ECHO, "-p", "hello")
     run(tmp_path, "sessions", "list")
     index = folder / ".index.sqlite"
-    assert stale_count(folder, partial.newest_first(folder)) == 0
+    assert stale_count(folder, newest_first(folder)) == 0
     [file] = folder.glob("*.md")
     os.utime(file, ns=(1, 1))
-    assert stale_count(folder, partial.newest_first(folder)) == 1
+    assert stale_count(folder, newest_first(folder)) == 1
     whole = index.read_bytes()
     for damage in (whole[:5000], b"x" * 9000):
         index.write_bytes(damage)

@@ -6,9 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from chat_loop.sessions import partial
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Query, Reply, Session
+from chat_loop.sessions.rows import read_rows
 from tests.support import fork_server
 
 ECHO = ("--model", "scripted:echo")
@@ -45,7 +45,7 @@ def run(
 
 def saved(home: Path) -> list[Session]:
     sessions = SessionManager(home / "sessions")
-    return [sessions.load(row.path).session for row in partial.rows(sessions.directory)]
+    return [sessions.load(row.path).session for row in read_rows(sessions.directory)]
 
 
 def said(session: Session) -> list[str]:

@@ -14,8 +14,8 @@ from typing import Any
 from chat_loop.library.index import FILE, Index
 from chat_loop.library.library import Library
 from chat_loop.library.refresh import refresh
-from chat_loop.sessions.partial import newest_first
 from chat_loop.sessions.records import Seal, Summary
+from chat_loop.sessions.rows import newest_first
 from tests.support.session_folders import START, session, write
 
 SEALED = Seal(at=START, reason="compact", source="model", summary=Summary(topics=("Monads [1]",)))

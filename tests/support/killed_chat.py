@@ -22,8 +22,8 @@ from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.errors import SessionError
 from chat_loop.events import Event, TextDelta, Warned
-from chat_loop.sessions import partial
 from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.rows import read_rows
 from chat_loop.values import Request
 from tests.support.scripted import ScriptedProvider
 
@@ -84,7 +84,7 @@ def conversation_in(
 
 async def resume_newest(conversation: Conversation) -> None:
     """Resume the newest session that can be resumed."""
-    for row in partial.rows(conversation.sessions.directory):
+    for row in read_rows(conversation.sessions.directory):
         with suppress(SessionError):
             loaded = conversation.sessions.load(row.path)
             resumed = await continuing.resume(conversation.planning(), loaded)

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.support.loopback import Loopback, Reply
-from chat_loop.sessions import partial
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange
+from chat_loop.sessions.rows import read_rows
 from tests.support.pty_chat import PtyChat
 
 PATIENCE = 60
@@ -60,7 +60,7 @@ def chatting(home: Path, server: Loopback | None = None) -> Iterator[tuple[PtyCh
 def exchanges(home: Path) -> tuple[Exchange, ...]:
     """Return the exchanges of the only session on disk; its file must be undamaged."""
     sessions = SessionManager(home / "sessions")
-    (row,) = partial.rows(sessions.directory)
+    (row,) = read_rows(sessions.directory)
     loaded = sessions.load(row.path)
     assert loaded.damage == ()
     return loaded.session.exchanges

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.support.loopback import Loopback
-from chat_loop.sessions import partial
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Session
+from chat_loop.sessions.rows import read_rows
 from tests.support.pty_chat import PtyChat
 
 READY = re.compile(r"You: ")
@@ -55,7 +55,7 @@ def leave(terminal: PtyChat) -> None:
 
 def saved(home: Path) -> Session:
     sessions = SessionManager(home / "sessions")
-    return sessions.load(partial.rows(sessions.directory)[0].path).session
+    return sessions.load(read_rows(sessions.directory)[0].path).session
 
 
 def compatible(server: Loopback) -> tuple[str, ...]:

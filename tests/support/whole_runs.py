@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from chat_loop.sessions import partial
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Session
+from chat_loop.sessions.rows import read_rows
 from chat_loop.sessions.writer import render
 from tests.support.pty_chat import PtyChat
 
@@ -43,7 +43,7 @@ class Program:
         rendering.
         """
         found = []
-        for row in reversed(partial.rows(self.home / "sessions")):
+        for row in reversed(read_rows(self.home / "sessions")):
             data = row.path.read_bytes()
             parsed = parse(data)
             assert parsed.damage == ()

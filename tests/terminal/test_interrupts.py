@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback, Reply, failing
-from chat_loop.sessions import partial
 from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.rows import read_rows
 from tests.support.mcp_descriptions import gone, until
 from tests.support.piped_chat import WAITS
 from tests.support.pty_chat import PtyChat
@@ -200,7 +200,7 @@ CHATS: tuple[tuple[Phase, ...], ...] = (
 def kept(home: Path) -> list[tuple[str, str]]:
     """Return the queries and replies of the last session; every file must be undamaged."""
     sessions = SessionManager(home / "own" / "sessions")
-    loaded = [sessions.load(row.path) for row in partial.rows(sessions.directory)]
+    loaded = [sessions.load(row.path) for row in read_rows(sessions.directory)]
     assert [one.damage for one in loaded] == [()] * len(loaded)
     return [
         (

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from chat_loop.events import Event, Warned
-from chat_loop.sessions import partial
 from chat_loop.sessions.parser import Parsed, parse
 from chat_loop.sessions.records import Pin, Query, Reply
+from chat_loop.sessions.rows import read_rows
 from tests.support.killed_chat import (
     conversation_in,
     pin_text,
@@ -146,5 +146,5 @@ def test_kills_lose_nothing(tmp_path: Path, kills: int) -> None:
     }
     assert {query_text(name) for name in names(told, "query")} <= said
     assert {pin_text(name) for name in names(told, "pin")} <= pins
-    assert len(partial.rows(folder)) == len(read(folder))
+    assert len(read_rows(folder)) == len(read(folder))
     assert not any(isinstance(event, Warned) for event in shown)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from chat_loop.conversation import continuing
 from chat_loop.conversation.options import Options
-from chat_loop.sessions import partial
+from chat_loop.sessions import ends as module
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import (
     ALL,
@@ -70,9 +70,9 @@ def long(
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lower the limits so that small sessions count as long."""
-    monkeypatch.setattr(partial, "SHORT", 20_000)
-    monkeypatch.setattr(partial, "_LONG_HEAD", 10_000)
-    monkeypatch.setattr(partial, "_TAIL", 2_000)
+    monkeypatch.setattr(module, "SHORT", 20_000)
+    monkeypatch.setattr(module, "_LONG_HEAD", 10_000)
+    monkeypatch.setattr(module, "_TAIL", 2_000)
 
 
 def both(folder: Path, made: Session, last: int = 1) -> tuple[Session, Session | None]:
@@ -138,9 +138,9 @@ def test_the_ends_agree_with_the_whole_file(drawn: Session, undone: int, last: i
         seal=seal,
     )
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(partial, "SHORT", 20_000)
-        patch.setattr(partial, "_LONG_HEAD", 10_000)
-        patch.setattr(partial, "_TAIL", 2_000)
+        patch.setattr(module, "SHORT", 20_000)
+        patch.setattr(module, "_LONG_HEAD", 10_000)
+        patch.setattr(module, "_TAIL", 2_000)
         path = write(Path(name), made, 1)
         sessions = SessionManager(Path(name))
         whole, found = sessions.load(path).session, sessions.load_ends(path, last)

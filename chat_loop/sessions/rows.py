@@ -1,4 +1,4 @@
-"""Transcripts read in part: the row that a listing shows, and the ends of a long session."""
+"""The rows of listings, read from the beginnings and the ends of transcripts."""
 
 from __future__ import annotations
 
@@ -13,39 +13,26 @@ from typing import BinaryIO, NamedTuple
 from msgspec.structs import replace
 
 from chat_loop.sessions import legacy, marker, records
-from chat_loop.sessions.files import open_regular, read_part
+from chat_loop.sessions.files import open_regular
 from chat_loop.sessions.naming import first_words, name_of
 from chat_loop.sessions.parser import BOM, parse
 from chat_loop.sessions.records import (
-    ALL,
     EPOCH,
     ID_PATTERN,
-    Answering,
     Exchange,
-    Query,
     Session,
     SessionRow,
-    Totals,
     Undo,
 )
 from chat_loop.tokens import estimate
-from chat_loop.values import Usage
 
-SHORT = 1 << 19  # a file up to this many bytes is read whole rather than at its ends
 _HEAD = 8192
 _LONG_HEAD = 1 << 18
 _TAIL = 1 << 16
-_CHUNK = 1 << 20
-_CHUNK_OF_QUERIES = 1 << 15
 _WHOLE = 4 << 20  # an unsealed file up to this many bytes is read whole for its totals
 _LARGEST_TIME = (1 << 63) - 1
 _FILE = re.compile(rf"{ID_PATTERN.pattern}\.md")
-_QUERY = b"\n" + marker.PREFIX + b"query "
 _MARKER = b"\n" + marker.PREFIX
-_RECORD = re.compile(rb"^" + marker.PREFIX + rb"(?!end )([a-z-]+) ", re.MULTILINE)
-_OF_QUERIES = {b"session", b"restoration", b"query", b"undo", b"redo", b"sealed"}
-_SWITCH = _MARKER + b"model "
-_END = _MARKER + b"end"
 _SAID = set(marker.KINDS) - {"name", "tag", "untag"}  # the records that count as use of the session
 
 
@@ -92,13 +79,13 @@ def clamp_time(nanoseconds: int) -> int:
     return min(max(nanoseconds, -_LARGEST_TIME), _LARGEST_TIME)
 
 
-def rows(directory: Path) -> list[SessionRow]:
+def read_rows(directory: Path) -> list[SessionRow]:
     """Return the sessions of a folder, most recently used first, undated last. Raises OSError."""
-    files = [row(directory / f"{stamp.id}.md") for stamp in newest_first(directory)]
+    files = [read_row(directory / f"{stamp.id}.md") for stamp in newest_first(directory)]
     return sorted(files, key=lambda row: (row.updated or EPOCH, row.id), reverse=True)
 
 
-def row(path: Path, *, quick: bool = False) -> SessionRow:
+def read_row(path: Path, *, quick: bool = False) -> SessionRow:
     """Return the row of a file, readable or not. If `quick`, an open session's row lacks totals."""
     state: records.State = "foreign"
     with suppress(OSError), open_regular(path) as (file, status):
@@ -108,18 +95,18 @@ def row(path: Path, *, quick: bool = False) -> SessionRow:
             state = "damaged" if head else "empty"
         elif is_transcript(head):
             state = "damaged"
-            tail = _read_at(file, max(0, size - _TAIL), _TAIL)
-            is_counted = _seal_in(tail) is None and size <= _WHOLE and not quick
+            tail = read_at(file, max(0, size - _TAIL), _TAIL)
+            is_counted = seal_in(tail) is None and size <= _WHOLE and not quick
             # a long header, restoration or query may precede the part that is needed
             for length in (_WHOLE,) if is_counted else (_HEAD, _LONG_HEAD):
-                head = _read_at(file, 0, length)
+                head = read_at(file, 0, length)
                 session = parse(head).session
                 if session is not None and session.answered and first_words(session):
                     break
             if session is not None:
                 return row_of(session, path, tail, whole=size <= len(head))
         elif legacy.is_legacy(head):
-            session, _ = legacy.parse(_read_at(file, 0), path.stem)
+            session, _ = legacy.parse(read_at(file, 0), path.stem)
             return replace(row_of(session, path), state="plain")
         elif _MARKER in head:
             state = "damaged"
@@ -131,12 +118,13 @@ def is_transcript(head: bytes) -> bool:
     return head.removeprefix(BOM).startswith(marker.PREFIX + b"session")
 
 
-def _read_at(file: BinaryIO, start: int, length: int = -1) -> bytes:
+def read_at(file: BinaryIO, start: int, length: int = -1) -> bytes:
+    """Return `length` bytes (-1: all) from a place of a file."""
     file.seek(start)
     return file.read(length) or b""
 
 
-def _seal_in(tail: bytes) -> marker.Marker | None:
+def seal_in(tail: bytes) -> marker.Marker | None:
     """Return the seal's marker when it is the last line of a file that ends with `tail`."""
     last = marker.read(tail.rstrip(b"\r\n").rpartition(b"\n")[2])
     return last if last and last.kind == "sealed" else None
@@ -144,7 +132,7 @@ def _seal_in(tail: bytes) -> marker.Marker | None:
 
 def row_of(session: Session, path: Path, tail: bytes = b"", *, whole: bool = True) -> SessionRow:
     """Return the row of a session that was read `whole`, or from its beginning and its `tail`."""
-    seal = _seal_in(tail)
+    seal = seal_in(tail)
     header = session.header
     totals = session.totals
     restoration = session.restoration
@@ -233,125 +221,3 @@ def last_use(tail: bytes) -> datetime | None:
             return date
         sealed = sealed or (date if mark.kind == "sealed" else None)
     return sealed
-
-
-def _last_switch(file: BinaryIO, start: int, end: int) -> bytes:
-    """Return the last switch to another model between two places of a file, if there is one."""
-    while end > start:
-        begin = max(start, end - _CHUNK)
-        data = _read_at(file, begin - 1, end - begin + len(_SWITCH))
-        found = data.rfind(_SWITCH)
-        if found >= 0:
-            record = data[found + 1 :] + _read_at(file, begin - 1 + len(data), _HEAD)
-            close = record.find(_END)
-            stop = record.find(b"\n", close + 1) + 1
-            return record[:stop] if close >= 0 else b""
-        end = begin
-    return b""
-
-
-def read_answering(path: Path) -> Answering:
-    """Return the model that answered last in a session, from its header and its last switch.
-    Raises OSError.
-    """
-    with open_regular(path) as (file, status):
-        head = file.read(_LONG_HEAD)
-        head = head[: head.find(_END) + 1] or head
-        switch = _last_switch(file, max(1, len(head)), status.st_size)
-        session = parse(head + switch).session
-    return session.answering if session is not None else Answering("", "")
-
-
-def read_ends(path: Path, last: int = 1) -> Session | None:
-    """Read the ends of a sealed session as `SessionManager.load_ends` does. Raises OSError."""
-    with open_regular(path) as (file, status):
-        size = status.st_size
-        head = file.read(_LONG_HEAD) if size > SHORT else b""
-        end = head.find(_QUERY, head.find(_QUERY) + 1)
-        seal = _seal_in(_read_at(file, max(0, size - _TAIL), _TAIL))
-        if end < 0 or seal is None:
-            return None
-        queries = seal.number("queries")
-        tokens = seal.number("tokens")
-        if queries is None or tokens is None:
-            return None
-        totals = Totals(queries=queries, session=Usage(input=tokens))
-        for length in (_TAIL, 4 * _TAIL, 16 * _TAIL, 64 * _TAIL):
-            if size - length <= end:
-                break
-            tail = _read_at(file, size - length, length)
-            rest = tail[tail.find(_QUERY) + 1 :]
-            switch = _last_switch(file, end + 1, size - len(rest))
-            parsed = parse(head[: end + 1] + switch + rest)
-            session = parsed.session
-            count = tail.count(_QUERY)
-            if not count or parsed.damage or session is None or session.seal is None:
-                continue
-            sent = [entry for entry in session.entries if isinstance(entry, Query)][-count:]
-            numbers = {query.number for query in sent}
-            active = numbers.intersection(exchange.query.number for exchange in session.exchanges)
-            covers = session.seal.covers
-            if len(active) >= max(1, last) and (covers is None or sent[0].number <= covers + 1):
-                return replace(session, partial_totals=totals) if session.seal.summary else None
-    return None
-
-
-def read_from(path: Path, number: int) -> Session | None:
-    """Read a session without its queries before `number`, and without its seal if it has none from
-    there on. Return None if that is no faster than to read all, or something is damaged. Raises
-    OSError.
-    """
-    with open_regular(path) as (file, status):
-        head = file.read(_HEAD)
-        if head.find(_QUERY) < 0:
-            head += file.read(_LONG_HEAD - _HEAD)
-        start = head.find(_QUERY) + 1
-        if not start:
-            return None
-        rest = b""
-        if number != ALL:
-            rest = _queries_from(file, start, status.st_size, number)
-            if not rest:
-                return None
-    parsed = parse(head[:start] + rest)
-    return None if parsed.damage else parsed.session
-
-
-def _queries_from(file: BinaryIO, start: int, size: int, number: int) -> bytes:
-    """Return the end of a file from a query on. The first query begins at the byte `start`."""
-    length = _CHUNK_OF_QUERIES
-    while length < size - start:
-        tail = _read_at(file, size - length, length)
-        first = tail.find(_QUERY)
-        if first >= 0 and _number_at(tail, first + 1) <= number:
-            while first >= 0 and _number_at(tail, first + 1) < number:
-                first = tail.find(_QUERY, first + 1)
-            return tail[first + 1 :] if first >= 0 else b""
-        length *= 4
-    return _read_at(file, start)
-
-
-def _number_at(data: bytes, at: int) -> int:
-    """Return the number of the query whose marker begins at a byte, or ALL for no marker."""
-    mark = marker.read(data[at : data.find(b"\n", at)])
-    number = mark.number("n") if mark is not None else None
-    return ALL if number is None else number
-
-
-def read_queries(path: Path) -> Session | None:
-    """Read a session without what was said to its queries, but with what was undone. Return None
-    for another program's or a damaged file. Raises OSError.
-    """
-    data, _ = read_part(path)
-    parts = []
-    start = 0
-    is_kept = True
-    for found in _RECORD.finditer(data):
-        if is_kept:
-            parts.append(data[start : found.start()])
-        start = found.start()
-        is_kept = found[1] in _OF_QUERIES
-    if is_kept:
-        parts.append(data[start:])
-    parsed = parse(b"".join(parts))
-    return None if parsed.damage else parsed.session
