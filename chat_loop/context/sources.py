@@ -11,6 +11,7 @@ from collections.abc import Iterator, Set
 from itertools import islice
 
 from chat_loop.context.exact import figures
+from chat_loop.library.terms import by_script, pairs
 from chat_loop.providers.replies import arguments_of
 from chat_loop.sessions.records import Exchange, Use
 
@@ -27,8 +28,14 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 def stems(text: str) -> frozenset[str]:
-    """Return the beginnings of the words in a text, in which inflected forms do not differ."""
-    return frozenset(word[:5] for word in _WORD.findall(text.casefold()))
+    """Return the beginnings of the words in a text, in which inflected forms do not differ. In
+    scripts without blanks, two neighbors count as a word.
+    """
+    parts = by_script(text.casefold())
+    found = {word[:5] for part in parts[::2] for word in _WORD.findall(part)}
+    for run in parts[1::2]:
+        found.update(pairs(run))
+    return frozenset(found)
 
 
 def source_lines(exchange: Exchange, sentence: str, values: tuple[str, ...]) -> Iterator[str]:

@@ -84,7 +84,7 @@ def words(text: str) -> list[str]:
     if len(result) > 1 and _JOINT.search(folded):
         result += [token.translate(WIDE) for token in _tokens(folded) if _is_exact(token)]
     if "-" in folded:
-        spaced = _by_script(folded)[::2]
+        spaced = by_script(folded)[::2]
         result += [whole.replace("-", "") for part in spaced for whole in _HYPHENATED.findall(part)]
     return result
 
@@ -168,22 +168,32 @@ def _is_unspaced(text: str) -> bool:
     return not text.isascii() and re.match(_UNSPACED, text) is not None
 
 
-def _by_script(text: str) -> list[str]:
+def by_script(text: str) -> list[str]:
     """Split a text by script. Every second part is in scripts without blanks."""
     return [text] if text.isascii() else re.split(_UNSPACED, text)
+
+
+def pairs(run: str) -> list[str]:
+    """Return the terms of a run of characters in a script without blanks, without its grammar."""
+    return [pair for part in re.split(_GRAMMAR, run) for pair in _neighbors(part)]
+
+
+def _neighbors(part: str) -> list[str]:
+    """Return every two neighbors, or a single character."""
+    return [part[at : at + 2] for at in range(len(part) - 1)] or [*part]
 
 
 def _cut(folded: str) -> list[str]:
     """Return the words of a folded text."""
     result: list[str] = []
-    for at, part in enumerate(_by_script(folded)):
+    for at, part in enumerate(by_script(folded)):
         result += part if at % 2 else _WORD.findall(part)
     return result
 
 
 def _tokens(folded: str) -> list[str]:
     texts: list[str] = []
-    for at, part in enumerate(_by_script(folded)):
+    for at, part in enumerate(by_script(folded)):
         texts += [part] if at % 2 else _TOKEN.findall(part)
     return [token for text in texts if (token := _EDGES.sub("", text))]
 
@@ -197,13 +207,7 @@ def _is_exact(token: str) -> bool:
 def _terms_of(token: str) -> list[Term]:
     parts = tuple(_cut(token))
     if _is_unspaced(token):
-        contents = [content for content in re.split(_GRAMMAR, token) if content] or [token]
-        pairs = (
-            content[at : at + 2] if len(content) > 1 else content
-            for content in contents
-            for at in range(max(1, len(content) - 1))
-        )
-        return [Term(pair, tuple(pair)) for pair in pairs]
+        return [Term(pair, tuple(pair)) for pair in pairs(token) or _neighbors(token)]
     if not parts or not _is_exact(token):
         joined = "".join(parts)
         whole = (joined,) if len(parts) > 1 and joined == token.replace("-", "") else ()
