@@ -19,6 +19,7 @@ from chat_loop.context.exact import figures, find, may_hold_values, normalize
 from chat_loop.context.grounding import REFERENCE
 from chat_loop.context.sources import source_lines, stems
 from chat_loop.context.statements import statements, without_place
+from chat_loop.library.terms import Term, drop_common
 from chat_loop.redact import Redactor, is_clean
 from chat_loop.sessions.records import Exchange, Summary
 
@@ -34,6 +35,8 @@ MOST_SOURCES = 10  # the most lines of results taken from one exchange
 
 _PLACE = re.compile(r" \[(\d{1,9}) (user|reply)\]\Z")
 _QUESTION = re.compile(r"[?？][\"'”’)\]»*_]{0,3}\Z|\A¿")
+_EXCLAIMED = re.compile(r"[!！][\"'”’)\]»*_]{0,3}\Z")
+_YEAR = re.compile(r"(?:19|20)\d\d")
 _LABEL = re.compile(
     r"[*_]{0,2}([^\W\d_][\w'’-]{1,20}(?: [\w'’-]{1,20}){0,2})[*_]{0,2}[:：][*_]{0,2}\s"
 )
@@ -234,12 +237,33 @@ def _read_exchange(
     """Yield the sentences of an exchange that are worth keeping, each with its speaker."""
     asked: set[str] = set()
     said = _worth_keeping(query, borrowed=pasted)
+    are_courtesies = _only_exclaims(query) and _only_exclaims(reply)
     for sentence in islice(said, PASTED_FACTS if pasted else None):
         asked |= sentence.figures
-        yield "user", sentence
+        if not (are_courtesies and _is_courtesy(sentence, reply)):
+            yield "user", sentence
     for sentence in _worth_keeping(reply, borrowed=True):
-        if not (sentence.figures and sentence.figures <= asked):  # else it is an echo
+        is_echo = sentence.figures and sentence.figures <= asked
+        if not (is_echo or _is_courtesy(sentence, query)):
             yield "reply", sentence
+
+
+def _only_exclaims(text: str) -> bool:
+    return text.rstrip().endswith(("!", "！")) and all(
+        _EXCLAIMED.search(part.text) for part in statements(text)
+    )
+
+
+def _is_courtesy(sentence: ParsedSentence, other: str) -> bool:
+    """Return True for an exclamation without a label, and without a value other than a year, that
+    shares no telling word with what the `other` speaker says.
+    """
+    if not _EXCLAIMED.search(sentence.text) or sentence.label:
+        return False
+    if not all(map(_YEAR.fullmatch, sentence.values)):
+        return False
+    telling = drop_common(tuple(Term(word, (word,)) for word in sentence.words))
+    return stems(other).isdisjoint(term.text for term in telling)
 
 
 def _worth_keeping(text: str, borrowed: bool) -> Iterator[ParsedSentence]:
