@@ -49,7 +49,6 @@ class Background:
         self._deliver: Deliver | None = None  # if the running summary is of a session that ended
         self._failures = 0  # in a row
         self._reading: asyncio.Future[None] | None = None
-        self._indexed: tuple[Exchange, ...] = ()
 
     @property
     def state(self) -> SummaryState:
@@ -182,23 +181,11 @@ class Background:
             self._report(Warned(delayed.problem.message, delayed.problem.hint))
         return self._receive(delayed)
 
-    def read_ahead(self, read: Callable[[], Sequence[Exchange] | None]) -> None:
-        """Run `read` in a worker thread, unless another reading is still going on. It returns the
-        exchanges that it has indexed, or None if it has indexed nothing.
-        """
+    def read_ahead(self, read: Callable[[], None]) -> None:
+        """Run `read` in a worker thread, unless another reading is still going on."""
         if self._reading is None or self._reading.done():
-            self._reading = asyncio.ensure_future(self._read(read))
+            self._reading = asyncio.ensure_future(in_daemon_thread(read))
             self._reading.add_done_callback(report_bug)
-
-    async def _read(self, read: Callable[[], Sequence[Exchange] | None]) -> None:
-        indexed = await in_daemon_thread(read)
-        if indexed is not None:
-            self._indexed = tuple(indexed)
-
-    def has_indexed(self, exchanges: Sequence[Exchange]) -> bool:
-        """Return True if the first of these exchanges were indexed ahead."""
-        indexed = self._indexed
-        return bool(indexed) and tuple(exchanges[: len(indexed)]) == indexed
 
     async def until_read(self) -> None:
         """Wait until what is being read ahead has been read."""

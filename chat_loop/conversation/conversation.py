@@ -38,7 +38,6 @@ from chat_loop.conversation.reading import QueryFile, read_files
 from chat_loop.conversation.summarizer import Writer
 from chat_loop.conversation.turn import Turn
 from chat_loop.library import archive_tools
-from chat_loop.library.library import Library
 from chat_loop.providers import Provider
 from chat_loop.redact import redact_text
 from chat_loop.redact.outgoing import TextSource
@@ -70,8 +69,14 @@ SQUEEZED = {
     "steps": "the beginning of the reply",
 }
 """The names of the parts of an exchange that does not fit the window by itself."""
-NOT_READ = (errors.SessionError, errors.IndexUnavailable, OSError, MemoryError)
 """Errors of reading ahead. What could not be read is read again when it is needed."""
+
+
+def _read_ahead(context: Context) -> None:
+    """Parse the sources of the next compaction's block."""
+    from chat_loop.context import ledger  # late: it takes long to load
+
+    ledger.read_ahead(context.parent_block, context.unsummarized)
 
 
 def _is_same(first: Exchange, second: Exchange) -> bool:
@@ -812,36 +817,12 @@ class Conversation:
         used = self.budget.used
         share = plans.pressure_of(frame, context, used).share
         near = share >= budget.EARLY and used >= self._not_below
-        if near or (self.archive is not None and self.archive.is_behind):
-            self.background.read_ahead(partial(self._read_ahead, context, near=near))
+        if near:
+            self.background.read_ahead(partial(_read_ahead, context))
         if near and self.options.use_ai_summary and self.background.state != MAKING:
             ahead = max(1, int(used / share - used))
             plan = await asyncio.to_thread(plans.cut, frame, context, used, ahead)
             await self._prepare(context, len(context.unsummarized_of(plan.compact)))
-
-    def _read_ahead(self, context: Context, *, near: bool) -> tuple[Exchange, ...] | None:
-        """Index what the next query would wait for, in a worker thread. If a compaction is `near`,
-        also parse the sources of its block. Return the exchanges that were indexed for it.
-        """
-        archive = self.archive
-        said = context.unsummarized
-        indexed = None
-        if near:
-            from chat_loop.context import ledger  # late: it takes long to load
-
-            ledger.read_ahead(context.parent_block, said)
-        is_behind = archive is not None and archive.is_behind
-        is_needed = is_behind or (near and not self.background.has_indexed(said))
-        if self.recalls and is_needed:
-            with (
-                contextlib.closing(Library(self.sessions.directory)) as library,
-                contextlib.suppress(*NOT_READ),
-            ):
-                library.update_index()
-                indexed = said if near else ()
-        if archive is not None:
-            archive.mark_indexed()
-        return indexed
 
     async def prepare_exit(self) -> None:
         """Begin the summary for the exit, unless little is new or a compaction is near."""
@@ -1103,12 +1084,8 @@ class Conversation:
         self.show(event)
 
     def _begin_child(self, plan: ChildPlan, leaving: Leaving) -> None:
-        """Begin the planned child. Its file is created with its first words, or at once for a
-        merge. After a compaction that was read ahead, the first query does not wait until the end
-        of the parent is indexed.
-        """
+        """Begin the planned child. Its first words, or a merge at once, create its file."""
         reason = leaving.reason
-        is_indexed = reason != "resume" and self.background.has_indexed(self.context.unsummarized)
         # only once per session, so that a provider's cache of its beginning stays valid
         self.remember()
         agent = self.agent
@@ -1124,7 +1101,7 @@ class Conversation:
             for entry in entries:
                 live.defer(entry)
         self._archive_tools = ()
-        self.archive = self._new_archive(plan.parent.header.id if is_indexed else "")
+        self.archive = self._new_archive()
         self.offer_tools(self._server_tools)
         if plan.omits:
             self._offer_archive()
@@ -1136,7 +1113,7 @@ class Conversation:
             for entry in entries:
                 self.add(entry)
 
-    def _new_archive(self, unindexed: str = "") -> Archive:
+    def _new_archive(self) -> Archive:
         from chat_loop.library.archive import Archive  # late: it loads the index
 
         return Archive(
@@ -1145,7 +1122,6 @@ class Conversation:
             current=lambda: self.live.session,
             count=self.count,
             semantic=self.options.semantic,
-            unindexed=unindexed,
         )
 
     def _offer_archive(self) -> None:

@@ -86,8 +86,7 @@ def _stamp(path: Path, identity: str) -> Stamp:
 
 class Archive:
     """The ancestors of a live session, for any thread, and itself as `current()` returns it. Its
-    methods may take a while. A query does not wait until the latest exchanges of the session
-    `unindexed` are indexed. The index stays open: as long as no ancestor's file changes, a query
+    methods may take a while. The index stays open: as long as no ancestor's file changes, a query
     looks at no other file of the folder.
     """
 
@@ -99,9 +98,7 @@ class Archive:
         current: Callable[[], Session] | None = None,
         count: Callable[[str], int] = estimate,
         semantic: SemanticIndex | None = None,
-        unindexed: str = "",
     ) -> None:
-        self._unindexed = unindexed
         self._sessions = sessions
         self._current = current or (lambda: session)
         self._link = link_of(session)
@@ -111,15 +108,6 @@ class Archive:
         self._lock = threading.Lock()
         self._known: _Known | None = None
 
-    @property
-    def is_behind(self) -> bool:
-        """True if queries do not wait for the latest exchanges of a session."""
-        return bool(self._unindexed)
-
-    def mark_indexed(self) -> None:
-        """Let queries wait for all sessions again, since everything is indexed."""
-        self._unindexed = ""
-
     def search(self, text: str, without: Collection[str] = (), limit: int = MAX_HITS) -> list[Hit]:
         """Return the hits by words, best first; none if the index cannot be used in time."""
         try:
@@ -128,7 +116,6 @@ class Archive:
                     index, text, self._ancestors(index), self._depth, limit, without
                 ),
                 RECALL_SECONDS,
-                self._unindexed,
             )
         except (SessionError, TimeoutError, MemoryError):
             return []
@@ -197,10 +184,10 @@ class Archive:
                 return [replace(each, depth=at) for each in seen.exchanges]
         return []
 
-    def _ask(self, question: Callable[[Engine], T], seconds: float, unindexed: str = "") -> T:
-        """Return the answer of the folder's index, up to date except for the session `unindexed`.
-        Raises SessionError, and TimeoutError after `seconds` of indexing, which the next call goes
-        on with.
+    def _ask(self, question: Callable[[Engine], T], seconds: float) -> T:
+        """Return the answer of the folder's index, up to date except for the open session. Raises
+        SessionError, and TimeoutError after `seconds` of indexing, which the next call goes on
+        with.
         """
         with self._lock:
             known = self._known
@@ -211,9 +198,9 @@ class Archive:
                 except IndexUnavailable:
                     pass  # another process keeps it, or made it anew
             self._forget()
-            return self._ask_anew(question, seconds, unindexed)
+            return self._ask_anew(question, seconds)
 
-    def _ask_anew(self, question: Callable[[Engine], T], seconds: float, unindexed: str) -> T:
+    def _ask_anew(self, question: Callable[[Engine], T], seconds: float) -> T:
         """Return the answer of the folder's index after a look at all of its files."""
         until = time.monotonic() + seconds
 
@@ -223,7 +210,7 @@ class Archive:
 
         # Only ancestors are searched, so the open session is not indexed until it is one of them.
         folder = self._sessions.directory
-        with closing(Library(folder, check, unread=(self._link.id, unindexed))) as library:
+        with closing(Library(folder, check, unread=self._link.id)) as library:
 
             def ask(index: Engine) -> tuple[T, dict[str, int], list[Stamp]]:
                 ancestors = self._ancestors(index)

@@ -6,7 +6,7 @@ import re
 import time
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime, timedelta
 from importlib import import_module
@@ -150,7 +150,7 @@ class _Page(NamedTuple):
 class Library:
     """The sessions of one folder and of the team's `database`, for one thread at a time. A
     `thorough` library always indexes all changes before it answers, however many. Changes of the
-    sessions in `unread` are not indexed. Unless it `tells`, it never reports a failing database.
+    session `unread` are not indexed. Unless it `tells`, it never reports a failing database.
     """
 
     def __init__(
@@ -159,7 +159,7 @@ class Library:
         progress: Callable[[float, int], None] = lambda done, of: None,
         *,
         thorough: bool = False,
-        unread: Collection[str] = (),
+        unread: str = "",
         database: Database | None = None,
         tells: bool = True,
     ) -> None:
@@ -380,7 +380,7 @@ class Library:
             index.clear()
         with index.transaction():
             stale, gone = index.stale(files, texts=texts)
-            stale = [file for file in stale if file.id not in self._unread]
+            stale = [file for file in stale if file.id != self._unread]
             # A file that was just read may have changed again; the index has its session.
             ids = {file.id for file in stale}
             if not (stale or gone) or (self._count and ids <= index.ids_where((), ids)):

@@ -9,13 +9,10 @@ import threading
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from chat_loop.conversation.options import Options
-from chat_loop.events import Compacted, Event, SessionFound, TextDelta
-from chat_loop.library.index import stale_count
+from chat_loop.events import Compacted, SessionFound
 from chat_loop.sessions.files import Files
-from chat_loop.sessions.rows import newest_first
 from chat_loop.values import Window
 from tests.support.scripted_chat import Says, Talk, words
 
@@ -91,32 +88,6 @@ def test_a_compaction_scans_and_writes_beside_the_event_loop(tmp_path: Path, ask
     asyncio.run(run())
     assert scanned.waits > 0
     assert (written.waits, written.on_the_loop) == (1, 0)
-
-
-def test_the_query_of_a_compaction_does_not_wait_for_the_index(tmp_path: Path) -> None:
-    options = replace(QUIET, attach_from_archive=True)
-    replies = [Says((LONG,), usage=None)] * 20
-    talk = Talk(tmp_path, *replies, window=Window(8_000), options=options)
-    stale: list[int | None] = []
-
-    def files_to_read() -> int | None:
-        return stale_count(tmp_path, newest_first(tmp_path))
-
-    def note(event: Event) -> None:
-        is_compacted = any(isinstance(event, Compacted) for event in talk.events)
-        if isinstance(event, TextDelta) and is_compacted:
-            stale.append(files_to_read())
-
-    async def run() -> None:
-        talk.screen = note
-        while not stale:
-            await talk.conversation.ask("Go on.")
-            await talk.conversation.background.wait()
-        assert files_to_read() == 0
-        await talk.conversation.end()
-
-    asyncio.run(run())
-    assert stale == [2]  # the sealed session, and its child
 
 
 def test_a_compaction_that_is_cancelled_while_it_writes_is_carried_out_whole(
