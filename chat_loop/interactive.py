@@ -25,7 +25,7 @@ from chat_loop.commands.completing import CommandCompleter
 from chat_loop.commands.registry import Call, registry
 from chat_loop.commands.secrets import secret_gate
 from chat_loop.commands.templates import Templates
-from chat_loop.commands.tools import ToolApproval
+from chat_loop.commands.tool_approval import ToolApproval
 from chat_loop.commands.view import status_of
 from chat_loop.conversation.background import MAKING
 from chat_loop.display.nonblocking import drain, nonblocking_output

@@ -29,7 +29,7 @@ from chat_loop.sessions.chain import exchange_of
 from chat_loop.sessions.files import lock_session
 from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.records import Exchange, Session
-from chat_loop.subcommands.stored import StoredSessions
+from chat_loop.subcommands.stored import Action, StoredSessions
 from chat_loop.tokens import Count, TokenCounter
 from chat_loop.values import plural
 
@@ -231,3 +231,12 @@ def import_(stored: StoredSessions, options: argparse.Namespace) -> int:
         state += f" as {session.id}" if session.id != session.original_id else ""
         out(f"{session.original_id}  {state}\n")
     return int(has_empty)
+
+
+ACTIONS: dict[str, Action] = {
+    "fork": fork,
+    "merge": merge,
+    "compact": compact,
+    "export": export,
+    "import": import_,
+}

@@ -27,8 +27,7 @@ from chat_loop.display.rows import unlisted_text
 from chat_loop.display.text import one_line
 from chat_loop.errors import install_hint
 from chat_loop.library.index import FILE, stale_count
-from chat_loop.library.library import Database
-from chat_loop.log import user_log
+from chat_loop.parts import Parts, build
 from chat_loop.plugins import Plugins
 from chat_loop.providers import Provider, catalogue, choose
 from chat_loop.sessions.manager import SessionManager
@@ -75,19 +74,25 @@ def run(options: argparse.Namespace) -> int:
     report = []
     for finding in findings(options):
         report.append(finding)
-        text, hint = one_line(finding.text, 1_000), one_line(finding.hint, 1_000)
-        lines = [f"{SIGNS[finding.state]} {finding.name:<15} {text}"]
-        lines += [f"{'':18}→ {hint}"] if hint else []
-        for line in () if options.as_json else lines:
-            plain.out_line(line, 18)
+        if not options.as_json:
+            _print(finding)
     states = [finding.state for finding in report]
-    problems, warnings = states.count("problem"), states.count("warning")
+    problems = states.count("problem")
+    warnings = states.count("warning")
     if options.as_json:
         plain.out_json({"findings": report, "problems": problems, "warnings": warnings})
-    else:
-        also = f", {plural(warnings, 'warning')}" if warnings else ""
-        plain.out(f"\n{plural(problems, 'problem') if problems else 'No problems'}{also}.\n")
+        return int(problems > 0)
+    count = plural(problems, "problem") if problems else "No problems"
+    also = f", {plural(warnings, 'warning')}" if warnings else ""
+    plain.out(f"\n{count}{also}.\n")
     return int(problems > 0)
+
+
+def _print(finding: Finding) -> None:
+    text = one_line(finding.text, 1_000)
+    plain.out_line(f"{SIGNS[finding.state]} {finding.name:<15} {text}", 18)
+    if finding.hint:
+        plain.out_line(f"{'':18}→ {one_line(finding.hint, 1_000)}", 18)
 
 
 def findings(options: argparse.Namespace) -> Iterator[Finding]:
@@ -105,30 +110,29 @@ def findings(options: argparse.Namespace) -> Iterator[Finding]:
     except errors.ChatLoopError as error:
         yield problem("Folders", error.message, "export CHAT_LOOP_HOME=/a/folder/of/yours")
         return
-    config, folder = Config(), paths.sessions(Config())
     try:
         path = expand_home(options.config or str(paths.config))
         old: list[str] = []
         config = load_config(path, required=bool(options.config), on_old_key=old.append)
         names = " ".join(map(old_key_text, old))
         yield passed("Config", str(path) if path.exists() else f"no {path}; using defaults", names)
-        folder = paths.sessions(config, options.sessions_dir)
+        parts = build(options, config, paths)
     except errors.ChatLoopError as error:
         yield problem("Config", error.message, error.hint or "Fix this before starting chat-loop.")
-    plugins = Plugins(config.plugins, load=options.plugins)
-    machine = plugins.machine(config, paths)
+        config = Config()
+        defaults = argparse.Namespace(**{**vars(options), "sessions_dir": ""})
+        parts = build(defaults, config, paths)
     checks = {
-        "Folders": check_folders(paths, folder),
-        "Sessions": check_sessions(folder),
-        "Library": check_library(config, folder),
-        "Keys": check_keys(config, machine),
-        "Model": check_model(options, config, machine),
-        "Plugins": check_plugins(plugins),
+        "Folders": check_folders(paths, parts.sessions.directory),
+        "Sessions": check_sessions(parts.sessions),
+        "Library": check_library(parts),
+        "Keys": check_keys(config, parts.machine),
+        "Model": check_model(options, config, parts.machine),
+        "Plugins": check_plugins(parts.plugins),
     }
-    log = user_log(saves=True)
     for name, check in checks.items():
         try:
-            with log.reporting():
+            with parts.log.reporting():
                 yield from _without_failures(name, check)
         except errors.ChatLoopError as error:
             hint = error.hint if "\n" not in error.hint else FIRST_STEPS  # a list of models
@@ -187,10 +191,11 @@ def _obstacle(folder: Path) -> tuple[str, str]:
     return f"You may not read and write {folder}.", f"chmod u+rwx {folder}"
 
 
-def check_sessions(folder: Path) -> Iterator[Finding]:
+def check_sessions(manager: SessionManager) -> Iterator[Finding]:
     """Check the sessions and their index. Only the newest sessions are read whole."""
+    folder = manager.directory
     stamps = newest_first(folder) if folder.is_dir() else []
-    manager, damaged = SessionManager(folder), list[str]()
+    damaged: list[str] = []
     for stamp in stamps[:MAX_LOADED]:
         try:
             loaded = manager.load(folder / f"{stamp.id}.md")
@@ -218,12 +223,12 @@ def check_sessions(folder: Path) -> Iterator[Finding]:
             yield passed("Index", missing if stale is None else text)
 
 
-def check_library(config: Config, folder: Path) -> Iterator[Finding]:
+def check_library(parts: Parts) -> Iterator[Finding]:
     """Check that the team's library answers, if the config names one."""
-    if not config.library:
+    if parts.database is None:
         return
     try:
-        with closing(Database(config.library).open(folder)) as index:
+        with closing(parts.database.open(parts.sessions.directory)) as index:
             yield passed("Library", f"{index.name} answers")
     except errors.IndexUnavailable as error:
         yield problem("Library", str(error), "Using the local index until then.")

@@ -32,7 +32,7 @@ from chat_loop.sessions.records import (
     Session,
     place_of_ref,
 )
-from chat_loop.subcommands.stored import StoredSessions
+from chat_loop.subcommands.stored import Action, StoredSessions
 from chat_loop.values import plural
 
 Changes = dict[Path, tuple[bytes | None, str]]
@@ -274,3 +274,6 @@ def _read(path: Path) -> bytes:
     with suppress(OSError):
         return read_part(path)[0]
     return b""
+
+
+ACTIONS: dict[str, Action] = {"redact": redact, "purge": purge}

@@ -25,7 +25,8 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
         "tool": [*SPECS],
         "exporter": [*EXPORT_FORMATS],
     }
-    rows, lines = [], []
+    rows = []
+    lines = []
     for plugin in plugins:
         added = additions(plugin)
         row = {"name": plugin.name, "package": plugin.package, **added}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -48,3 +50,7 @@ class StoredSessions:
     def load(self, reference: str) -> LoadedSession:
         """Read the session that `reference` names. Raises SessionError."""
         return self.sessions.load(self.path(reference))
+
+
+Action = Callable[[StoredSessions, argparse.Namespace], int]
+"""Does what `chat-loop sessions ACTION` asks for, and returns the exit code."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from chat_loop.agent.approval import ProjectApprovals
 from chat_loop.agent.tools import Tool
-from chat_loop.commands.tools import ToolApproval
+from chat_loop.commands.tool_approval import ToolApproval
 from chat_loop.display.questions import Question, question_text
 from chat_loop.values import ToolSpec
 
