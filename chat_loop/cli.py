@@ -112,10 +112,14 @@ def _discard(name: str) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), getattr(sys, name).fileno())
 
 
-def _report(error: errors.ChatLoopError) -> None:
-    from chat_loop.display.plain import err  # a failure need not be fast
+def _tell(text: str) -> None:
+    from chat_loop.display.plain import err  # few starts have something to tell
 
-    err(f"{error.message}\n{error.hint}" if error.hint else error.message)
+    err(text)
+
+
+def _report(error: errors.ChatLoopError) -> None:
+    _tell(f"{error.message}\n{error.hint}" if error.hint else error.message)
 
 
 def _run(arguments: list[str], instant: start.InstantPrompt | None) -> int:
@@ -153,10 +157,15 @@ def _dispatch(arguments: list[str], instant: start.InstantPrompt | None) -> int:
 
     paths = config.find_paths()
     path = config.expand_home(options.config) if options.config else paths.config
-    settings = config.load_config(path, required=bool(options.config))
+    old_keys: list[str] = []
+    settings = config.load_config(path, required=bool(options.config), on_old_key=old_keys.append)
     catalogue = "chat_loop.providers.catalogue"
     redact.keys_from(lambda: import_module(catalogue).keys_in(settings, os.environ))
     if name is None or getattr(options, "action", "") == "browse":
+        if old_keys and instant is not None:
+            instant.erase()
+        for key in old_keys:
+            _tell(config.old_key_text(key))
         parts = import_module("chat_loop.parts").build(options, settings, paths, instant)
         way = "interactive" if options.question is None else "headless"
         module = import_module(f"chat_loop.{way}")

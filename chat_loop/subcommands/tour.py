@@ -15,9 +15,8 @@ from pathlib import Path
 
 from chat_loop import config, interactive
 from chat_loop.commands.chat import Chat
-from chat_loop.display.plain import out
+from chat_loop.display.plain import out_line
 from chat_loop.display.questions import Question
-from chat_loop.display.text import wrapped
 from chat_loop.loop import ChatLoop
 from chat_loop.options import parse
 from chat_loop.parts import build
@@ -48,7 +47,8 @@ def run(options: argparse.Namespace) -> int:
     text = Path(__file__).with_suffix(".toml").read_text("utf-8")
     runs: dict[str, list[Step]] = tomllib.loads(text)
     steps = [step for name in runs for step in runs[name]]
-    chosen, model = parse(["--plain"] if options.plain else []), ScriptedModel(steps)
+    chosen = parse(["--plain"] if options.plain else [])
+    model = ScriptedModel(steps)
     with tempfile.TemporaryDirectory(prefix="chat-loop-tour-", ignore_cleanup_errors=True) as home:
         state = config.find_paths().state  # a traceback must outlive the tour
         paths = config.Paths(Path(home) / "config.yaml", Path(home), state)
@@ -60,11 +60,12 @@ def run(options: argparse.Namespace) -> int:
                 code = interactive.run(parts, model, partial(GuidedLoop, todo, steps))
             finally:
                 _join_threads()
-            out("\n")
+            out_line("")
             if code or todo:
-                out(wrapped("You left the tour; its sessions are deleted.\n", columns() - 1, 0))
+                out_line("You left the tour; its sessions are deleted.")
                 return code
-    out("".join(f"{wrapped(line, columns() - 1, 4)}\n" for line in END))
+    for line in END:
+        out_line(line, 4)
     return 0
 
 
@@ -80,11 +81,13 @@ class GuidedLoop(ChatLoop):
 
     def __init__(self, todo: deque[Step], steps: Sequence[Step], chat: Chat) -> None:
         super().__init__(chat)
-        self._todo, self._steps = todo, steps
+        self._todo = todo
+        self._steps = steps
 
     async def read(self) -> str:
         """Show the next step, and return the next entry; Ctrl-C ends the tour."""
-        step, reader = self._todo[0], self.chat.reader
+        step = self._todo[0]
+        reader = self.chat.reader
         number = f"{self._steps.index(step) + 1}/{len(self._steps)}"
         try:
             if not reader.has_editor and self._cancelled:
