@@ -267,19 +267,6 @@ def writes(tree: ast.AST) -> Iterator[str]:
             yield f"{node.lineno} uses {dotted(node)}"
 
 
-@pytest.mark.parametrize(
-    "line",
-    ["print()", "sys.stdout.write('')", "sys.__stderr__.flush()", "os.fdopen(1)", "open(2, 'w')"],
-)
-def test_what_prints_is_found(line: str) -> None:
-    assert len([*prints(ast.parse(line))]) == 1
-
-
-@pytest.mark.parametrize("line", ["os.write(1, b'')", "put = os.write", "os.writev(2, [])"])
-def test_what_writes_to_a_descriptor_is_found(line: str) -> None:
-    assert len([*writes(ast.parse(line))]) == 1
-
-
 def test_nothing_prints_outside_the_doors() -> None:
     found = {name: [*prints(tree)] for name, tree in modules()}
     assert {name: lines for name, lines in found.items() if lines and name not in PRINTING} == {}
@@ -298,18 +285,6 @@ def broad_excepts(tree: ast.AST) -> Iterator[int]:
             continue
         if any(kind is None or dotted(kind).rpartition(".")[2] in broad for kind in kinds):
             yield node.lineno
-
-
-@pytest.mark.parametrize(
-    "handler",
-    [
-        *("except:", "except Exception:", "except BaseException:", "except builtins.Exception:"),
-        *("except (ValueError, Exception) as error:", "except* BaseExceptionGroup:"),
-    ],
-)
-def test_a_broad_except_is_found(handler: str) -> None:
-    assert [*broad_excepts(ast.parse(f"try:\n    f()\n{handler}\n    raise"))] == [3]
-    assert [*broad_excepts(ast.parse("with contextlib.suppress(OSError, Exception): f()"))] == [1]
 
 
 BROAD = {

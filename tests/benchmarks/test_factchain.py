@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from functools import cache
 
 import pytest
@@ -12,14 +11,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from benchmarks.factchain import report
-from benchmarks.factchain.baselines import LIMIT, TRUNCATE, baselines
+from benchmarks.factchain.baselines import LIMIT, TRUNCATE
 from benchmarks.factchain.generator import generate
 from benchmarks.factchain.run import OURS, Reading, Results, reading
 from benchmarks.factchain.scoring import Context, holds, invented, stale, survived
 from benchmarks.factchain.summarisers import Lossy, Task
 from benchmarks.factchain.talk import SEGMENTS, Fact, Talk
-from benchmarks.factchain.tools import QUESTIONS, ROLES, with_tools
-from benchmarks.factchain.wording import KINDS, PROFILES
+from benchmarks.factchain.wording import PROFILES
 
 pytestmark = pytest.mark.slow
 
@@ -61,67 +59,6 @@ def words(text: str) -> int:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-class TestTalks:
-    def test_a_talk_follows_from_its_seed(self, profile: str) -> None:
-        assert generate(1, profile) == talk(profile)
-        assert generate(2, profile) != talk(profile)
-        values = [{fact.values for fact in talk(profile, seed).facts} for seed in (1, 2)]
-        assert len(values[0] & values[1]) < 0.1 * len(values[0])
-
-    def test_its_facts(self, profile: str) -> None:
-        facts = talk(profile).facts
-        assert [fact.number for fact in facts] == [*range(1, len(facts) + 1)]
-        assert Counter(fact.segment for fact in facts) == dict.fromkeys(range(1, SEGMENTS + 1), 24)
-        live = [fact for fact in facts if fact.live(SEGMENTS)]
-        assert 195 <= len(live) <= 208
-        assert len(facts) - len(live) == sum(fact.stale(SEGMENTS) for fact in facts)
-        kinds = Counter(fact.kind for fact in live)
-        assert set(kinds) == set(KINDS)
-        assert min(kinds.values()) >= 14
-
-    def test_each_is_said_by_its_speaker_in_its_segment(self, profile: str) -> None:
-        made = talk(profile)
-        assert len(made.facts) > 100
-        for fact in made.facts:
-            for number, segment in enumerate(made.segments, 1):
-                queries = sum(fact.core in turn.query for turn in segment)
-                replies = sum(fact.core in turn.reply for turn in segment)
-                here = number == fact.segment
-                assert (queries, replies) == ((here, 0) if fact.speaker == "user" else (0, here)), (
-                    fact.sentence
-                )
-
-    def test_subjects_and_values_are_not_shared(self, profile: str) -> None:
-        facts = talk(profile).facts
-        values = [fact.values for fact in facts]
-        assert len(set(values)) == len(values)
-        asked = Counter(
-            (fact.language, fact.question) for fact in facts if fact.superseded_by is None
-        )
-        assert [question for question, times in asked.items() if times > 1] == []
-
-    def test_a_replaced_value_knows_its_successor(self, profile: str) -> None:
-        facts = talk(profile).facts
-        replaced = [(fact, fact.superseded_by) for fact in facts if fact.superseded_by is not None]
-        assert len(replaced) > 10
-        for fact, by in replaced:
-            newer = facts[by - 1]
-            assert (newer.kind, newer.question, newer.language) == (
-                "update",
-                fact.question,
-                fact.language,
-            )
-            assert fact.segment < newer.segment == fact.superseded_in
-            assert newer.values != fact.values
-
-    def test_no_question_tells_its_value(self, profile: str) -> None:
-        facts = talk(profile).facts
-        assert [
-            one.question for one in facts if all(holds(one.question, value) for value in one.values)
-        ] == []
-
-
-@pytest.mark.parametrize("profile", PROFILES)
 class TestScores:
     def test_all_words_score_100_percent(self, profile: str) -> None:
         made = talk(profile)
@@ -159,44 +96,6 @@ class TestScores:
         assert stale(without, made.facts, 1) == set()
         last = reading(OURS, made, SEGMENTS, without.text, words)
         assert [one.stale for one in report.rows([last])] == [100.0]
-
-
-@pytest.mark.parametrize("profile", PROFILES)
-class TestTools:
-    def test_the_talk_itself_stays(self, profile: str) -> None:
-        made = with_tools(talk(profile))
-        assert made == with_tools(talk(profile))
-        asked = [[turn for turn in segment if turn.calls] for segment in made.segments]
-        assert [*map(len, asked)] == [QUESTIONS] * SEGMENTS
-        rest = [tuple(turn for turn in segment if not turn.calls) for segment in made.segments]
-        assert tuple(rest) == talk(profile).segments
-        assert made.facts[: len(talk(profile).facts)] == talk(profile).facts
-
-    def test_the_reply_tells_or_uses_or_ignores_a_fact(self, profile: str) -> None:
-        made = with_tools(talk(profile))
-        facts = made.facts[len(talk(profile).facts) :]
-        assert Counter(fact.speaker for fact in facts) == dict.fromkeys(ROLES, QUESTIONS * 10)
-        for fact in facts:
-            [turn] = [
-                turn
-                for turn in made.segments[fact.segment - 1]
-                if turn.calls
-                and fact.keys[0] in turn.query
-                and holds(turn.calls[-1].result, fact.values[0])
-            ]
-            replied = Context(turn.reply)
-            assert (fact.sentence in turn.reply) == (fact.speaker == "told"), fact.sentence
-            assert replied.names(fact) == (fact.speaker != "result"), fact.sentence
-            assert not Context(turn.query).names(fact)
-
-    def test_asked_again_they_have_other_values(self, profile: str) -> None:
-        facts = with_tools(talk(profile)).facts
-        replaced = [fact for fact in facts if fact.speaker in ROLES and fact.superseded_by]
-        assert len(replaced) > 10
-        for fact in replaced:
-            newer = facts[(fact.superseded_by or 0) - 1]
-            assert (newer.question, newer.speaker) == (fact.question, fact.speaker)
-            assert newer.values != fact.values
 
 
 class TestPresence:
@@ -290,25 +189,6 @@ class TestSummarisers:
         assert len(once) / facts == pytest.approx(0.4 * 0.95, abs=0.04)
         assert len(kept) / len(once) == pytest.approx(0.77 * 0.95, abs=0.06)
 
-    def test_it_is_the_same_in_every_run_and_keeps_to_its_room(self) -> None:
-        made = talk("unseen")
-        task = Task(span=made.text(), max_tokens=300)
-        answers = [asyncio.run(Lossy(made.facts, 1, words).write(task)).text for _ in range(2)]
-        assert answers[0] == answers[1]
-        assert 200 < words(answers[0]) <= 300
-
-    def test_baselines_forget(self) -> None:
-        made = talk("seen")
-        arms = baselines(Lossy(made.facts, 1, words), words)
-        for name, arm in arms.items():
-            shares: list[float] = []
-            for segment, turns in enumerate(made.segments, 1):
-                asyncio.run(arm.compact(turns))
-                live = [fact for fact in made.facts if fact.live(segment)]
-                shares.append(len(survived(Context(arm.context), live)) / len(live))
-            assert shares[0] > shares[-1] > 0, name
-        assert words(arms[TRUNCATE].context) <= LIMIT
-
 
 class TestReport:
     def readings(self) -> list[Reading]:
@@ -343,17 +223,3 @@ class TestReport:
         ]
         missed = {goal.name for goal in report.goals(Results(readings=bad), 16_384) if not goal.met}
         assert len(missed) == len(PROFILES) * 5 + 2
-
-    def test_parts_add_up_to_the_whole(self) -> None:
-        readings = self.readings()
-        found = report.parts(readings)
-        for profile in PROFILES:
-            live = len([fact for fact in talk(profile).facts if fact.live(SEGMENTS)])
-            mine = [
-                part for part in found if (part.profile, part.compactions) == (profile, SEGMENTS)
-            ]
-            assert {
-                group: sum(part.facts for part in mine if part.group == group)
-                for group in report.ORDER
-            } == (dict.fromkeys(report.ORDER, live))
-            assert {(part.context, part.reached) for part in mine} == {(100.0, 100.0)}

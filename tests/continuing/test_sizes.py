@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from benchmarks.support.loopback import failing
+from benchmarks.support.loopback import Reply, failing
 from tests.support.chats import ONE_WIRE_QUICK, WIRES, Chats, Played, Step, Wire, call
 from tests.support.counting_server import counted
+from tests.support.images import png
 
 TALK = [f"Tell me of boat {number}, and of port {8000 + number}." for number in range(1, 7)]
 SHORT = ["We take oak for the hull.", "And which paint?"]
@@ -47,13 +49,16 @@ def wrong(played: Played, names: list[str]) -> list[str]:
     found = []
     for name, part, request in zip(names, parts, requests, strict=False):
         before, _, context = part.rpartition("You: /new\n")[2].rpartition("You: /context\n")
+        before, _, info = before.rpartition("You: /info\n")
         headline = re.search(r"^Context: ~?([\d,]+) of [\d,]+ tokens \(", context)
         assert headline, part
         sizes = re.findall(r"^  (\S.*?)  +([\d,]+)  +\d+%", context, re.MULTILINE)
         total = sum(
             number(size) for what, size in sizes if what not in ("Kept for the reply", "Free")
         )
-        shown = [number(headline[1]), total, *told(before)]
+        status = re.search(r"^Context: +~?([\d,]+) of", info, re.MULTILINE)
+        assert status, info
+        shown = [number(headline[1]), total, number(status[1]), *told(before)]
         if not all(agree(size, request.usage.input) for size in shown):
             found.append(f"{name}: shown {shown}, served {request.usage.input}")
     return found
@@ -64,7 +69,7 @@ def play(chats: Chats, cases: dict[str, list[Step]]) -> list[str]:
     chats.replies["Tell me"] = TOLD * 14
     lines: list[Step] = []
     for case in cases.values():
-        lines += [*case, "/context", NEXT, "/new"]
+        lines += [*case, "/info", "/context", NEXT, "/new"]
     return wrong(chats.play(*lines, "exit"), list(cases))
 
 
@@ -132,6 +137,43 @@ def test_the_sizes_agree_with_tools_and_after_automatic_compactions(
             },
         )
     assert found == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "cases"),
+    [
+        (
+            {"models": {"test-model": {"window": 128_000, "images": True}}},
+            {
+                "with an image": ["Tell me of this.", "Look at @photo.png"],
+                "no usage is told": ["Say it silently.", *SHORT],
+                "another model": [*TALK, "/model openai:other-model"],
+            },
+        ),
+        (
+            {
+                "models": {"test-model": {"window": 20_000}},
+                "auto_compact": {"use_ai_summary": False},
+            },
+            {"compacted by code": [*TALK, *TALK, *TALK, *SHORT]},
+        ),
+        (
+            {"auto_compact": {"enabled": False}, "context": {"max_history_messages": 6}},
+            {"compaction is off": [*TALK]},
+        ),
+    ],
+    ids=["kinds", "by code", "off"],
+)
+@pytest.mark.slow
+def test_the_sizes_agree_with_what_the_server_counts(
+    tmp_path: Path, settings: dict[str, Any], cases: dict[str, list[Step]]
+) -> None:
+    with Chats(tmp_path) as chats:
+        chats.count = counted
+        chats.configure(**settings)
+        (chats.project / "photo.png").write_bytes(png(640, 480))
+        chats.replies["silently"] = Reply(chunks=(TOLD,), usage=None)
+        assert play(chats, cases) == []
 
 
 ACKNOWLEDGED = (

@@ -18,13 +18,12 @@ from benchmarks.__main__ import parser as benchmarks
 from chat_loop import (
     loop,  # noqa: F401 - importing it registers the commands
 )
-from chat_loop.browser.app import HINTS
 from chat_loop.commands.registry import registry
 from chat_loop.config import Config, McpServer, ModelConfig, ProviderConfig
 from chat_loop.errors import UsageError
 from chat_loop.options import parse, parser
 from tests.support.guide_pages import CODE, FENCE, PAGES, TREE, named, prose, text_of
-from tests.support.levels import Level, levels
+from tests.support.levels import levels
 
 pytestmark = pytest.mark.slow
 
@@ -67,14 +66,6 @@ def test_the_table_of_contents_leads_to_every_page_in_the_order_of_the_site() ->
     assert pages == {*led}
     site = yaml.safe_load(text_of(TREE / "mkdocs.yml"))
     assert led == [page for part in site["nav"][1:] for pages in part.values() for page in pages]
-
-
-def test_every_picture_is_shown_somewhere() -> None:
-    pictures = {picture for kind in ("*.svg", "*.png") for picture in (TREE / "docs").glob(kind)}
-    shown = {
-        (page.parent / link).resolve() for page in PAGES for link in _LINK.findall(prose(page))
-    }
-    assert pictures - shown == set()
 
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(named(page)))
@@ -182,51 +173,6 @@ def accepted(line: str, capsys: pytest.CaptureFixture[str]) -> None:
 LEVELS = {level.at: level for level in levels(parser())}
 
 
-def walked(words: list[str]) -> str:
-    """A sentence on the first of `words` that the parser of `chat-loop` refuses; empty if none."""
-    level, steps = LEVELS["/"], iter(words)
-    for word in steps:
-        if word.startswith("-") and word != "-":
-            option = next(
-                (one for one in level.options if word.partition("=")[0] in one.names), None
-            )
-            if option is None:
-                return f"{word} is no option of {level.at}"
-            if option.takes and "=" not in word:
-                next(steps, "")
-        elif level.commands and word != "MESSAGE":
-            if word not in level.commands:
-                return f"{word} is not in {level.at}"
-            level = below(level, word)
-    return ""
-
-
-def below(level: Level, word: str) -> Level:
-    return LEVELS[f"{level.at.rstrip('/')}/{word}"]
-
-
-def alternatives(text: str) -> Iterator[list[str]]:
-    """The alternatives of a command, such as two for `list|show SESSION`."""
-    words = text.split()
-    wide = next(
-        (number for number, word in enumerate(words) if "|" in word and word.islower()), None
-    )
-    if wide is None:
-        yield words
-        return
-    for one in words[wide].split("|"):
-        yield [*words[:wide], one, *words[wide + 1 :]]
-
-
-@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(named(page)))
-def test_every_command_line_in_the_text_exists(page: Path) -> None:
-    for code in CODE.findall(prose(page)):
-        if code.startswith("chat-loop ") and not {"ACTION", "…"} & set(code.split()):
-            arguments = code.partition(" | ")[0].partition(" ")[2]
-            for words in alternatives(arguments):
-                assert walked(words) == "", code
-
-
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(named(page)))
 def test_every_option_that_is_named_exists(page: Path) -> None:
     known = {name for level in LEVELS.values() for option in level.options for name in option.names}
@@ -256,12 +202,6 @@ def test_every_command_and_option_is_in_the_guide() -> None:
         one for one in wanted if not re.search(rf"(?<![\w/-]){re.escape(one)}(?![\w-])", told)
     }
     assert missing - {"--help", "--print", "--version"} == set()
-
-
-def test_the_keys_of_the_browser_are_on_its_page() -> None:
-    cells = re.findall(r"^\| (`[^|]+) \|", text_of(TREE / "docs" / "sessions.md"), re.MULTILINE)
-    keys = set(re.sub(r"[`,]", " ", " ".join(cells)).split())
-    assert {hint.split()[0] for hint in HINTS["list"]} <= keys
 
 
 SECTIONS: Mapping[str, Any] = {

@@ -78,7 +78,7 @@ def test_tools_come_back_after_ten_minutes_and_the_user_is_told_once(server: Loo
 
 
 def test_the_next_session_offers_tools_again(tmp_path: Path, server: Loopback) -> None:
-    server.enqueue(NO_TOOLS)
+    server.enqueue(failing(500, "invalid_request_error", "qwen3 does not support tools"))
     provider = provider_at(server.url, Clock())
     failure_of(provider, ASK)
     assert not provider.calls_tools

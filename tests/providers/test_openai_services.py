@@ -22,7 +22,7 @@ from chat_loop.events import Event, Finished, OpaqueArrived, TextDelta, Thinking
 from chat_loop.providers.choose import create, this_machine
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage, Window
-from tests.support.catalogue import ALL, AZURE, Service
+from tests.support.catalogue import ALL, AZURE
 from tests.support.providers import entry, events_of, failure_of
 
 TALK = Request(system="Be brief.", messages=(Message("user", "Hello"),), max_tokens=100)
@@ -31,10 +31,6 @@ BY_NAME = {service.name: service for service in ALL}
 
 
 pytestmark = pytest.mark.usefixtures("services")
-
-
-def setting(service: Service, **changes: object) -> Service:
-    return replace(service, setting=replace(service.setting, **changes))
 
 
 # --- Azure
@@ -139,18 +135,6 @@ def test_hints_name_what_each_provider_needs(
         server.enqueue(failing(status))
         error = failure_of(BY_NAME[name].at(server.url, tmp_path), TALK)
         assert (type(error), error.hint) == (kind, hint)
-
-
-@pytest.mark.parametrize("reason", ["content_filter", "content_filter: PROHIBITED_CONTENT"])
-def test_a_reply_that_a_filter_ended_is_a_refusal(
-    server: Loopback, tmp_path: Path, reason: str
-) -> None:
-    server.enqueue(Reply(chunks=("I will",), stop=reason))
-
-    *_, last = events_of(BY_NAME["gemini"].at(server.url, tmp_path), TALK)
-
-    assert isinstance(last, Finished)
-    assert last.stop == "refusal"
 
 
 @pytest.mark.parametrize(
@@ -403,18 +387,6 @@ def test_a_refusal_of_a_value_changes_nothing(server: Loopback, tmp_path: Path, 
 
     assert not error.retryable
     assert server.requests[0].body == server.requests[1].body
-
-
-def test_the_ceiling_that_the_config_sets_counts_where_the_request_names_none(
-    server: Loopback, tmp_path: Path
-) -> None:
-    for name in ("anthropic", "bedrock", "ollama"):
-        events_of(
-            setting(BY_NAME[name], max_tokens=77).at(server.url, tmp_path),
-            replace(TALK, max_tokens=None),
-        )
-
-    assert [request.body["max_tokens"] for request in server.requests] == [77, 77, 77]
 
 
 def test_a_parameter_is_only_called_unknown_once(server: Loopback, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -273,34 +272,3 @@ def test_a_question_whose_file_cannot_be_sent_is_not_asked(
     assert result.stdout == b""
     assert result.stderr.decode().split("\n")[0] == message
     assert saved(home) == []
-
-
-def test_a_question_without_anybody_to_ask_leaves_secrets_out(tmp_path: Path, here: Path) -> None:
-    (here / "set.txt").write_text("DB_PASSWORD=hunter2hunter2\nPORT=5432\n")
-    result = run(tmp_path / "home", "--model", "scripted:echo", "--json", "-p", "See @set.txt")
-    events = [json.loads(line) for line in result.stdout.splitlines()]
-    assert {"event": "attached", "files": ["set.txt, 37 bytes"]} in events
-    warnings = [event["message"] for event in events if event["event"] == "warned"]
-    assert warnings == [
-        "What looks like a key or a password is not sent: marks replace it in set.txt."
-    ]
-    [session] = saved(tmp_path / "home")
-    assert session.exchanges[0].attached[0].text == "DB_PASSWORD=[REDACTED:password:1]\nPORT=5432\n"
-    everything = b"".join(
-        path.read_bytes() for path in (tmp_path / "home").rglob("*") if path.is_file()
-    )
-    assert b"hunter2" not in everything
-
-
-@pytest.mark.usefixtures("here")
-def test_a_page_has_the_image_in_itself(tmp_path: Path, server: Loopback) -> None:
-    home = tmp_path / "home"
-    run(home, *CLAUDE, "-p", "Look at @photo.png", keys=keys(server))
-    [session] = saved(home)
-    result = run(home, "sessions", "export", session.header.id, str(tmp_path / "x.html"))
-    assert result.returncode == 0, result.stderr
-    page = (tmp_path / "x.html").read_text()
-    assert (
-        f'<img src="data:image/png;base64,{PHOTO_DATA}" alt="photo.png" width="640" height="480">'
-        in page
-    )

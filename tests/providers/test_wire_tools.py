@@ -26,7 +26,7 @@ from chat_loop.events import (
 )
 from chat_loop.providers.local import LocalProvider
 from chat_loop.providers.openai import OpenAIProvider
-from chat_loop.providers.replies import MAX_ARGUMENTS, MAX_CALLS
+from chat_loop.providers.replies import MAX_CALLS
 from chat_loop.providers.scripted import EchoProvider
 from chat_loop.providers.wire import WireProvider
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage, Window
@@ -98,27 +98,6 @@ def test_models_of_openai_without_tools(model: str) -> None:
 NO_TOOLS = (
     "Function tools with reasoning_effort are not supported for gpt-4o in /v1/chat/completions."
 )
-
-
-@pytest.mark.parametrize(
-    ("make", "status"),
-    [(openai_at, 400), (compatible_with_tools, 500)],
-)
-def test_a_server_that_refuses_tools_is_not_offered_them_again(
-    server: Loopback, make: MakeProvider, status: int
-) -> None:
-    server.enqueue(
-        failing(status, "invalid_request_error", NO_TOOLS), Reply(chunks=("Hi",), usage=None)
-    )
-    provider = make(server.url)
-
-    error = failure_of(provider, ASK)
-
-    assert (error.retryable, error.retry_after) == (True, 0.0)
-    assert NO_TOOLS in error.message
-    assert not provider.calls_tools
-    assert events_of(provider, ASK) == [TextDelta("Hi"), Finished(stop="end")]
-    assert ["tools" in request.body for request in server.requests] == [True, False]
 
 
 BAD_TOOLS = Request(
@@ -275,14 +254,6 @@ def test_calls_that_nobody_asked_for_are_dropped(
     assert "tools" not in server.requests[0].body
 
 
-def test_a_stop_for_tools_without_calls_is_an_end(
-    server: Loopback, provider_at: MakeProvider
-) -> None:
-    server.enqueue(Reply(chunks=("Hi",), stop="tool", usage=None))
-
-    assert events_of(provider_at(server.url), ASK) == [TextDelta("Hi"), Finished(stop="end")]
-
-
 @pytest.mark.parametrize("after", [1, 2])
 @pytest.mark.parametrize(
     ("point", "silent", "begun"),
@@ -434,15 +405,6 @@ def test_what_can_be_odd_on_the_wire_of_anthropic(
 
     assert calls_of(events) == [ToolCall(*call) for call in calls]
     assert events[-1] == Finished(stop="tool" if calls else "end")
-
-
-def test_two_megabytes_of_arguments_are_cut(server: Loopback, provider_at: MakeProvider) -> None:
-    server.enqueue(Reply(calls=(ToolCall("x", "f", "{" + "x" * (2 << 20)), TELL), usage=None))
-
-    one, two = calls_of(events_of(provider_at(server.url), ASK))
-
-    assert (one.id, one.name, len(one.arguments)) == ("x", "f", MAX_ARGUMENTS)
-    assert two == TELL
 
 
 def test_a_thousand_calls_are_cut(server: Loopback, provider_at: MakeProvider) -> None:
