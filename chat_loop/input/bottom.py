@@ -107,6 +107,14 @@ def _cut(text: str, size: Size, encoding: str) -> str:
     return cut_to(in_encoding(text, encoding), size.columns, ellipsis)
 
 
+class BottomApplication(Application[None]):
+    """An application that a new size makes draw, and erases nothing before."""
+
+    def _on_resize(self) -> None:
+        # the toolkit would go up by rows of the old size; `FrameOutput` knows better
+        self.invalidate()
+
+
 class Bottom:
     """Draws what `shown()` returns on `output`, and above it what is printed on `screen`.
 
@@ -155,7 +163,7 @@ class Bottom:
 
     def erase(self) -> None:
         """Erase everything that is drawn below the settled text."""
-        self._app.renderer.erase()
+        self._return_to_start()
         self._output.erase_rows()
 
     def forget_status(self) -> None:
@@ -167,6 +175,13 @@ class Bottom:
         self._output.forget()
         self._app.renderer.reset()
         self._app.invalidate()
+
+    def _return_to_start(self) -> None:
+        """Go to the start of the frame, if there is one. The next drawing takes its place."""
+        renderer = self._app.renderer
+        if renderer.last_rendered_screen is not None:
+            self._output.return_to_start()
+        renderer.reset()
 
     def _paint_soon(self, loop: asyncio.AbstractEventLoop) -> None:
         if not self._is_paint_due:
@@ -218,7 +233,7 @@ class Bottom:
             self._asks_for_pastes = False
             # the line is erased where a terminal shows the question instead
             output.write_raw(f"{PASTE_QUESTION}\r\x1b[K")
-        self._app.renderer.erase()
+        self._return_to_start()
         output.print_above(text, live)
 
     def _after_render(self) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from prompt_toolkit import filters
-from prompt_toolkit.application import Application, in_terminal, set_app
+from prompt_toolkit.application import in_terminal, set_app
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import DynamicCompleter, ThreadedCompleter
 from prompt_toolkit.cursor_shapes import ModalCursorShapeConfig, SimpleCursorShapeConfig
@@ -37,7 +37,7 @@ from chat_loop.display.screen import Screen
 from chat_loop.display.text import printable
 from chat_loop.errors import ChatLoopError
 from chat_loop.input import editor
-from chat_loop.input.bottom import Bottom, Shown, question_rows, text_size
+from chat_loop.input.bottom import Bottom, BottomApplication, Shown, question_rows, text_size
 from chat_loop.input.bursts import BurstInput
 from chat_loop.input.frames import FrameOutput
 from chat_loop.input.history import PrivateHistory
@@ -47,7 +47,7 @@ from chat_loop.input.layout import composer_layout
 from chat_loop.input.lines import EDIT_HINT, Reader, clean
 from chat_loop.input.queued import Entry, Queued
 from chat_loop.input.start import InstantPrompt
-from chat_loop.input.terminals import can_be_asked, key_protocol, marks_pastes
+from chat_loop.input.terminals import backs_over_wraps, can_be_asked, key_protocol, marks_pastes
 from chat_loop.tasks import report_bug
 from chat_loop.terminal import Terminal
 
@@ -114,6 +114,7 @@ class Composer(Reader):
             FrameOutput, FrameOutput.from_pty(sys.stdout, term=os.environ.get("TERM"))
         )
         self._output.key_protocol = key_protocol(os.environ)
+        self._output.backs_over_wraps = backs_over_wraps(os.environ)
         self._output.enable_cpr = False  # the cursor's position is not needed; some never answer
         self._entries: deque[Entry | KeyboardInterrupt] = deque()
         """What `read` returns or raises before the queued messages."""
@@ -169,7 +170,7 @@ class Composer(Reader):
             is_command=host.is_command,
             marks_pastes=marks_pastes(os.environ),
         )
-        self._app: Application[None] = Application(
+        self._app = BottomApplication(
             layout=composer_layout(
                 self._line,
                 self._answer_line,

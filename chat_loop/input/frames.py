@@ -23,6 +23,8 @@ class FrameOutput(Vt100_Output):
     _start = _cursor_row = 0
     _is_held = False
     _has_set_keys = False
+    backs_over_wraps = False
+    """True for a terminal whose Backspace goes back over the end of a row that it has wrapped."""
     key_protocol = ("", "")
     """What turns the plain encoding of keys on, and what puts back the one from before."""
 
@@ -70,7 +72,7 @@ class FrameOutput(Vt100_Output):
         """Replace the rows above the frame with settled text and new `rows`. The cursor is at the
         start of the frame before and after this.
         """
-        self.cursor_up(len(self._rows))
+        self._go_up(len(self._rows))
         self.erase_down()
         self.write_raw(text)
         self.disable_autowrap()
@@ -85,11 +87,38 @@ class FrameOutput(Vt100_Output):
         self._cursor_row = cursor_row
         self.release()
 
+    def return_to_start(self) -> None:
+        """Move from the cursor's place in the frame to the start of the frame."""
+        self._go_to_row_start()
+        self._go_up(self._cursor_row)
+        self._cursor_row = 0
+        self.reset_attributes()
+        self.enable_autowrap()
+
+    def _go_up(self, rows: int) -> None:
+        """Go up from the start of a drawn row, however many rows the terminal has made of it.
+
+        tmux wraps the drawn rows long before a program can know of the new size.
+        """
+        if not self.backs_over_wraps:
+            self.cursor_up(rows)
+            return
+        for _ in range(rows):
+            self.cursor_up(1)
+            self._go_to_row_start()
+
+    def _go_to_row_start(self) -> None:
+        self.write_raw("\r")
+        if self.backs_over_wraps:
+            # twice, because a wide character that does not fit leaves a column free
+            self.write_raw("\b" * (2 * self._size.columns))
+
     def repeat_frame(self, text: str, rows: Sequence[str]) -> None:
         """Print `text` and `rows` above the frame, and send the frame again."""
-        self.write_raw("\r")
-        self.cursor_up(self._cursor_row)
+        cursor_row = self._cursor_row
+        self.return_to_start()
         self.print_above(text, rows)
+        self._cursor_row = cursor_row
         self.write_raw(self._frame)
         self.flush()
 
@@ -97,6 +126,7 @@ class FrameOutput(Vt100_Output):
         """Forget what was drawn, because another program has used the terminal since."""
         self._rows = ()
         self._frame = ""
+        self._cursor_row = 0
 
     def erase_rows(self) -> None:
         """Erase the rows above the frame, and forget the frame. The cursor must be at its start."""

@@ -38,6 +38,17 @@ def marks_pastes(environment: Mapping[str, str]) -> bool:
     )
 
 
+def backs_over_wraps(environment: Mapping[str, str]) -> bool:
+    """Return True inside of tmux, whose Backspace undoes the wrapping of a narrower window.
+
+    That of GNU screen goes up from any row. If one of the two is inside of the other, the name of
+    the terminal tells which only if it is tmux's.
+    """
+    if environment.get("TERM", "").startswith("tmux"):
+        return True
+    return bool(environment.get("TMUX")) and not environment.get("STY")
+
+
 def can_be_asked(environment: Mapping[str, str]) -> bool:
     """Return True for a terminal that answers PASTE_QUESTION, or drops it."""
     return environment.get("TERM", "").startswith("xterm") and not marks_pastes(environment)

@@ -52,13 +52,17 @@ class TmuxChat:
             if part:
                 self._tmux("send-keys", *(("Enter",) if part == "\r" else ("-l", part)))
 
+    def resize(self, rows: int, cols: int) -> None:
+        """Give the window another size; tmux wraps what is drawn, and tells the program later."""
+        self._tmux("resize-window", "-x", str(cols), "-y", str(rows))
+
     def screen(self) -> list[str]:
         """Return the visible lines, without trailing blanks."""
         return [line.rstrip() for line in self._tmux("capture-pane", "-p").split("\n")]
 
-    def history(self) -> list[str]:
+    def text(self) -> str:
         """Return the lines that have scrolled off the top and the visible ones."""
-        return self._tmux("capture-pane", "-p", "-S", "-").split("\n")
+        return self._tmux("capture-pane", "-p", "-S", "-")
 
     def wait_for(self, what: str | re.Pattern[str]) -> None:
         """Wait until the screen contains `what`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shutil
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.support.loopback import Loopback, Reply
+from benchmarks.support.loopback import Loopback, Received, Reply
 from chat_loop.values import Usage
 from tests.support.pty_chat import PtyChat
 from tests.support.tmux_chat import TmuxChat
@@ -26,6 +27,28 @@ REPLY = (
     "A **bucket** holds tokens.\n\nEvery request takes one of them, ",
     "and they come back steadily.\n",
 )
+NARROWER = (60, 41, 90, 33)
+"""Columns of a window of 100. The rows of its frame, when wrapped, are still fewer than the window's:
+tmux keeps the others in its history.
+"""
+LONG_REPLY = """\
+## head{0}
+
+WORDS
+
+- itmA{0} itmB{0}
+  - itmC{0}
+
+| colA{0} | colB{0} |
+|---|---|
+| celA{0} | celB{0} |
+
+```
+codA{0} codB{0}
+```
+
+end_{0}
+"""
 SECONDS = re.compile(r"[0-9]+(\.[0-9])? ?s\b")
 PAUSE = re.compile(r"\nAssistant …[^\n]*")
 """Both match text that differs from run to run: a slow machine shows that the reply pauses."""
@@ -91,9 +114,51 @@ def test_a_draft_as_high_as_the_screen_leaves_nothing_in_the_scrollback(tmp_path
             server.release()
             window.wait_for(re.compile(r"^You: draft 0$", re.MULTILINE))
             window.wait_for("Explain it")
-            history = "\n".join(window.history())
+            history = window.text()
             assert [history.count(draft) for draft in drafts] == [1] * len(drafts)
             assert history.count("It holds") == 1
+
+
+@pytest.mark.parametrize(("program", "words"), [("pty", "abcde"), ("tmux", "abcdefghijklmnopqrst")])
+def test_a_resize_at_each_instant_of_a_reply_loses_no_word_and_copies_none(
+    tmp_path: Path, program: str, words: str
+) -> None:
+    """tmux wraps long lines; the emulator of the pty would cut them off."""
+    reply = LONG_REPLY.replace("WORDS", " ".join(f"par{word}{{0}}" for word in words))
+
+    def pieces(number: str) -> tuple[str, ...]:
+        return tuple(re.findall(r"[\s\S]{1,24}", reply.format(number)))
+
+    def answer(request: Received) -> Reply:
+        number = request.query[:3]
+        return Reply(chunks=pieces(number), stall_after=int(number))
+
+    widths = itertools.cycle(NARROWER)
+    instants = [f"{number:03}" for number in range(len(pieces("000")))]
+    with Loopback(answer) as server:
+        env = _environment(tmp_path, server) | {"TMUX": str(tmp_path)}
+        with _window(program, tmp_path, env) as window:
+            window.wait_for(re.compile(r"^You:", re.MULTILINE))
+            window.send("000 said\r")
+            for number, after in itertools.zip_longest(instants, instants[1:]):
+                server.stalled(int(number))
+                window.resize(24, next(widths))
+                if after:
+                    window.send(f"{after} said and typed as long as a row\r")
+                window.resize(24, next(widths))  # before the program hears of the first
+                server.release()
+            window.wait_for(re.compile(rf"end_{number}\n.*^You:", re.DOTALL | re.MULTILINE))
+            shown = "".join(window.text().split())
+    found = [word.format(number) for word in re.findall(r"\w+\{0}", reply) for number in instants]
+    found += [f"{number}said" for number in instants]
+    assert {word: shown.count(word) for word in found} == dict.fromkeys(found, 1)
+
+
+def _window(program: str, folder: Path, env: dict[str, str]) -> PtyChat | TmuxChat:
+    if program == "pty":
+        return PtyChat(ARGV, env, rows=24, cols=100, forked=True)
+    _require_tmux()
+    return TmuxChat(folder, ARGV, env, rows=24, cols=100)
 
 
 def _environment(home: Path, server: Loopback) -> dict[str, str]:
