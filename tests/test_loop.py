@@ -404,25 +404,6 @@ def test_ctrl_c_at_the_prompt_says_how_to_leave(tmp_path: Path) -> None:
     assert screen.text.endswith("Press Ctrl-C again to quit.\nGoodbye!\n")
 
 
-def test_ctrl_c_stops_a_reply_and_keeps_what_came(tmp_path: Path) -> None:
-    screen = Screen(
-        tmp_path, ["Count", "Go on"], Says(("One, ", "two"), then="silence"), "Three.", SUMMARY
-    )
-    assert screen.text.partition("📝")[0] == (
-        """\
-You: Count
-Sally: One, two
-Time: 0.0s | Tokens: ~9 (in: 7, out: 2) | Interrupted
-
-You: Go on
-Sally: Three.
-Time: 2.0s | Tokens: 110 (in: 100, out: 10)
-
-"""
-    )
-    assert [message.text for message in screen.talk.sent[1]] == ["Count", "One, two", "Go on"]
-
-
 def test_ctrl_c_skips_the_summary_at_exit(tmp_path: Path) -> None:
     screen = Screen(tmp_path, ["Hi", "exit"], "Hello.", Says(("**Back",), then="silence"))
     assert screen.text.partition("You: exit\n")[2] == (

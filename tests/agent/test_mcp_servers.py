@@ -10,13 +10,12 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-import yaml
 
 from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.mcp_servers import McpServers
 from chat_loop.agent.mcp_state import ServerState
 from chat_loop.agent.tools import Tool, Toolbox
-from chat_loop.config import McpServer, choose_servers, parse
+from chat_loop.config import McpServer
 from chat_loop.errors import UsageError
 from chat_loop.values import ToolCall
 from tests.support.mcp_descriptions import (
@@ -115,40 +114,6 @@ def test_the_tools_of_a_server_are_offered_and_called() -> None:
         )
         assert offered.waited == [("test",)]
         assert offered.servers.notices() == ()
-
-    with_servers(act, test=sdk())
-
-
-@pytest.mark.slow
-def test_calls_run_together_and_the_user_is_asked_about_each() -> None:
-    async def act(offered: Offered) -> None:
-        asked: list[str] = []
-
-        async def approve(tool: Tool, shown: str) -> bool:
-            asked.append(shown)
-            return "no" not in shown
-
-        box = Toolbox(offered.tools, 1_000, approve, CallLimits(tool=20.0))
-        calls = [
-            ToolCall(f"c{number}", "test_echo", f'{{"text": "{word}"}}')
-            for number, word in enumerate("xyz")
-        ]
-        calls.append(ToolCall("c3", "test_echo", '{"text": "no"}'))
-        calls.append(ToolCall("c4", "test_echo", '{"text": 5}'))
-        results = {
-            result.id: (result.text.split("\n")[-1], result.failed)
-            async for result in box.run(calls)
-        }
-        assert results == {
-            "c0": ("x", False),
-            "c1": ("y", False),
-            "c2": ("z", False),
-            "c3": ("Not run: the user did not allow it.", True),
-            "c4": ("The argument “text” must be of type string. Call the tool again.", True),
-        }
-        assert asked == [
-            f"echo of the MCP server test:\n  text: {word}" for word in ("x", "y", "z", "no")
-        ]
 
     with_servers(act, test=sdk())
 
@@ -409,28 +374,3 @@ def test_names_that_no_server_has(tmp_path: Path) -> None:
     [state, _] = servers.states()
     where = f"{sys.executable} {' '.join(raw(tmp_path, ECHO).args)}"
     assert state == ServerState(name="one", state="not started", where=where)
-
-
-@pytest.mark.slow
-def test_the_example_works_as_its_file_describes_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = Path(__file__).parents[2] / "examples" / "mcp"
-    front = yaml.safe_load((folder / "agent.md").read_text().split("---\n")[1])
-    config = parse(yaml.safe_dump({"mcp": front["servers"]}).encode(), "agent.md")
-    servers = choose_servers(config.mcp, ["shopping"], folder, front["servers"])
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-
-    async def act(offered: Offered) -> None:
-        assert {name: tool.preview is not None for name, tool in offered.tools.items()} == {
-            "shopping_list_items": False,
-            "shopping_add_item": True,
-            "shopping_remove_item": True,
-        }
-        assert (
-            await offered.call("shopping_add_item", name="lemon", number=3)
-            == "3 of lemon on the list."
-        )
-        assert await offered.call("shopping_list_items") == '{\n  "lemon": 3\n}'
-        assert await offered.call("shopping_remove_item", name="lemon") == "lemon is off the list."
-        assert await offered.call("shopping_list_items") == "{}"
-
-    with_servers(act, **servers)

@@ -57,26 +57,6 @@ def told(terminal: PtyChat) -> list[str]:
     return left(terminal).strip().split("\n")[:-1]
 
 
-def test_arrows_choose_and_enter_resumes() -> None:
-    with browsing(50) as terminal:
-        for keys, number in (
-            (DOWN, 2),
-            (DOWN + DOWN + UP, 3),
-            ("j" + "j" + "k", 4),
-            (END, 50),
-            (HOME, 1),
-            (PAGE_DOWN, 11),
-            (PAGE_UP, 1),
-            ("G", 50),
-            ("g", 1),
-            (PAGE_DOWN + "\x1bOB", 12),
-        ):
-            terminal.send(keys)
-            terminal.wait_for(re.compile(rf"^> +{number} ", re.MULTILINE))
-        terminal.send("\r")
-        assert told(terminal) == ["chosen: sally_000011", "done: nothing", "settings: as before"]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("before", ["/dep", "d", "p"])
 def test_ctrl_c_leaves_from_everywhere(before: str) -> None:
@@ -116,20 +96,6 @@ def test_the_preview_follows_the_selection_and_can_be_hidden() -> None:
         assert "Decisions" not in "\n".join(terminal.screen())
         terminal.send("pq")
         left(terminal)
-
-
-def test_the_trash_asks_and_takes_no_for_an_answer() -> None:
-    with browsing(50) as terminal:
-        terminal.send(DOWN + "d")
-        terminal.wait_for("”? y/n")
-        terminal.send("n")
-        terminal.wait_for("Nothing was moved.")
-        terminal.wait_for("Sessions: 50")
-        terminal.send("dy")
-        terminal.wait_for("Moved sally_000001 to the trash.")
-        terminal.wait_for("Sessions: 49")
-        terminal.send("\r")
-        assert told(terminal)[:2] == ["chosen: sally_000002", "done: trashed sally_000001"]
 
 
 @pytest.mark.slow

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -231,31 +230,4 @@ def test_nothing_is_drawn_over_the_browser_or_a_question(home: Path) -> None:
             terminal.wait_for("Another …", timeout=2.5)
         terminal.line("n")
         terminal.wait_for("Not resumed.")
-        leave(terminal)
-
-
-@pytest.mark.slow
-def test_browse_from_the_shell(home: Path) -> None:
-    with chat(home, "sessions", "browse", "monad") as terminal:
-        terminal.wait_for("1 of 3 match “monad”")
-        terminal.send("\r")
-        terminal.wait_for("✓ Found: Sally")
-        terminal.wait_for("context")
-        chatting(terminal, "hello")
-        leave(terminal)
-    assert newest(home) == OLD.header.id
-
-
-@pytest.mark.slow
-def test_a_hundred_sessions_open_at_once(home: Path) -> None:
-    """The browser shows all sessions, even more than are indexed while the user waits."""
-    data = (home / "sessions" / f"{OLD.header.id}.md").read_bytes()
-    for number in range(150):
-        (home / "sessions" / f"more_{number:03}.md").write_bytes(data)
-    subprocess.run(["sync"], check=True)
-    with chat(home) as terminal:
-        open_browser(terminal)
-        terminal.wait_for(re.compile("Sessions: 15[0-9]"))
-        terminal.send("q")
-        terminal.wait_for("context")
         leave(terminal)

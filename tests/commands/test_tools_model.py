@@ -80,27 +80,6 @@ def test_before_the_first_message_the_header_says_it(tmp_path: Path) -> None:
     assert "chat:model" not in text
 
 
-def test_what_does_not_fit_the_new_window_is_compacted_before_it_is_asked(tmp_path: Path) -> None:
-    other = Model("Yes.", model="small", window=Window(1000))
-    long = " ".join(["The port of the gateway is 8443.", *["word"] * 300])
-    screen = Screen(
-        tmp_path, [long, long, long, "/model small", "Which port?"], "One.", "Two.", "Three.", others=[other],
-        options=OPTIONS,
-    )  # fmt: skip
-    assert (
-        "Switched to scripted:small. Context: ~95% of 1K; it is compacted before your"
-        in screen.text
-    )
-    assert len(sessions(tmp_path)) == 2
-    [request] = other.requests
-    whole = " ".join(message.text for message in request.messages)
-    assert "8443" in whole
-    assert len(whole.split()) < 800
-    assert request.messages[-1].text.endswith("Which port?")
-    newest = SessionManager(tmp_path).load(tmp_path / f"{sessions(tmp_path)[-1]}.md").session
-    assert newest.header.model == "scripted:small"
-
-
 def test_a_model_that_cannot_work_changes_nothing(tmp_path: Path) -> None:
     class Keyless(Model):
         def warm(self) -> None:

@@ -162,19 +162,6 @@ def test_a_long_conversation_stays_in_its_window(tmp_path: Path, wire: Wire, win
     assert [request.wire for request in played.summaries] == [wire] * len(played.summaries)
 
 
-def test_an_exchange_that_stays_keeps_its_calls_and_results(tmp_path: Path) -> None:
-    with Chats(tmp_path, window=8_000) as chats:
-        _let_read(chats, "The vault code is 55-81-QX.\n")
-        played = chats.play(*long(1, 11), "read the notes", *long(13, 14), "exit")
-    last = played.requests[-1]
-    assert last.text.index("CONTEXT RESTORATION") < last.text.index("read the notes\n")
-    place = last.messages.index('call: read_file {"path": "notes.txt"}')
-    assert last.messages[place + 1 : place + 3] == (
-        "result: The vault code is 55-81-QX.\n",
-        "assistant: I read them.",
-    )
-
-
 def test_a_turn_that_fills_the_window_with_results_goes_on(tmp_path: Path) -> None:
     with Chats(tmp_path, window=16_000) as chats:
         _let_read(chats, "".join(f"Line {number} tells of the harbor.\n" for number in range(300)))

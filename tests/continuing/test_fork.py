@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.chats import ONE_WIRE_QUICK, Chats, Played, Wire, call, echoed, field
+from tests.support.chats import Chats, Played, call, echoed, field
 
 SHELVES = tuple(f"Shelf {number} holds {number}00 files." for number in range(1, 9))
 
@@ -140,23 +140,6 @@ def test_what_does_not_fit_is_summarized(tmp_path: Path) -> None:
     assert "- Shelf 1 holds 100 files." in request.block
     assert "Shelf 8" not in request.text
     assert len(json.dumps(request.body)) // 4 < chats.window
-
-
-@pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
-def test_a_fork_keeps_the_results_of_tools(tmp_path: Path, wire: Wire) -> None:
-    with Chats(tmp_path, wire) as chats:
-        (chats.project / "notes.txt").write_text("the port is 5150\n")
-        chats.replies["Read"] = [call("read_file", path="notes.txt"), "It is in the notes."]
-        played = chats.play(
-            *("Read the notes.", "/fork", "Which port?", "exit"), options=("--tools", "read_file")
-        )
-    assert played.requests[-1].messages == (
-        "user: Read the notes.",
-        'call: read_file {"path": "notes.txt"}',
-        "result: the port is 5150\n",
-        "assistant: It is in the notes.",
-        "user: Which port?",
-    )
 
 
 def test_a_fork_goes_on_from_any_message_of_the_chain(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import failing
-from tests.support.chats import ONE_WIRE_QUICK, Chats, Wire, call, echoed, field
+from tests.support.chats import ONE_WIRE_QUICK, Chats, Wire, echoed, field
 
 TOOLS = ("--tools", "read_file")
 
@@ -100,23 +100,6 @@ def test_a_session_that_is_not_there_ends_the_chat_with_a_failure(tmp_path: Path
         played = chats.run("--model", chats.model, "-r", "zzz")
     assert "No session named zzz." in played.shown
     assert (played.code, played.asked) == (1, ())
-
-
-@pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
-def test_a_question_goes_on_with_the_results_of_tools(tmp_path: Path, wire: Wire) -> None:
-    with Chats(tmp_path, wire) as chats:
-        (chats.project / "notes.txt").write_text("the port is 5150\n")
-        chats.replies["Read"] = [call("read_file", path="notes.txt"), "It is in the notes."]
-        model = ("--model", chats.model, *TOOLS)
-        chats.run(*model, "-p", "Read the notes.")
-        [request] = chats.run(*model, "-c", "-p", "Which port?").requests
-    assert request.messages == (
-        "user: Read the notes.",
-        'call: read_file {"path": "notes.txt"}',
-        "result: the port is 5150\n",
-        "assistant: It is in the notes.",
-        "user: Which port?",
-    )
 
 
 def test_a_question_goes_on_with_the_last_that_was_answered(tmp_path: Path) -> None:

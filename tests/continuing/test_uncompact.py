@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.chats import ONE_WIRE_QUICK, Chats, Wire, call
+from tests.support.chats import ONE_WIRE_QUICK, Chats, Wire
 
 LONG = "word " * 700
 
@@ -67,21 +67,6 @@ def test_an_automatic_compaction_is_undone_too(tmp_path: Path) -> None:
         "assistant: You said: 13 word word word word word word word word word word word wo",
     )
     assert not any("queries=0 " in text for text in transcripts.values())
-
-
-@pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
-def test_calls_and_results_come_back_too(tmp_path: Path, wire: Wire) -> None:
-    with Chats(tmp_path, wire) as chats:
-        chats.configure(agent={"tools": ["read_file"]}, restoration={"acknowledge": False})
-        (chats.project / "notes.txt").write_text("The port is 5150.\n")
-        chats.replies["read the notes"] = [call("read_file", path="notes.txt"), "I read them."]
-        played = chats.play("read the notes", LONG, "compact", "/uncompact", "So?", "exit")
-    assert played.requests[-1].messages[:4] == (
-        "user: read the notes",
-        'call: read_file {"path": "notes.txt"}',
-        "result: The port is 5150.\n",
-        "assistant: I read them.",
-    )
 
 
 def test_no_words_pass_through_a_model_twice(tmp_path: Path) -> None:

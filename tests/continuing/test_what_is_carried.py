@@ -1,17 +1,11 @@
-"""What the server receives of an exchange after each way of going on, and who gets it.
-
-`python -m tests.continuing.test_what_is_carried` prints the tables.
-"""
+"""What the server receives of an exchange after each way of going on, and who gets it."""
 
 from __future__ import annotations
 
 import re
-import sys
-import tempfile
 from pathlib import Path
 
 import pytest
-from msgspec import Struct
 
 from tests.support.chats import WIRES, Asked, Chats, Step, Wire, call, field
 from tests.support.images import png
@@ -72,26 +66,13 @@ def received(asked: Asked) -> tuple[str, ...]:
     return tuple(kind for kind in KINDS if found[kind])
 
 
-class Way(Struct, frozen=True):
-    """What a way of going on leads to: who is asked, with what, what is on the screen, and the
-    tokens of the first request, and of those that the way itself makes.
-    """
-
-    model: str
-    is_same_server: bool
-    tools: tuple[str, ...]
-    words: int
-    has_block: bool
-    shows_last: bool
-    tokens: int
-    extra_tokens: int
-
-
-def way(folder: Path, name: str) -> Way:
-    """Go on in one way, without naming a model: the default one is another vendor's."""
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WAYS)
+def test_who_is_asked_on_each_way(tmp_path: Path, name: str) -> None:
+    """The default model is another vendor's, and nobody names the one of the session."""
     options, lines = WAYS[name]
     allowed = ("--tools", "read_file")
-    with Chats(folder) as chats:
+    with Chats(tmp_path) as chats:
         chats.play(*SAID[:2], "exit", options=allowed)
         if name == "/merge":
             for query in SAID[2:]:
@@ -103,31 +84,16 @@ def way(folder: Path, name: str) -> Way:
         else:
             typed = "".join(f"{line}\n" for line in (*lines, "And now?", "exit"))
             played = chats.run(*allowed, *options, stdin=typed)
-        assert played.code == 0, played.shown + played.errors
-        request = played.requests[-1]
         newest = [*chats.transcripts().values()][-1]
-        extra = played.asked[: played.asked.index(request)]
-        return Way(
-            model=f"{request.wire}:{request.body['model']}",
-            is_same_server=field(newest, "Endpoint") == "http://SERVER/v1",
-            tools=request.tools,
-            words=sum(f"assistant: You said: {query}" in request.messages for query in SAID),
-            has_block=bool(request.block),
-            shows_last="  You: The lamp is 953." in played.shown,
-            tokens=request.usage.input,
-            extra_tokens=sum(asked.usage.total for asked in extra),
-        )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", WAYS)
-def test_who_is_asked_on_each_way(tmp_path: Path, name: str) -> None:
-    found = way(tmp_path, name)
-    assert (found.model, found.is_same_server) == ("openai:test-model", True)
-    assert "read_file" in found.tools
-    assert found.has_block == (name in BLOCKS)
-    assert found.words == BLOCKS.get(name, 1 if name in WITHOUT_LAST else 2)
-    assert found.shows_last == (name not in NOT_SHOWN)
+    assert played.code == 0, played.shown + played.errors
+    request = played.requests[-1]
+    assert (request.wire, request.body["model"]) == ("openai", "test-model")
+    assert field(newest, "Endpoint") == "http://SERVER/v1"
+    assert "read_file" in request.tools
+    assert bool(request.block) == (name in BLOCKS)
+    words = sum(f"assistant: You said: {query}" in request.messages for query in SAID)
+    assert words == BLOCKS.get(name, 1 if name in WITHOUT_LAST else 2)
+    assert ("  You: The lamp is 953." in played.shown) == (name not in NOT_SHOWN)
 
 
 def table(folder: Path, wire: Wire, window: int) -> dict[str, tuple[str, ...]]:
@@ -176,29 +142,3 @@ def table(folder: Path, wire: Wire, window: int) -> dict[str, tuple[str, ...]]:
 @pytest.mark.parametrize("wire", WIRES)
 def test_what_is_carried(tmp_path: Path, wire: Wire, window: int) -> None:
     assert table(tmp_path, wire, window) == EXPECTED
-
-
-def print_ways() -> None:
-    """Print what each way leads to, as a table."""
-    titles = ("way", "model", "server", "tools", "words", "block", "last shown", "tokens", "extra")
-    sys.stdout.write(f"| {' | '.join(titles)} |\n|{'---|' * len(titles)}\n")
-    for name in WAYS:
-        with tempfile.TemporaryDirectory() as folder:
-            found = way(Path(folder), name)
-        server = "as recorded" if found.is_same_server else "another"
-        tools = ", ".join(found.tools)
-        block = "yes" if found.has_block else "no"
-        last = "yes" if found.shows_last else "no"
-        sent = f"{found.tokens:,} | {found.extra_tokens:,}"
-        row = f"{name} | {found.model} | {server} | {tools} | {found.words} | {block} | {last}"
-        sys.stdout.write(f"| {row} | {sent} |\n")
-
-
-if __name__ == "__main__":
-    print_ways()
-    for wire in WIRES:
-        for window in WINDOWS:
-            with tempfile.TemporaryDirectory() as folder:
-                sys.stdout.write(f"{wire}, {window:,} tokens\n")
-                for name, kinds in table(Path(folder), wire, window).items():
-                    sys.stdout.write(f"  {name:15} {', '.join(kinds)}\n")

@@ -46,7 +46,6 @@ from chat_loop.sessions.records import (
     Query,
     Reply,
     Session,
-    Undo,
 )
 from chat_loop.sessions.writer import render
 from chat_loop.tokens import image_tokens
@@ -132,23 +131,6 @@ def test_an_unanswered_query_goes_with_the_next_one_and_both_keep_their_images()
         "Attached image: other.png, 640×480 pixels.",
         "two",
     ]
-
-
-def test_what_was_undone_is_not_sent() -> None:
-    session = of(
-        query(1, "one"), IMAGE, NOTES, reply(1, "1"), Undo(number=1, at=START), query(2, "two")
-    )
-    assert messages_of(Context(session)) == (Message("user", "two"),)
-    assert session.sent_entries == (query(2, "two"),)
-    assert session.up_to(1).entries == (*session.entries[:4], session.entries[4])
-
-
-def test_carried_words_have_their_files() -> None:
-    [exchange] = of(query(1, "Look"), IMAGE, NOTES, reply(1, "Yes.")).exchanges
-    assert exchange.attached == (IMAGE, NOTES)
-    own = of(query(1, "Next"))
-    [first, _, _] = messages_of(Context(own, (exchange,)))
-    assert first == query_message("Look", (IMAGE, NOTES))
 
 
 @given(st.lists(st.tuples(texts, texts), min_size=1, max_size=4))
@@ -393,18 +375,6 @@ def test_a_program_that_knows_no_files_reads_the_rest_and_says_so() -> None:
     parsed = parse(data.replace(b"chat:attachment", b"chat:later"))
     assert parsed.session == of(query(1, "Look"), reply(1, "Yes."))
     assert parsed.damage == ("Line 16: unknown record “later”, kept in the file and skipped.",)
-
-
-@pytest.mark.parametrize("cut", range(1, 220, 6))
-def test_a_record_that_was_broken_off_is_kept_as_far_as_it_came(cut: int) -> None:
-    data = render(of(query(1, "Look"), NOTES))
-    parsed = parse(data[:-cut])
-    assert parsed.session is not None
-    [exchange] = parsed.session.exchanges
-    assert exchange.query.text == "Look"
-    for file in exchange.attached:
-        assert NOTES.text.startswith(file.text.rstrip("</details>\n")) or file.text == NOTES.text
-        assert query_message("Look", (file,)).text
 
 
 # Conversations

@@ -139,16 +139,6 @@ def test_a_file_in_a_place_of_keys_is_left_out_where_nobody_can_be_asked(tmp_pat
     assert [image.name for image in sent.images] == ["photo.png"]
 
 
-def test_the_line_is_put_back_when_a_file_is_refused(tmp_path: Path) -> None:
-    lines = ["see @photo.png", "see @nothing.txt", "see \\@nothing.txt"]
-    screen = Screen(tmp_path / "sessions", lines, "Fine.", SUMMARY)
-    assert screen.reader.again == lines[:2]
-    assert "To send it as text, put a backslash before the @.\n" in screen.text
-    assert [
-        exchange.query.text for exchange in screen.talk.conversation.session.exchanges
-    ] == lines[2:]
-
-
 def test_an_exchange_is_shown_with_its_files(tmp_path: Path) -> None:
     folder = tmp_path / "sessions"
     Screen(folder, ['see @"my notes.txt"'], "Fine.", SUMMARY)

@@ -17,7 +17,6 @@ from chat_loop.errors import (
 )
 from chat_loop.events import (
     SessionBegun,
-    SessionSealed,
     Warned,
 )
 from chat_loop.sessions.parser import parse
@@ -77,25 +76,6 @@ def test_a_full_disk_is_told_once_and_so_is_its_end(tmp_path: Path) -> None:
     parsed = parse(talk.path.read_bytes())
     assert parsed.session == talk.conversation.session
     assert talk.sent[-1] == said("1", "one", "2", "two", "3", "three", "4")
-
-
-def test_a_disk_that_is_full_at_exit_is_said_there_too(tmp_path: Path) -> None:
-    files = FailingFiles()
-    files.room = 0
-    talk = Talk(tmp_path, "Hello.", SUMMARY, files=files)
-
-    async def run() -> None:
-        await talk.conversation.ask("Hi")
-        await talk.conversation.end()
-
-    asyncio.run(run())
-    at_the_end = not_saved(talk, hint="Free some space or fix the permissions.")
-    warned = [event for event in talk.events if isinstance(event, Warned)]
-    assert warned == [not_saved(talk), at_the_end]
-    sealed = talk.events[-1]
-    assert isinstance(sealed, SessionSealed)
-    assert not sealed.saved
-    assert not talk.conversation.live.is_saved
 
 
 def test_a_folder_that_cannot_be_written_is_told_and_the_chat_goes_on(tmp_path: Path) -> None:

@@ -52,52 +52,11 @@ def queries_of(messages: tuple[Message, ...]) -> list[str]:
 EIGHT = tuple(f"q{number} " + "word " * 5 + f"{number}." for number in range(1, 9))
 
 
-def test_what_a_compaction_leaves_in_its_own_words_stands_in_the_childs_context_by_reference(
-    tmp_path: Path,
-) -> None:
-    talk = talk_of(tmp_path, *EIGHT, "now", compacted_after=8)
-    restored = restoration(talk.conversation.session)
-    assert (restored.depth, restored.verbatim_from, restored.unsummarized_from) == (2, "1.7", "1.7")
-    assert queries_of(talk.sent[-1]) == [*EIGHT[6:], "now"]
-    assert EIGHT[7] not in talk.text
-    parent = talk.sessions.load(tmp_path / f"{talk.conversation.session.header.parent}.md").session
-    assert parent.seal is not None
-    assert parent.seal.covers == 6
-    audit = parent.seal.compaction
-    assert audit is not None
-    assert (audit.first, audit.last, audit.why, audit.model) == (
-        "1.1",
-        "1.6",
-        "asked",
-        "scripted:test",
-    )
-
-
 async def uncompacted(talk: Talk) -> ChildPlan:
     conversation = talk.conversation
     return await continuing.uncompact(
         conversation.planning(), conversation.live, conversation.context
     )
-
-
-def test_uncompact_gives_the_words_back_and_what_was_said_since(tmp_path: Path) -> None:
-    talk = talk_of(tmp_path, *EIGHT, "then", compacted_after=8)
-    talk.model.steps = [ANSWER, SUMMED]
-    talk.conversation.pin("Boats are blue.")
-
-    async def run() -> None:
-        await talk.conversation.accept(await uncompacted(talk), acknowledge=False)
-        await talk.conversation.ask("again")
-        assert await talk.conversation.compact()
-
-    asyncio.run(run())
-    assert queries_of(talk.sent[-2]) == [*EIGHT, "then", "again"]
-    assert not talk.sent[-2][0].text.startswith("CONTEXT RESTORATION")
-    assert talk.conversation.context.pins == ("Boats are blue.",)
-    again = talk.sent[-1][0].text
-    assert [f"[1.{n}] User: {EIGHT[n - 1]}" in again for n in range(1, 9)] == [False] * 6 + [
-        True
-    ] * 2
 
 
 def test_uncompact_that_does_not_fit_is_offered_in_part(tmp_path: Path) -> None:

@@ -41,16 +41,3 @@ def test_in_a_terminal_it_turns_and_leaves_nothing(tmp_path: Path, cols: int) ->
     reply = saved(tmp_path).exchanges[0].reply
     assert reply is not None
     assert reply.text == "Hi."
-
-
-@pytest.mark.slow
-def test_ctrl_c_before_the_first_word_takes_the_line_back(tmp_path: Path) -> None:
-    with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
-        server.enqueue(Reply(chunks=("one", " two"), stall_after=0))
-        terminal.mark()
-        terminal.line("go")
-        terminal.wait_for(re.compile(f"^Assistant … [{SPINNER}]", re.MULTILINE))
-        terminal.ctrl("c")
-        terminal.wait_for(re.compile(r"Interrupted.*You:", re.DOTALL), output=True)
-        assert not set(SPINNER) & {*terminal.text()}
-        leave(terminal)

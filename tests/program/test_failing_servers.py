@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.support.loopback import Loopback, Reply, failing, talk
+from benchmarks.support.loopback import Loopback, Reply, failing
 from benchmarks.support.loopback_wires import Received
 from tests.support.headless import run
-from tests.support.piped_chat import QUESTION, WAITS, begun, chat, files, keys, session
+from tests.support.piped_chat import QUESTION, WAITS, chat, keys
 from tests.support.ports import closed_port
 from tests.support.started_chat import started
 
@@ -36,17 +36,6 @@ def test_a_server_that_fails_and_then_hangs_does_not_keep_the_session_open(tmp_p
         assert "Conversation saved successfully!" in shown
 
 
-def test_a_server_that_recovers_makes_the_summary(tmp_path: Path) -> None:
-    with Loopback() as server:
-        server.enqueue(Reply(chunks=("Noted.",)), BOOM)
-        shown = chat(tmp_path, server, QUESTION, "exit")
-        [identity] = files(tmp_path)
-        assert "It will be made" not in shown
-    found = session(tmp_path, identity).seal
-    assert found is not None
-    assert found.source == "model"
-
-
 def test_a_server_that_asks_for_a_long_pause_is_not_waited_for(tmp_path: Path) -> None:
     with Loopback() as server:
         server.enqueue(
@@ -66,18 +55,6 @@ def test_nothing_more_is_asked_of_a_server_that_failed_at_a_summary(tmp_path: Pa
             len(server.requests) == 3
         )  # the query, the summary and its second attempt: no acknowledgment
         assert shown.count("Trying again") == 1
-
-
-@pytest.mark.slow
-def test_a_resume_without_a_working_provider_is_tried_again_once(tmp_path: Path) -> None:
-    with Loopback() as server:
-        identity = begun(tmp_path, server)
-        server.handler = lambda request: BOOM
-        shown = chat(tmp_path, server, f"resume {identity}", "exit")
-        assert len(server.requests) == 2
-        assert shown.count("Trying again") == 1
-        assert "The acknowledgment failed:" in shown
-        assert "The context is restored anyway." in shown
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
@@ -132,22 +109,3 @@ def test_a_terminal_gets_one_line_that_is_taken_back(tmp_path: Path) -> None:
             terminal.wait_for("You said: hello")
             terminal.wait_for("Time: ")
             assert "Trying again" not in terminal.text()
-
-
-@pytest.mark.slow
-def test_leaving_says_that_the_summary_can_be_skipped(tmp_path: Path) -> None:
-    def slow(request: Received) -> Reply:
-        return Reply(chunks=("never",), stall_after=0) if is_summary(request) else talk(request)
-
-    with Loopback(slow) as server:
-        address = f"{server.url}/v1"
-        with started(
-            tmp_path, "--model", "openai:m", OPENAI_API_KEY="k", OPENAI_BASE_URL=address
-        ) as terminal:
-            terminal.line("hello")
-            terminal.wait_for("Time: ")
-            terminal.line("exit")
-            terminal.wait_for("Esc to skip")
-            terminal.ctrl("c")
-            assert terminal.exit_code() == 0
-            assert "Summary skipped. A resume brings back all words." in terminal.text()

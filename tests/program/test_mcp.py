@@ -381,17 +381,6 @@ def test_who_has_no_servers_pays_nothing(tmp_path: Path) -> None:
     assert result.stdout == b"You said: hello\n[]\n"
 
 
-def test_the_sdk_is_not_loaded_before_the_servers_start() -> None:
-    code = (
-        "import sys; from chat_loop.agent.mcp_servers import McpServers; McpServers({}); print('mcp' "
-        "in sys.modules)"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, check=True, timeout=PATIENCE
-    )
-    assert result.stdout == b"False\n"
-
-
 class Talking:
     """A conversation with a scripted model that calls tools, and its events."""
 

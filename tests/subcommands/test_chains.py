@@ -152,32 +152,6 @@ def test_misuse(home: Path) -> None:
     assert sorted(session_ids(home)) == sorted(session.header.id for session in ALL)
 
 
-def test_a_fork_knows_the_words_up_to_its_query_and_no_more(home: Path, server: Loopback) -> None:
-    result = run(home, "sessions", "fork", FIRST.header.id, "--at", "1")
-    assert result.returncode == 0
-    identity = result.stdout.decode().strip()
-    assert result.stderr.decode() == (
-        f"Forked after query 1 of {FIRST.header.id}. Resume with: chat-loop --resume {identity}\n"
-    )
-    assert load(home, identity).header.parent == FIRST.header.id
-    (home / "config.yaml").write_text("agent: {name: Sally}\n")
-    chat = run(home, *compatible(server), "--resume", identity, stdin=b"And then?\nexit\n")
-    assert chat.returncode == 0
-    asked = [text for request in server.requests for text in request.texts]
-    assert any("How do we limit the rate?" in text for text in asked)
-    assert any("With a token bucket." in text for text in asked)
-    assert not any("Take 100." in text for text in asked)
-    assert any(text.startswith("And then?") for text in asked)
-    rows = json.loads(run(home, "sessions", "list", "--unfold", "--json").stdout)["sessions"]
-    tree = [row for row in rows if row["id"] != OPEN.header.id and row["id"] != OLD.header.id]
-    assert {
-        row["parent"] for row in tree if row["id"] not in (FIRST.header.id, SECOND.header.id)
-    } <= {
-        FIRST.header.id,
-        identity,
-    }
-
-
 def branches(home: Path) -> tuple[str, str]:
     """Write two children of FIRST with different decisions on a port, and return their ids."""
     found = []

@@ -5,6 +5,7 @@ fences and odd characters.
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any, TypeVar, get_type_hints
 
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -44,6 +45,8 @@ from chat_loop.sessions.records import (
 )
 from chat_loop.sessions.writer import with_digest
 from chat_loop.values import Compaction, Usage
+
+T = TypeVar("T")
 
 ATOMS = (
     "<!-- chat:end -->",
@@ -103,196 +106,95 @@ times = st.datetimes(
 )
 counts = st.integers(0, 10**9)
 seconds = st.one_of(st.none(), st.floats(0, 1e6, allow_nan=False))
-usages = st.one_of(
-    st.none(),
-    st.builds(
-        Usage,
-        input=counts,
-        output=counts,
-        cached=counts,
-        written=counts,
-        reasoning=counts,
-        estimated=st.booleans(),
-    ),
-)
 places = st.sampled_from(
     ("", " [2 user]", " [2.14]", " [2 reply]", " [2 user] [2 user]", "[2 user]")
 )
 items = st.lists(st.builds(str.__add__, texts, places), max_size=5).map(tuple)
-summaries = st.builds(
-    Summary,
-    background=texts,
-    topics=items,
-    decisions=items,
-    pending=items,
-    pinned=items,
-    key_facts=items,
-    files=items,
-    tools=items,
-)
 words = st.from_regex(r"[A-Za-z0-9_.:+/-]{1,40}", fullmatch=True)
 digests = st.from_regex(r"[0-9a-f]{64}", fullmatch=True)
 refs = st.from_regex(r"[0-9]{1,6}\.[0-9]{1,9}", fullmatch=True)
 some_refs = st.one_of(st.just(""), refs)
 some_ids = st.one_of(st.just(""), ids)
+some_words = st.one_of(st.just(""), words)
 numbers = st.integers(1, 10**6)
-stops = st.sampled_from(("end", "length", "refusal", "tool", "interrupted", "error"))
 tags = st.lists(st.from_regex(r"[\w][\w./+-]{0,39}", fullmatch=True), max_size=4, unique=True).map(
     tuple
 )
-headers = st.builds(
-    Header,
-    id=ids,
-    created=times,
-    agent=texts,
-    agent_path=texts,
-    model=texts,
-    parent=st.one_of(st.just(""), ids),
-    parent_path=texts,
-    name=texts,
-    title=texts,
-    tags=tags,
-    project=texts,
-    git_branch=texts,
-    git_commit=texts,
-    settings=texts,
-    endpoint=texts,
-    tools=texts,
-    effort=texts,
-    sampling=texts,
-    minor=st.sampled_from((0, 1, 2)),
+FIELDS: dict[str, st.SearchStrategy[Any]] = {
+    "agent_path": texts,
+    "at": times,
+    "call": some_words,
+    "cost": seconds,
+    "created": times,
+    "depth": st.integers(2, 10**6),
+    "endpoint": some_words,
+    "first": refs,
+    "given": st.one_of(st.none(), counts),
+    "last": refs,
+    "media": st.sampled_from(("", "text/plain", "text/x-later+made", "application/pdf")),
+    "minor": st.sampled_from((0, 1, 2)),
+    "number": numbers,
+    "parent_created": times,
+    "part": st.sampled_from(("result", "query", "reply")),
+    "reason": st.sampled_from(("exit", "compact", "resume", "clear")),
+    "replaced": st.one_of(st.just(""), digests),
+    "seconds": seconds,
+    "sha256": st.one_of(st.just(""), digests, words),
+    "source": st.sampled_from(("model", "extracted", "none")),
+    "stop": st.sampled_from(("end", "length", "refusal", "tool", "interrupted", "error")),
+    "tags": tags,
+    "why": words,
+}
+"""Fields that hold more or less than their types."""
+FIELDS |= dict.fromkeys(("grandparent", "merged", "parent", "session"), some_ids)
+FIELDS |= dict.fromkeys(
+    ("last_ref", "merged_until", "ref", "unsummarized_from", "until", "verbatim_from"), some_refs
 )
+TYPES: dict[Any, st.SearchStrategy[Any]] = {
+    str: texts,
+    int: counts,
+    bool: st.booleans(),
+    tuple[str, ...]: items,
+}
+
+
+def made(kind: type[T], *left_out: str, **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[T]:
+    """Return a strategy for values of a kind, without the fields that are left out."""
+    hints = get_type_hints(kind)
+    for name in kind.__struct_fields__:  # type: ignore[attr-defined]
+        if name not in fields and name not in left_out:
+            fields[name] = FIELDS[name] if name in FIELDS else TYPES[hints[name]]
+    return st.builds(kind, **fields)
+
+
+summaries = made(Summary)
+usages = st.one_of(st.none(), made(Usage))
+headers = made(Header, "mode", id=ids, endpoint=texts)
+NOTES = (Pin, Unpin, Name, Tag, Untag, Setting, ModelChange, AgentChange, Aside)
+ABOUT_QUERIES = (Query, Undo, Redo, ArchiveContext, Shortened, Covered)
 entries: st.SearchStrategy[Entry] = st.one_of(
-    st.builds(Query, number=st.integers(1, 10**6), at=times, text=texts),
-    st.builds(
-        Reply,
-        number=st.integers(0, 10**6),
-        at=times,
-        text=texts,
-        stop=stops,
-        seconds=seconds,
-        usage=usages,
-    ),
-    st.builds(Pin, at=times, text=texts),
-    st.builds(Unpin, at=times, text=texts),
-    st.builds(Name, at=times, text=texts),
-    st.builds(Tag, at=times, text=texts),
-    st.builds(Untag, at=times, text=texts),
-    st.builds(Setting, at=times, text=texts),
-    st.builds(ModelChange, at=times, text=texts, endpoint=st.one_of(st.just(""), words)),
-    st.builds(AgentChange, at=times, text=texts),
-    st.builds(Aside, at=times, text=texts),
-    st.builds(
-        AsideReply,
-        at=times,
-        text=texts,
-        stop=stops,
-        seconds=seconds,
-        usage=usages,
-        failed=st.booleans(),
-    ),
-    st.builds(Undo, number=numbers, at=times, ref=some_refs, session=some_ids),
-    st.builds(Redo, number=numbers, at=times, ref=some_refs, session=some_ids),
-    st.builds(
-        Shortened,
-        at=times,
-        ref=some_refs,
-        session=some_ids,
-        call=st.one_of(st.just(""), words),
-        part=st.sampled_from(("result", "query", "reply")),
-        tokens=counts,
-    ),
-    st.builds(Covered, at=times, block=texts, last_ref=some_refs, session=some_ids),
-    st.builds(
-        Opaque,
-        number=numbers,
-        at=times,
-        text=texts,
-        model=st.one_of(st.just(""), words),
-        endpoint=st.one_of(st.just(""), words),
-    ),
-    st.builds(LeftOut, number=numbers, at=times, text=texts, reason=words),
-    st.builds(Call, number=st.integers(1, 10**6), at=times, id=words, name=words, arguments=texts),
-    st.builds(
-        Result,
-        number=st.integers(1, 10**6),
-        at=times,
-        id=words,
-        text=texts,
-        failed=st.booleans(),
-        seconds=seconds,
-        given=st.one_of(st.none(), counts),
-        not_kept=counts,
-    ),
-    st.builds(
-        Change,
-        number=st.integers(1, 10**6),
-        at=times,
-        text=texts,
-        written=words,
-        replaced=st.one_of(st.just(""), digests),
-    ),
-    st.builds(ArchiveContext, number=st.integers(1, 10**6), at=times, text=texts),
-    st.builds(
-        Attachment,
-        number=st.integers(1, 10**6),
-        at=times,
-        name=texts,
-        media=st.sampled_from(("", "text/plain", "text/x-later+made", "application/pdf")),
-        size=counts,
-        sha256=st.one_of(st.just(""), digests, words),
-        text=texts,
-    ),
-    st.builds(
-        Attachment,
-        number=st.integers(1, 10**6),
-        at=times,
-        name=texts,
-        media=st.sampled_from(tuple(IMAGES)),
-        size=counts,
-        sha256=st.one_of(digests, words),
-        width=counts,
-        height=counts,
-    ),
-    st.builds(
-        Restoration,
-        at=times,
-        parent_created=times,
-        queries=counts,
-        tokens=counts,
-        block=texts,
-        grandparent=st.one_of(st.just(""), ids),
-        depth=st.integers(2, 10**6),
-        verbatim_from=some_refs,
-        unsummarized_from=some_refs,
-        until=some_refs,
-        merged=st.one_of(st.just(""), ids),
-        merged_until=some_refs,
+    *(made(kind) for kind in (*NOTES, *ABOUT_QUERIES)),
+    made(Restoration),
+    made(Reply, "failed", number=st.integers(0, 10**6), usage=usages),
+    made(AsideReply, usage=usages),
+    made(Opaque, model=some_words),
+    made(Call, id=words, name=words),
+    made(Result, id=words),
+    made(LeftOut, reason=words),
+    made(Change, written=words),
+    made(Attachment, "width", "height"),
+    made(
+        Attachment, "text", media=st.sampled_from(tuple(IMAGES)), sha256=st.one_of(digests, words)
     ),
 )
-compactions = st.builds(
-    Compaction,
-    first=refs,
-    last=refs,
-    before=counts,
-    after=counts,
-    why=words,
-    model=words,
-    cost=st.one_of(st.none(), st.floats(0, 1e6, allow_nan=False)),
-    decisions=counts,
-    pins=counts,
-    facts=counts,
-    archived=counts,
-    superseded=counts,
-)
-seals = st.builds(
+compactions = made(Compaction, model=words)
+seals = made(
     Seal,
-    at=times,
-    reason=st.sampled_from(("exit", "compact", "resume", "clear")),
-    source=st.sampled_from(("model", "extracted", "none")),
+    "digest",
+    "edited",
+    "remade",
     summary=st.one_of(st.none(), summaries),
     usage=usages,
-    seconds=seconds,
     covers=st.one_of(st.none(), counts),
     compaction=st.one_of(st.none(), compactions),
 )

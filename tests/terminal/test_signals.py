@@ -62,22 +62,6 @@ def test_a_signal_at_the_prompt(number: signal.Signals, tmp_path: Path) -> None:
     assert exchange.reply.stop == "end"
 
 
-def test_ctrl_c_at_the_prompt_clears_the_line_and_ctrl_d_leaves(tmp_path: Path) -> None:
-    with chatting(tmp_path) as (chat, before):
-        chat.send("not this")
-        chat.wait_for("You: not this", PATIENCE)
-        chat.ctrl("c")
-        chat.wait_for(re.compile(r"You:\s*$", re.MULTILINE), PATIENCE)
-        say(chat, "but this", "You said: but this")
-        chat.ctrl("c")
-        chat.wait_for("again to quit", PATIENCE)
-        chat.ctrl("d")
-        assert chat.exit_code(PATIENCE) == 0
-        assert settings(chat) == before
-    (exchange,) = exchanges(tmp_path)
-    assert exchange.query.text == "but this"
-
-
 @pytest.mark.parametrize("signalled", [True, False], ids=["with SIGHUP", "without a signal"])
 @pytest.mark.parametrize("replying", [False, True], ids=["at the prompt", "during a reply"])
 def test_the_terminal_goes_away(signalled: bool, replying: bool, tmp_path: Path) -> None:

@@ -7,38 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.support.loopback import Loopback, Reply, failing
-from tests.support.terminal_chat import COLOR, answered, chat, compatible, leave, saved
+from benchmarks.support.loopback import Loopback, Reply
+from tests.support.terminal_chat import answered, chat, compatible, leave, saved
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.mark.parametrize("cols", [20, 200])
-def test_any_width_works(tmp_path: Path, cols: int) -> None:
-    with chat(tmp_path, cols=cols, ready="" if cols == 20 else "context") as terminal:
-        answered(terminal, "hello there, narrow terminal")
-        terminal.mark()
-        terminal.line("sessions")
-        terminal.wait_for(re.compile(r"\*  hello ther.*  now"), 60, output=True)
-        terminal.line("help")
-        terminal.wait_for("its name.", timeout=60, output=True)
-        leave(terminal)
-    assert saved(tmp_path).exchanges[0].query.text == "hello there, narrow terminal"
-
-
-def test_no_color_prints_no_colors(tmp_path: Path) -> None:
-    with chat(tmp_path) as terminal:
-        assert COLOR.search(answered(terminal, "hello"))
-        leave(terminal)
-    with chat(tmp_path, NO_COLOR="1") as terminal:
-        assert not COLOR.search(answered(terminal, "hello"))
-        leave(terminal)
-
-
-def test_a_dumb_terminal_works(tmp_path: Path) -> None:
-    with chat(tmp_path, ready="", TERM="dumb") as terminal:
-        answered(terminal, "hello")
-        leave(terminal)
 
 
 def test_escape_sequences_of_a_model_are_shown_not_obeyed(tmp_path: Path) -> None:
@@ -55,18 +27,6 @@ def test_escape_sequences_of_a_model_are_shown_not_obeyed(tmp_path: Path) -> Non
     reply = saved(tmp_path).exchanges[0].reply
     assert reply is not None
     assert reply.text == hostile
-
-
-def test_ctrl_c_stops_a_retry(tmp_path: Path) -> None:
-    with Loopback() as server, chat(tmp_path, *compatible(server), cols=120) as terminal:
-        server.enqueue(failing(529, "overloaded_error", "Overloaded", retry_after="50"))
-        terminal.mark()
-        terminal.line("hello")
-        terminal.wait_for("again in 50 s (2/5)", timeout=60, output=True)
-        terminal.ctrl("c")
-        terminal.wait_for(re.compile(r"Interrupted.*You:", re.DOTALL), timeout=60, output=True)
-        leave(terminal)
-    assert saved(tmp_path).exchanges[0].query.text == "hello"
 
 
 GREETING = (

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 from benchmarks.support.loopback import Loopback, Reply
 from tests.support.terminal_chat import chat, compatible, leave, saved
 
@@ -20,27 +18,6 @@ def lines(text: str, begin: str, end: str) -> list[str]:
     first = next(at for at, line in enumerate(all_lines) if line.startswith(begin))
     last = next(at for at, line in enumerate(all_lines) if at > first and line.startswith(end))
     return [line.rstrip() for line in all_lines[first:last]]
-
-
-@pytest.mark.slow
-def test_a_reply_that_is_resized_in_the_middle(tmp_path: Path) -> None:
-    with Loopback() as server, chat(tmp_path, *compatible(server), cols=100) as terminal:
-        server.enqueue(Reply(chunks=(START, REST), stall_after=1))
-        terminal.line("tell me")
-        terminal.wait_for("bold text and", timeout=60)
-        terminal.resize(24, 60)
-        server.stalled()
-        server.release()
-        terminal.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=60)
-        assert lines(terminal.text(), "Assistant:", "Time:") == [
-            *("Assistant:", "Plan", "", "Some bold text and code.", ""),
-            *("a   │ b", "────┼──", "one │ 2", ""),
-            *("─── python", "x = 1", "───"),
-        ]
-        leave(terminal)
-    reply = saved(tmp_path).exchanges[0].reply
-    assert reply is not None
-    assert reply.text == START + REST
 
 
 def test_ctrl_c_shows_what_was_held_back_and_leaves_a_clean_line(tmp_path: Path) -> None:
