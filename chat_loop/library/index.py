@@ -283,7 +283,7 @@ class Index:
     ) -> list[Likely]:
         """Return the exchanges that match one of these terms, best first by FTS5's own weights."""
         match = " OR ".join(f"({_match(phrases)})" for phrases, _ in terms)
-        return self._matching(match, scope, f"rank LIMIT {limit}")
+        return self._matching(match, scope, f"score DESC LIMIT {limit}")
 
     def newest(self, phrases: Sequence[Phrase], scope: Scope, limit: int) -> list[Likely]:
         """Return the exchanges that contain one of these phrases, newest first."""
@@ -291,8 +291,11 @@ class Index:
 
     def _matching(self, match: str, scope: Scope, order: str) -> list[Likely]:
         where, values = self._in_scope(scope)
+        if scope.last_queries is not None:  # a chain has few of all exchanges
+            where += f" AND sentences.rowid >= (SELECT min(key) FROM exchanges e WHERE 1 {where})"
         rows = self.ask(
-            f"SELECT CAST(e.at AS TEXT), {_PLACE}, -bm25(sentences) "
+            # to order by `rank` would take its value once more, of each row
+            f"SELECT CAST(e.at AS TEXT), {_PLACE}, -bm25(sentences) AS score "
             "FROM sentences JOIN exchanges e ON e.key = sentences.rowid "
             f"WHERE sentences MATCH ? {where} ORDER BY {order}",
             (match, *values),
@@ -375,7 +378,8 @@ class Index:
         """Return a condition on the exchange `e`, empty or beginning with AND, and its values."""
         if scope.last_queries is not None:
             keys = self.keys([*scope.last_queries])
-            where = f"AND e.session IN ({', '.join(map(str, keys.values()))})"
+            sessions = ", ".join(map(str, keys.values()))
+            where = f"AND e.session IN ({sessions})"
             for identity, last in scope.last_queries.items():
                 if last != ALL and identity in keys:
                     where += f" AND NOT (e.session = {keys[identity]} AND e.number > {last})"

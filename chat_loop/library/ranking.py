@@ -7,6 +7,7 @@ elsewhere in the exchange, or in those around it: the topic of a talk is often n
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from math import log, sqrt
 from operator import mul
 
@@ -37,12 +38,32 @@ class QueryTerm(Struct, frozen=True):
     match: tuple[Phrase, ...]
 
 
-class Question(Struct, frozen=True):
+class Question(Struct, frozen=True, dict=True):
     """The terms of a query over `total` exchanges. A `weak` query has only common words."""
 
     terms: tuple[QueryTerm, ...]
     weak: bool
     total: int
+
+    @cached_property
+    def weights(self) -> list[float]:
+        """The weights of the terms."""
+        return [asked.weight for asked in self.terms]
+
+    @cached_property
+    def exact(self) -> list[int]:
+        """The numbers of the terms that are exact."""
+        return [at for at, asked in enumerate(self.terms) if asked.term.exact]
+
+    @cached_property
+    def rarest(self) -> float:
+        """The weight of a word that one exchange contains."""
+        return rarity(self.total, 1)
+
+    @cached_property
+    def limited(self) -> list[float]:
+        """The weights, none above that of a word that one exchange contains."""
+        return [min(weight, self.rarest) for weight in self.weights]
 
 
 class MatchedSentence(Struct, frozen=True):
@@ -77,16 +98,15 @@ def match(
     question: Question, lines: Mapping[Position, str]
 ) -> dict[Position, list[MatchedSentence]]:
     """Return the lines of each exchange that contain terms."""
-    spoken = {position: {*text.split()} for position, text in lines.items()}
     asked = [asked.term for asked in question.terms]
-    certainties = _certainties(asked, set[str]().union(*spoken.values()))
-    phrases = {phrase for phrase in certainties if " " in phrase}
-    matches = {}
+    spoken = {*" ".join(lines.values()).split()}
+    # a blank on both sides makes a word or phrase whole
+    certainties = {f" {word} ": found for word, found in _certainties(asked, spoken).items()}
+    matches: dict[Position, list[MatchedSentence]] = {}
     for position, text in lines.items():
-        held = phrases | (certainties.keys() & spoken[position])
-        matches[position] = (
-            _matched(text, {word: certainties[word] for word in held}) if held else []
-        )
+        flat = f"{text} ".replace("\n", " ")
+        held = {word: certainties[word] for word in certainties if word in flat}
+        matches[position] = _matched(text, held) if held else []
     return matches
 
 
@@ -111,11 +131,11 @@ def rank(
 
 
 def _matched(text: str, certainties: Mapping[str, Sequence[float]]) -> list[MatchedSentence]:
-    """Return the lines that contain one of these words or phrases."""
+    """Return the lines that contain one of these words or phrases, with blanks around them."""
     matched = []
     for number, line in enumerate(text.split("\n")):
         padded = f"{line} "  # the marks end in a blank
-        found = [certainty for word, certainty in certainties.items() if f" {word} " in padded]
+        found = [certainty for word, certainty in certainties.items() if word in padded]
         if found:
             marks, _, _ = line.partition(" ")
             matched.append(MatchedSentence(number, marks, _highest(found)))
@@ -135,8 +155,12 @@ def _certainties(asked: Sequence[Term], spoken: Iterable[str]) -> dict[str, list
             for edge in {term.words[0][:3], term.words[0][-4:]}:
                 alike.setdefault(edge, []).append(at)
     for word in spoken:
+        first = word[:3]
+        last = word[-4:]
+        if first not in alike and last not in alike:
+            continue
         certainty = nothing[:]
-        for at in (*alike.get(word[:3], ()), *alike.get(word[-4:], ())):
+        for at in (*alike.get(first, ()), *alike.get(last, ())):
             certainty[at] = related(asked[at], word)
         if any(certainty):
             certainties[word] = certainty
@@ -190,7 +214,7 @@ def _scored(
 ) -> RankedExchange:
     """Return an exchange with its scores. `whole` also has the terms of the exchanges around it."""
     session, at = position
-    weights = [asked.weight for asked in question.terms]
+    weights = question.weights
     nothing = [0.0] * len(weights)
     around = [nothing]
     for step, share in AROUND:
@@ -205,12 +229,10 @@ def _scored(
         scores[sentence.number] = score * (_TELLING if VALUE_MARK in sentence.marks else 1.0)
     ordered = sorted(sentences, key=lambda sentence: -scores[sentence.number])
     best = scores[ordered[0].number] if ordered else 0.0
+    own = whole.get(position, nothing)
     return RankedExchange(
         position=position,
-        exact=sum(
-            asked.term.exact and certainty >= 1.0
-            for asked, certainty in zip(question.terms, whole.get(position, nothing), strict=True)
-        ),
+        exact=sum(own[number] >= 1.0 for number in question.exact),
         score=best,
         coverage=max(best, beside) / (sum(weights) or 1.0),
         strength=_strength(question, ordered[0]) if ordered else 0.0,
@@ -222,8 +244,8 @@ def _strength(question: Question, best: MatchedSentence) -> float:
     """Return the share of a query that its best sentence contains, less what chance may explain."""
     if question.weak:
         return 0.0
-    rarest = rarity(question.total, 1)
-    limited = [min(asked.weight, rarest) for asked in question.terms]
+    rarest = question.rarest
+    limited = question.limited
     part: float = sum(map(mul, limited, best.certainty))
     likely = 0.6 if QUESTION_MARK in best.marks else 1.0
     likely *= 1.0 if VALUE_MARK in best.marks else 0.8
