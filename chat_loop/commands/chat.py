@@ -79,6 +79,7 @@ class Chat(Struct, kw_only=True):
     listed: list[Listed] = field(default_factory=list)
     """What the numbers of the last list name, from 1 on."""
     quotes: list[str] = field(default_factory=list)  # texts that go with the next message
+    last_output: str = ""  # what the last command of the user printed
     asides: set[asyncio.Task[None]] = field(default_factory=set)
     """The commands that answer now while the chat does something else."""
     replacing: Found | None = None  # the message that the next entry replaces

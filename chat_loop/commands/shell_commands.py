@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from chat_loop.commands.chat import Chat
 
 
-@registry.command("run COMMAND", "Model and tools", bare=r"!(!?[^!\s].*)")
+@registry.command("run [COMMAND]", "Model and tools", shows="", bare=r"!(!?[^!\s].*)")
 async def run(chat: Chat, words: str, options: OptionValues) -> NextQuery | None:
     """Run a shell command and send its output with your next message; so does `!COMMAND`.
 
-    !git diff               show the output here, and send it with your next message
-    !!make test             only show it
+    !git diff               show the end of the output, and send all with your next message
+    !!make test             only show it, with all its lines
+    /run                    show all that the last command printed
     It gets no input, and ten minutes. The chat asks before it sends what looks like a key.
     """
     command = words.removeprefix("!").strip()
@@ -31,6 +32,9 @@ async def run(chat: Chat, words: str, options: OptionValues) -> NextQuery | None
         if chat.reader.typed.startswith("!"):  # a line of a pipe is text, however it begins
             return f"!{words}", ()
         raise UsageError("/run needs a terminal with the line editor.", "Nothing was run or sent.")
+    if not words and chat.last_output:
+        chat.display.line(chat.last_output)
+        return None
     if not command:
         raise usage_error("run")
     if (folder := working_folder()) is None:
@@ -41,8 +45,15 @@ async def run(chat: Chat, words: str, options: OptionValues) -> NextQuery | None
     limit = min(MAX_RESULT, chat.conversation.window // 4)
     output = shorten(output, limit, ": print less at once")
     chat.display.stop_waiting()
-    chat.display.line(output.removeprefix("Exit code 0.\n"))
-    if not words.startswith("!"):
+    chat.last_output = output.removeprefix("Exit code 0.\n")
+    if words.startswith("!"):
+        chat.display.line(chat.last_output)
+    else:
+        outcome, _, printed = output.partition("\n")
+        if outcome != "Exit code 0.":
+            chat.display.line(outcome)
+        if printed:
+            chat.display.output(printed.split("\n"), "/run")
         outgoing = await judged(output, shell.source_of(command))
         [sent] = await chat.secrets.release([outgoing], by_user=True)
         chat.display.stop_waiting()

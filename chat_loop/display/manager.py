@@ -401,13 +401,13 @@ class DisplayManager:
             first = one_line(text.partition("\n")[0], MAX_VALUE)
             self.line(f"  {event.name}: {first}{size}{took}", "dim")
             if event.name == COMMAND_TOOL and self._redraws:
-                self._output(text.split("\n")[1:])
+                self.output(text.split("\n")[1:], "/show")
 
-    def _output(self, lines: Sequence[str]) -> None:
-        """Show the last lines of a command's output."""
+    def output(self, lines: Sequence[str], command: str) -> None:
+        """Show the last lines of a command's output, and the `command` that shows all."""
         shown = lines[-OUTPUT_LINES:]
         if hidden := len(lines) - len(shown):
-            self.line(f"    … {plural(hidden, 'line')} before; /show shows all", "dim")
+            self.line(f"    … {plural(hidden, 'line')} before; {command} shows all", "dim")
         width = max(self.console.width - 5, 10)
         for line in shown:
             self.line(f"    {cut_to(printable(line.expandtabs(4)), width)}", "dim")

@@ -289,9 +289,19 @@ def test_a_command_of_the_user_goes_with_the_next_message(tmp_path: Path) -> Non
     ]
     assert second.endswith("\n\n!!!")
     assert others == ["! this is text", "!a\nb"]
-    assert f"␛[2Jhi {key}\nThis would go to the model:\n  the output of `printf" in screen.text
+    assert f"    ␛[2Jhi {key}\nThis would go to the model:\n  the output of `printf" in screen.text
     assert f"{QUESTION}m\nIt goes with your next message" in screen.text
     assert "\nonly shown\nYou: What is it?" in screen.text
+
+
+def test_the_end_of_a_long_output_is_shown_and_all_of_it_on_demand(tmp_path: Path) -> None:
+    lines = ["/run", "!seq 11 18; exit 3", "/run"]
+    screen = Screen(tmp_path / "sessions", lines, SUMMARY)
+    assert "Usage: /run [COMMAND]" in screen.text
+    end = "    … 3 lines before; /run shows all\n    14\n    15\n    16\n    17\n    18\n"
+    all_lines = "\n".join(map(str, range(11, 19)))
+    assert f"Exit code 3.\n{end}It goes with" in screen.text
+    assert f"You: /run\nExit code 3.\n{all_lines}\n" in screen.text
 
 
 def test_a_line_of_a_pipe_is_text_and_runs_nothing(
