@@ -261,7 +261,7 @@ def test_every_variable_of_the_environment_is_in_the_guide() -> None:
     table = page.partition("\n## Environment variables\n")[2].partition("\n## ")[0]
     told = set(
         re.findall(
-            r"\b[A-Z][A-Z0-9_]{2,}\b", "\n".join(re.findall(r"^\| .*$", table, re.MULTILINE))
+            r"`([A-Z][A-Z0-9_]{2,})`", "\n".join(re.findall(r"^\| .*$", table, re.MULTILINE))
         )
     )
     assert variables() - told == set()
