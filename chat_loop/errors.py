@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from chat_loop.values import Usage
+
+TRIED_AGAIN = ": it is tried again with every message. The conversation is in memory."
+"""The end of a hint during a chat."""
+_MISPLACED = (errno.ENOENT, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ELOOP)
+"""The errors of a path on which something else is in the way."""
 
 
 class FolderError(OSError):
@@ -209,6 +217,18 @@ class IndexUnavailable(Exception):
         super().__init__(message)
         self.is_damaged = is_damaged
         self.was_replaced = was_replaced
+
+
+def save_error(path: Path, error: OSError) -> SaveError:
+    """Return the error of a transcript, with the system's reason and a remedy."""
+    hint = remedy(error).removesuffix(".") + TRIED_AGAIN
+    return SaveError(f"Not saved: {path}: {os_reason(error)}.", hint)
+
+
+def remedy(error: OSError) -> str:
+    """Return a sentence that says what to do about a file that cannot be written."""
+    is_misplaced = error.errno in _MISPLACED
+    return "Check that folder." if is_misplaced else "Free some space or fix the permissions."
 
 
 def os_failure(error: OSError) -> ChatLoopError:

@@ -41,7 +41,6 @@ from chat_loop.providers import recorded
 from chat_loop.providers.recorded import Offer
 from chat_loop.redact.outgoing import TextSource
 from chat_loop.relaunch import command_with, sync_behind
-from chat_loop.sessions.live import TRIED_AGAIN
 from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.naming import validate_name
 from chat_loop.sessions.records import Session
@@ -318,7 +317,7 @@ class Run:
             case events.SessionSealed():
                 self._saved = event.saved
             case events.Warned():
-                event = replace(event, hint=event.hint.replace(TRIED_AGAIN, "."))
+                event = replace(event, hint=event.hint.replace(errors.TRIED_AGAIN, "."))
         self._write(partial(self._display.show, event))
 
     def _write(self, write: Callable[[], None]) -> None:

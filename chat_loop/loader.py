@@ -15,6 +15,7 @@ from chat_loop.commands.registry import registry
 from chat_loop.errors import ChatLoopError
 from chat_loop.library.indexer import Indexer
 from chat_loop.library.library import Library
+from chat_loop.sessions.organizing import remove_leftovers
 from chat_loop.tokens import TokenCounter
 from chat_loop.values import Usage
 
@@ -81,7 +82,7 @@ class Loader:
         self._is_used.wait()
         if "cost" in chat.config.status:
             self._do(self._load_prices)
-        self._do(chat.sessions.remove_leftovers)
+        self._do(partial(remove_leftovers, chat.sessions))
         if not chat.sessions.pointers.read().complete:
             self._do(self._point, expected=(*UNLOADABLE, ChatLoopError))
         if chat.reader.has_editor:  # else nobody sees a status line

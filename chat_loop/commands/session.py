@@ -40,8 +40,10 @@ from chat_loop.library.library import BROWSED, Library, filter_of
 from chat_loop.library.lineage import Node, tree
 from chat_loop.sessions import naming, summary_block
 from chat_loop.sessions.chain import exchange_of
+from chat_loop.sessions.copies import adopt_conflict_copies
 from chat_loop.sessions.files import lock_session
 from chat_loop.sessions.manager import LoadedSession, SessionManager
+from chat_loop.sessions.organizing import move_to_trash
 from chat_loop.sessions.records import Session, SessionRow
 from chat_loop.tokens import estimate
 from chat_loop.values import dollars_text, plural
@@ -122,7 +124,7 @@ class BrowsedSessions(Struct):
 
     def trash(self, row: SessionRow) -> str:
         """Move a session to the trash."""
-        where = self.chat.sessions.move_to_trash(row.path)
+        where = move_to_trash(self.chat.sessions, row.path)
         self.trashed.add(row.id)
         return where
 
@@ -154,7 +156,7 @@ async def _browse(chat: Chat, words: str = "") -> None:
 
 async def _list(chat: Chat, limit: int | None = PAGE, **which: Any) -> None:
     """Show the newest `limit` rows. `which` is passed on to `Library.rows`."""
-    for text in await asyncio.to_thread(chat.sessions.take_in_copies):
+    for text in await asyncio.to_thread(adopt_conflict_copies, chat.sessions):
         chat.display.prose(text)
     (rows, more), trouble = await chat.look(
         lambda library: library.rows(limit, here=chat.here_id, **which)
@@ -441,7 +443,7 @@ async def delete(chat: Chat, words: str, options: OptionValues) -> None:
         return
     if path.stem == chat.here_id:
         await chat.conversation.leave("clear")
-    chat.display.prose(chat.sessions.move_to_trash(path), "dim")
+    chat.display.prose(move_to_trash(chat.sessions, path), "dim")
     chat.number_rows(())
 
 

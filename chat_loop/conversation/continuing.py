@@ -18,11 +18,11 @@ from chat_loop.context.request import Frame
 from chat_loop.conversation import plans, summarizer
 from chat_loop.conversation.options import Options
 from chat_loop.conversation.plans import Branches, ChildPlan, DelayedBlock, Draft, Wish
-from chat_loop.errors import SaveError, SessionError, SessionLocked, UsageError
+from chat_loop.errors import SaveError, SessionError, SessionLocked, UsageError, save_error
 from chat_loop.events import Event, SessionFound, SummaryEnded, Warned
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.chain import ancestors_of, read_chain
-from chat_loop.sessions.live import LiveSession, save_error
+from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.naming import name_of
 from chat_loop.sessions.reach import Found

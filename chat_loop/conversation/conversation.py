@@ -37,12 +37,13 @@ from chat_loop.conversation.plans import (
 from chat_loop.conversation.reading import QueryFile, read_files
 from chat_loop.conversation.summarizer import Writer
 from chat_loop.conversation.turn import Turn
+from chat_loop.errors import TRIED_AGAIN, save_error
 from chat_loop.library import archive_tools
 from chat_loop.providers import Provider
 from chat_loop.redact import redact_text
 from chat_loop.redact.outgoing import TextSource
 from chat_loop.sessions import marker, records, summary_block
-from chat_loop.sessions.live import TRIED_AGAIN, LiveSession, save_error
+from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import (
     Exchange,

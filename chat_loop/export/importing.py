@@ -22,6 +22,7 @@ from chat_loop.errors import Locked, SaveError, UsageError, os_reason
 from chat_loop.export import documents
 from chat_loop.export.documents import ImportRefused
 from chat_loop.sessions import legacy, marker, records
+from chat_loop.sessions.copies import add_session
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.files import Files, read_part
 from chat_loop.sessions.images import ImageStore, ImageUnavailable
@@ -163,7 +164,7 @@ class Importer:
                 if identity in self._once and manager.session_file(identity).exists():
                     stored.append(StoredImport(original_id, identity, is_new=False))
                     continue
-                while (is_new := manager.insert(session, changed)) is None:
+                while (is_new := add_session(manager, session, changed)) is None:
                     identity = next(free_ids.setdefault(original_id, records.free_ids(original_id)))
                     session = replace(session, header=replace(session.header, id=identity))
             except OSError as error:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from hashlib import blake2b
@@ -15,19 +15,14 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from chat_loop.errors import SaveError, SealError, SessionLocked, os_reason
-from chat_loop.sessions import marker, records, writer
+from chat_loop.errors import SaveError, SealError, SessionLocked, os_reason, remedy, save_error
+from chat_loop.sessions import records, writer
+from chat_loop.sessions.edits import TORN_FENCE, append_seal
 from chat_loop.sessions.escape import StreamEncoder
 from chat_loop.sessions.files import Files, Lock, lock_session, read_part
-from chat_loop.sessions.naming import title
-from chat_loop.sessions.parser import BOM, Parsed, parse
+from chat_loop.sessions.parser import Parsed, parse
 
 SYNC_SECONDS = 2.0  # while a reply streams, it is synced to disk this often
-TRIED_AGAIN = ": it is tried again with every message. The conversation is in memory."
-"""The end of a hint during a chat."""
-MISPLACED = (errno.ENOENT, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ELOOP)
-"""The errors of a path on which something else is in the way."""
-TORN_FENCE = f"\n{marker.write('torn')}\n".encode()
 
 
 class LiveSession:
@@ -201,7 +196,7 @@ class LiveSession:
                 self.is_sealed = not self._is_current()
                 self._lossy = self.is_sealed
             message = f"{self.path} has all words, but no summary: {os_reason(error)}."
-            raise SealError(message, _remedy(error)) from error
+            raise SealError(message, remedy(error)) from error
 
     def _settle(self) -> tuple[bytes, Parsed]:
         """Write what is missing in the file, and return the file. Raises OSError."""
@@ -402,96 +397,6 @@ class LiveSession:
                 with suppress(FileExistsError):
                     return self._files.create(self.path)
                 self._lock.close()
-
-
-def append_seal(data: bytes, parsed: Parsed, seal: records.Seal) -> bytes:
-    """Return a transcript with its title, totals and this seal, otherwise unchanged."""
-    session = parsed.session
-    assert session is not None
-    header = replace(session.present_header, title=title(session, seal))
-    seal = writer.with_digest(seal, header.minor)
-    end = writer.tail(seal, session.totals, header.minor).encode()
-    if parsed.torn and session.seal is None:
-        end = TORN_FENCE + end
-    return _with_header(data, header, session.totals, end=parsed.tail, then=end)
-
-
-def change_metadata(
-    data: bytes, parsed: Parsed, at: datetime, name: str | None, tags: Sequence[str] | None
-) -> bytes:
-    """Return a transcript with another name or other tags, otherwise unchanged."""
-    session = parsed.session
-    assert session is not None
-    if session.seal is not None:
-        name = session.name if name is None else name
-        tags = session.tags if tags is None else tuple(tags)
-        header = replace(session.header, name=name, tags=tags)
-        return _with_header(data, header, session.totals)
-    notes = session.metadata_notes(at, name, tags)
-    texts = "".join(writer.entry_text(note, session.header) for note in notes)
-    return data + (TORN_FENCE if parsed.torn else b"") + texts.encode()
-
-
-def change_content(
-    data: bytes,
-    change: Callable[[records.Session], records.Session],
-    erase: Callable[[str], str] = str,
-) -> bytes | None:
-    """Return a transcript after applying `change` to its session, and `erase` to the lines that
-    others added to its header. Return None if it is damaged, or is another program's file.
-    """
-    parsed = parse(data)
-    if parsed.session is None or len(parsed.damage) > parsed.torn_records:
-        return None
-    others = _added_lines(data)
-    session = change(parsed.session)
-    kept = [*map(erase, others)]
-    if session == parsed.session and kept == others:
-        return data
-    return writer.render(session, kept)
-
-
-def _with_header(
-    data: bytes,
-    header: records.Header,
-    totals: records.Totals,
-    *,
-    end: int | None = None,
-    then: bytes = b"",
-) -> bytes:
-    """Return a transcript up to the byte `end` (None: all) with another header, or with its own if
-    that is broken, and then `then`. The rest, which may be long, is copied once.
-    """
-    start = len(BOM) if data.startswith(BOM) else 0
-    closing = data.find(b"\n" + marker.PREFIX + b"end", start, end)
-    head = b""
-    if closing >= 0 and data.startswith(marker.PREFIX + b"session", start):
-        head = writer.head(header, totals, _added_lines(data[start:closing])).encode()
-        newline = data.find(b"\n", closing + 1, end)
-        start = newline + 1 if newline >= 0 else len(data)
-    return b"".join((head, memoryview(data)[start:end], then))
-
-
-def _added_lines(data: bytes) -> list[str]:
-    """Return the lines that others added to a transcript's header."""
-    head = data.partition(b"\n" + marker.PREFIX + b"end")[0]
-    return [
-        line
-        for line in head.decode("utf-8", "replace").split("\n")[2:]
-        if line.strip() and line.removeprefix("**").partition(":**")[0] not in writer.LABELS
-    ]
-
-
-def save_error(path: Path, error: OSError) -> SaveError:
-    """Return the error with the system's reason and a remedy."""
-    hint = _remedy(error).removesuffix(".") + TRIED_AGAIN
-    return SaveError(f"Not saved: {path}: {os_reason(error)}.", hint)
-
-
-def _remedy(error: OSError) -> str:
-    """Return a sentence that says what to do."""
-    is_misplaced = error.errno in MISPLACED
-    return "Check that folder." if is_misplaced else "Free some space or fix the permissions."
 
 
 def _stamp(status: os.stat_result) -> tuple[int, ...]:

@@ -17,9 +17,10 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from chat_loop.errors import Locked, SessionLocked, StoreUnavailable, os_reason
+from chat_loop.sessions.copies import branch_off, contains_records_of, replace_session
 from chat_loop.sessions.files import read_part, take_lock
 from chat_loop.sessions.images import IMAGE_PATH, MAX_IMAGE, is_image
-from chat_loop.sessions.manager import SessionManager, holds_all
+from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import ID_PATTERN, IMAGE_FOLDER
 from chat_loop.sessions.rows import clamp_time, newest_first, read_row
 from chat_loop.store.client import MAX_OBJECT, ObjectChanged, ObjectStore
@@ -176,15 +177,15 @@ class Synchronizer:
         key = f"{identity}.md"
         digest = sha256(remote).hexdigest()
         known = self._known.get(key, SyncEntry())
-        has_theirs = holds_all(local, remote)
-        has_ours = holds_all(remote, local)
+        has_theirs = contains_records_of(local, remote)
+        has_ours = contains_records_of(remote, local)
         is_older = has_theirs and not has_ours
         if local == remote or is_older or digest == known.attempt:  # an upload not confirmed
             self._note(key, known._replace(tag=tag, digest=digest, size=-1))
             return True
         try:
             if not has_ours:
-                branch = self._sessions.branch_off(identity, self._unsent_children(identity))
+                branch = branch_off(self._sessions, identity, self._unsent_children(identity))
             self._receive(identity, local, remote, tag)
         except SessionLocked:
             return False
@@ -211,7 +212,7 @@ class Synchronizer:
         """
         key = f"{identity}.md"
         known = self._known.get(key, SyncEntry(theirs=local is None))
-        status = self._sessions.receive(identity, local, remote, keeps=keeps)
+        status = replace_session(self._sessions, identity, local, remote, keeps=keeps)
         digest = sha256(remote).hexdigest()
         self._note(key, SyncEntry(tag, digest, *_stamp(status), known.theirs))
         self._outcome.received += 1
@@ -254,7 +255,7 @@ class Synchronizer:
             if not (self._reconcile(identity, local, remote, tag) and self._send(identity)):
                 self._outcome.waiting.add(identity)
         else:
-            keeps = not holds_all(remote, local)
+            keeps = not contains_records_of(remote, local)
             self._receive(identity, local, remote, tag, keeps=keeps)
             text = f"{identity} was changed elsewhere; as it was, it is in the trash."
             self._outcome.sentences += [text] * keeps

@@ -20,8 +20,9 @@ from chat_loop.library.index import BUSY_SECONDS, discard
 from chat_loop.memory import NAME, locate
 from chat_loop.sessions import erasure
 from chat_loop.sessions.chain import Link, last_queries
+from chat_loop.sessions.edits import change_content, rewrite_files
 from chat_loop.sessions.files import TRASH, lock_session, read_part
-from chat_loop.sessions.live import change_content
+from chat_loop.sessions.organizing import remove_leftovers
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import (
     IMAGE_FOLDER,
@@ -193,7 +194,8 @@ def _carry_out(
     if store is not None:
         deleted = (path for path, (data, _) in changes.items() if data is None)
         store.mark_removed((*deleted, *gone))
-    stored.sessions.erase({path: data for path, (data, _) in changes.items()})
+    contents = {path: data for path, (data, _) in changes.items()}
+    rewrite_files(stored.sessions.files, contents)
     stored.close()
     folder = stored.sessions.directory
     if not discard(folder, BUSY_SECONDS):  # even if nothing else was left to do
@@ -226,7 +228,7 @@ def _files(
     open.
     """
     manager = stored.sessions
-    manager.remove_leftovers()
+    remove_leftovers(manager)
     for path in sorted(_all_files(stored), reverse=True):
         if path.parent == manager.directory:
             if path.stem in others and path.stem not in family:

@@ -13,16 +13,15 @@ from chat_loop.config import Config, Paths
 from chat_loop.display import rows as drawn
 from chat_loop.display.plain import Meter, err, out, out_json, out_line
 from chat_loop.display.text import one_line
-from chat_loop.errors import SaveError, SessionError, UsageError
+from chat_loop.errors import TRIED_AGAIN, SaveError, SessionError, UsageError
 from chat_loop.library import lineage
 from chat_loop.library.engine import FIGURES
 from chat_loop.library.library import filter_of
 from chat_loop.parts import build
 from chat_loop.providers.prices import costs
-from chat_loop.sessions import naming, summary_block
+from chat_loop.sessions import copies, naming, organizing, summary_block
 from chat_loop.sessions.chain import read_chain
 from chat_loop.sessions.files import read_part
-from chat_loop.sessions.live import TRIED_AGAIN
 from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.records import Session, SessionRow
 from chat_loop.sessions.rows import misnamed_files
@@ -63,7 +62,7 @@ def list_(stored: StoredSessions, options: argparse.Namespace) -> int:
     """Print the conversations, last used first, with the numbers that other commands take."""
     folder = stored.sessions.directory
     if has_copies := bool(misnamed_files(folder)):
-        for text in stored.sessions.take_in_copies():
+        for text in copies.adopt_conflict_copies(stored.sessions):
             err(text)
     fold = not options.unfold
     width = columns(unknown=0)
@@ -256,7 +255,7 @@ def tag(stored: StoredSessions, options: argparse.Namespace) -> int:
         else:
             text = f"{loaded.session.header.id} has no tag #{tag}."
             raise UsageError(text, f"chat-loop sessions show {options.reference} shows its tags.")
-    stored.sessions.describe(loaded, tags=tuple(tags))
+    organizing.set_name_and_tags(stored.sessions, loaded, tags=tuple(tags))
     out(f"{loaded.session.header.id}: {' '.join(f'#{tag}' for tag in tags) or 'no tags'}\n")
     return 0
 
@@ -265,7 +264,7 @@ def rename(stored: StoredSessions, options: argparse.Namespace) -> int:
     """Name a stored session."""
     loaded = stored.load(options.reference)
     name = naming.validate_name(" ".join(options.name))
-    stored.sessions.describe(loaded, name=name)
+    organizing.set_name_and_tags(stored.sessions, loaded, name=name)
     out(f"{loaded.session.header.id}: {name or 'automatic name'}\n")
     return 0
 

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 
 from chat_loop.display import rows as drawn
 from chat_loop.display.plain import ask, err, out
@@ -14,6 +15,7 @@ from chat_loop.display.text import one_line, visible_newlines
 from chat_loop.errors import ChatLoopError, SessionError, UsageError
 from chat_loop.library import lineage
 from chat_loop.library.library import moment_of
+from chat_loop.sessions import organizing
 from chat_loop.sessions.chain import Link
 from chat_loop.sessions.records import SessionRow
 from chat_loop.subcommands.stored import Action, StoredSessions
@@ -23,13 +25,13 @@ from chat_loop.values import plural
 def trash(stored: StoredSessions, options: argparse.Namespace) -> int:
     """Move sessions to the trash; without any, list the trash."""
     if not options.references:
-        out(_rows_text(stored.sessions.trash()))
+        out(_rows_text(organizing.trashed(stored.sessions.directory)))
         return 0
     # look up all of them first, because each move changes the numbers
     ids = [stored.path(reference).stem for reference in options.references]
 
     def move(row: SessionRow) -> None:
-        out(f"{stored.sessions.move_to_trash(row.path)}\n")
+        out(f"{organizing.move_to_trash(stored.sessions, row.path)}\n")
 
     moved = [_try_each(move, row) for row in stored.own.rows_of(ids).values()]
     return int(not all(moved))
@@ -38,7 +40,8 @@ def trash(stored: StoredSessions, options: argparse.Namespace) -> int:
 def restore(stored: StoredSessions, options: argparse.Namespace) -> int:
     """Bring sessions back from the trash."""
     ids = dict.fromkeys(options.ids)
-    restored = [identity for identity in ids if _try_each(stored.sessions.restore, identity)]
+    restore = partial(organizing.restore, stored.sessions)
+    restored = [identity for identity in ids if _try_each(restore, identity)]
     out("".join(f"{identity} is restored.\n" for identity in restored))
     return int(len(restored) < len(ids))
 
@@ -68,7 +71,7 @@ def clean(stored: StoredSessions, options: argparse.Namespace) -> int:
     for row in chosen:  # children first: if a session stays, its ancestors stay as well
         if row.id in staying:
             err(f"{row.id} stays: another session that stays continues it.")
-        elif _try_each(stored.sessions.move_to_trash, row.path):
+        elif _try_each(organizing.move_to_trash, stored.sessions, row.path):
             moved += 1
         elif not options.originals:
             staying |= lineage.ancestry([row.id], links)

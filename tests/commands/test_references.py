@@ -10,6 +10,7 @@ import pytest
 from chat_loop.commands.references import find_session
 from chat_loop.errors import SessionNotFound
 from chat_loop.library.library import Library
+from chat_loop.sessions.copies import add_session
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Header, Query, Session
 from tests.support.hostile_chain import START
@@ -37,7 +38,7 @@ def test_a_reference_to_nothing_says_what_exists(
     for at, identity in enumerate(IDS):
         header = Header(id=identity, created=START, agent="A")
         query = Query(number=1, at=START, text="hi")
-        assert sessions.insert(Session(header=header, entries=(query,)), at)
+        assert add_session(sessions, Session(header=header, entries=(query,)), at)
     shown = [*reversed(IDS)]
 
     def find(text: str) -> Path:

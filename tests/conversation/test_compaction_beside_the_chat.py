@@ -103,7 +103,7 @@ def test_a_compaction_that_is_cancelled_while_it_writes_is_carried_out_whole(
                 assert go.wait(GUARD_SECONDS)
             super().replace(path, data)
 
-    talk.sessions._files = Slow()
+    talk.sessions.files = Slow()
     conversation = talk.conversation
 
     async def run() -> None:

@@ -10,6 +10,7 @@ from chat_loop.conversation import continuing
 from chat_loop.errors import SessionError
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.organizing import remove_leftovers
 from tests.support import scenarios
 from tests.support.scenarios import Run, facts_in
 
@@ -17,7 +18,7 @@ from tests.support.scenarios import Run, facts_in
 def problem_after(folder: Path) -> str:
     """Resume the last session and ask once more; return the problem, or an empty string."""
     sessions = SessionManager(folder)
-    sessions.remove_leftovers()
+    remove_leftovers(sessions)
     if left := [path.name for path in folder.rglob(".*.tmp")]:
         return f"temporary files are left: {left}"
     run = Run(folder, Files())

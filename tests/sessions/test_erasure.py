@@ -10,9 +10,9 @@ from hypothesis import given
 from msgspec.structs import replace
 
 from chat_loop.errors import UsageError
+from chat_loop.sessions.edits import change_content
 from chat_loop.sessions.erasure import Eraser, without_parent, without_text
 from chat_loop.sessions.escape import encode, encode_line
-from chat_loop.sessions.live import change_content
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import PURGED_PARENT, REMOVED, Call, Opaque, Query, Session, Tag
 from chat_loop.sessions.writer import render

@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from chat_loop.errors import FolderError, SaveError
+from chat_loop.sessions.copies import add_session
 from chat_loop.sessions.files import Files, lock_session
 from chat_loop.sessions.images import ImageStore, ImageUnavailable
 from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.organizing import move_to_trash, remove_leftovers, restore, trashed
 from tests.support.headless import ECHO, run, saved
 from tests.support.images import png
 from tests.support.saved_sessions import simple
@@ -25,7 +27,7 @@ ID = "assistant_1"
 def put(folder: Path) -> Path:
     """Write a session, and return its file."""
     manager = SessionManager(folder)
-    manager.insert(simple(ID, START, "hello", "Hi."), START.timestamp())
+    add_session(manager, simple(ID, START, "hello", "Hi."), START.timestamp())
     return manager.session_file(ID)
 
 
@@ -131,7 +133,7 @@ def test_a_folder_that_becomes_a_link_after_the_check(tmp_path: Path) -> None:
     path = put(folder)
     manager = SessionManager(folder, files=Swapped(folder / ".trash", elsewhere))
     with pytest.raises(SaveError, match=r"\.trash is a symbolic link"):
-        manager.move_to_trash(path)
+        move_to_trash(manager, path)
     store = ImageStore(folder, Swapped(folder / "attachments", elsewhere))
     with pytest.raises(FolderError):
         store.keep(f"attachments/{'0' * 64}.png", b"data")
@@ -148,10 +150,10 @@ def test_an_empty_file_of_a_killed_process_goes_to_the_trash(tmp_path: Path) -> 
         if name != "now_1":
             os.utime(path, (1_000_000, 1_000_000))
     with closing(lock_session(tmp_path, "open_1")):
-        manager.remove_leftovers()
+        remove_leftovers(manager)
     assert [path.stem for path in sorted(tmp_path.glob("*.md"))] == sorted(names[1:])
-    assert [row.id for row in manager.trash()] == ["killed_1"]
-    assert manager.restore("killed_1") == manager.session_file("killed_1")
+    assert [row.id for row in trashed(manager.directory)] == ["killed_1"]
+    assert restore(manager, "killed_1") == manager.session_file("killed_1")
 
 
 def test_a_lock_in_a_folder_that_is_missing_makes_private_folders(tmp_path: Path) -> None:

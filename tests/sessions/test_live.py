@@ -26,6 +26,7 @@ import pytest
 from chat_loop.conversation import continuing
 from chat_loop.errors import SessionError
 from chat_loop.events import SessionSealed, Warned
+from chat_loop.sessions.copies import adopt_conflict_copies
 from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.records import Query, Reply, Session
 from tests.support import headless
@@ -223,7 +224,7 @@ def check(talk: Talk, way: Way, said: list[str], named: str) -> None:
     ]
     assert bool(told) == way.moves, warnings_of(talk)
     assert not [message for message in warnings_of(talk) if "Not saved" in message]
-    assert talk.sessions.take_in_copies() == [], "every word stands in a session already"
+    assert adopt_conflict_copies(talk.sessions) == [], "every word stands in a session already"
     again = Talk(folder, SUMMARY, "Welcome back.", clock=talk.clock)
     asyncio.run(again.resume(named))
     assert again.conversation.session.header.parent == named

@@ -19,6 +19,7 @@ from chat_loop.library.index import FILE
 from chat_loop.library.library import Library
 from chat_loop.sessions.live import SYNC_SECONDS
 from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.organizing import remove_leftovers
 from chat_loop.sessions.records import Pin, Query, Reply, Seal, Session
 from chat_loop.sessions.rows import read_rows
 from tests.support.disk import Disk, Tree
@@ -270,10 +271,10 @@ def test_the_lock_is_taken_again_when_the_folder_was_removed(tmp_path: Path) -> 
         await talk.conversation.ask("second")
         temporary = folder / f".{talk.path.name}.0123456789ab.tmp"
         temporary.write_bytes(b"")
-        SessionManager(folder).remove_leftovers()
+        remove_leftovers(SessionManager(folder))
         assert temporary.exists()
         talk.conversation.close()
-        SessionManager(folder).remove_leftovers()
+        remove_leftovers(SessionManager(folder))
         assert not temporary.exists()
 
     asyncio.run(run())

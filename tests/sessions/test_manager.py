@@ -17,6 +17,7 @@ from chat_loop.errors import Locked, SaveError, SessionError, SessionLocked
 from chat_loop.sessions.files import Files, take_lock
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import SessionManager, slug
+from chat_loop.sessions.organizing import remove_leftovers, set_name_and_tags
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import (
     Call,
@@ -237,7 +238,7 @@ def test_what_editors_add_is_no_damage(
     assert (loaded.session, loaded.damage, loaded.is_sealable) == (before.session, (), True)
     [row] = read_rows(sessions.directory)
     assert replace(row, updated=whole[0].updated) == whole[0]
-    sessions.describe(loaded, name="A talk", tags=["sums"])
+    set_name_and_tags(sessions, loaded, name="A talk", tags=["sums"])
     described = sessions.load(live.path)
     assert (described.session.name, described.session.tags, described.damage) == (
         "A talk",
@@ -290,11 +291,11 @@ def test_temporary_copies_that_killed_processes_left_are_removed(tmp_path: Path)
     kept = [f".{live.header.id}.md.0123456789ab.tmp", ".notes.tmp", "talk.md.0123456789ab.tmp"]
     for name in (gone, "..current.0123456789ab.tmp", *kept):
         (folder / name).write_text("a copy")
-    manager(folder).remove_leftovers()
+    remove_leftovers(manager(folder))
     left = sorted(path.name for path in folder.iterdir() if path.name.endswith(".tmp"))
     assert left == sorted(kept), "an open session's may be in use, and the others are not ours"
     live.close()
-    manager(folder).remove_leftovers()
+    remove_leftovers(manager(folder))
     assert not (folder / kept[0]).exists()
     assert live.path.exists()
 
@@ -339,7 +340,7 @@ def test_a_damaged_file_is_never_rewritten(tmp_path: Path) -> None:
     loaded = sessions.load(live.path)
     assert loaded.damage
     with pytest.raises(SessionError, match="stays as it is"):
-        sessions.describe(loaded, name="Another")
+        set_name_and_tags(sessions, loaded, name="Another")
     with pytest.raises(SessionError, match="stays as it is"):
         sessions.seal_stored(loaded, Seal(at=START, reason="resume"))
     assert live.path.read_bytes() == data
@@ -554,7 +555,7 @@ def test_what_is_being_written_is_no_leftover(tmp_path: Path) -> None:
     class Watched(Files):
         def rename(self, source: Path, target: Path) -> None:
             cleaned.append(target.name)
-            SessionManager(folder).remove_leftovers()
+            remove_leftovers(SessionManager(folder))
             super().rename(source, target)
 
     sessions = SessionManager(folder, files=Watched())

@@ -15,9 +15,10 @@ from msgspec.structs import replace
 from chat_loop.conversation.options import Options
 from chat_loop.errors import SessionError, SessionLocked, UsageError
 from chat_loop.library.library import Library
-from chat_loop.sessions.live import change_metadata
+from chat_loop.sessions.edits import change_metadata
 from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.naming import first_words, name_of, validate_name, validate_tag
+from chat_loop.sessions.organizing import set_name_and_tags
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import (
     Header,
@@ -181,7 +182,7 @@ def test_a_sealed_session_that_is_renamed_keeps_every_other_byte(tmp_path: Path)
     loaded.path.write_bytes(edited)
     loaded = sessions.load(loaded.path)
     used = read_rows(sessions.directory)[0].updated
-    sessions.describe(loaded, name="Wood", tags=["Home", "#b", "home"])
+    set_name_and_tags(sessions, loaded, name="Wood", tags=["Home", "#b", "home"])
     assert changes(edited, loaded.path.read_bytes()) == [
         "- # Greetings",
         "+ # Wood",
@@ -190,15 +191,15 @@ def test_a_sealed_session_that_is_renamed_keeps_every_other_byte(tmp_path: Path)
     ]
     assert read_rows(sessions.directory)[0].updated == used
     once = loaded.path.read_bytes()
-    sessions.describe(sessions.load(loaded.path), name="Tree")
+    set_name_and_tags(sessions, sessions.load(loaded.path), name="Tree")
     assert changes(once, loaded.path.read_bytes()) == [
         "- # Wood",
         "+ # Tree",
         "- **Name:** Wood  ",
         "+ **Name:** Tree  ",
     ]
-    sessions.describe(sessions.load(loaded.path), tags=[])
-    sessions.describe(sessions.load(loaded.path), name="")
+    set_name_and_tags(sessions, sessions.load(loaded.path), tags=[])
+    set_name_and_tags(sessions, sessions.load(loaded.path), name="")
     assert loaded.path.read_bytes() == edited
     found = sessions.load(loaded.path)
     assert found.damage == ()
@@ -209,11 +210,11 @@ def test_a_sealed_session_that_is_renamed_keeps_every_other_byte(tmp_path: Path)
 
 def test_a_renamed_file_looks_changed_even_when_its_size_is_the_same(tmp_path: Path) -> None:
     sessions, loaded = stored(tmp_path)
-    sessions.describe(loaded, name="Wood")
+    set_name_and_tags(sessions, loaded, name="Wood")
     library = Library(tmp_path)
     assert [row.name for row in library.rows()[0]] == ["Wood"]
     before = loaded.path.stat()
-    sessions.describe(sessions.load(loaded.path), name="Tree")
+    set_name_and_tags(sessions, sessions.load(loaded.path), name="Tree")
     assert loaded.path.stat().st_size == before.st_size
     assert loaded.path.stat().st_mtime_ns > before.st_mtime_ns
     assert [row.name for row in library.rows()[0]] == ["Tree"]
@@ -227,8 +228,8 @@ def test_an_unsealed_session_is_named_with_records(tmp_path: Path, *, torn: bool
     if torn:
         data = data[: data.index(b"Oak.") + 2]
         loaded.path.write_bytes(data)
-    sessions.describe(sessions.load(loaded.path), name="Wood", tags=["home"])
-    sessions.describe(sessions.load(loaded.path), tags=["wood"])
+    set_name_and_tags(sessions, sessions.load(loaded.path), name="Wood", tags=["home"])
+    set_name_and_tags(sessions, sessions.load(loaded.path), tags=["wood"])
     after = loaded.path.read_bytes()
     assert after.startswith(data + (b"\n<!-- chat:torn -->\n" if torn else b""))
     found = sessions.load(loaded.path).session
@@ -246,10 +247,10 @@ def test_what_is_not_to_be_written_to(tmp_path: Path) -> None:
     other = SessionManager(tmp_path)
     data = talk.path.read_bytes()
     with pytest.raises(SessionLocked):
-        other.describe(other.load(talk.path), name="Mine")
+        set_name_and_tags(other, other.load(talk.path), name="Mine")
     live = LoadedSession(talk.conversation.session, talk.path, is_open=True)
     with pytest.raises(SessionError, match="stays as it is"):
-        talk.sessions.describe(live, name="Mine")
+        set_name_and_tags(talk.sessions, live, name="Mine")
     talk.conversation.close()
     assert talk.path.read_bytes() == data
 
@@ -261,7 +262,7 @@ def test_what_is_not_to_be_written_to(tmp_path: Path) -> None:
         path = tmp_path / f"{name}.md"
         before = path.read_bytes()
         with pytest.raises(SessionError, match=f"{name}.md stays as it is: it is damaged, open"):
-            other.describe(other.load(path), name="Mine")
+            set_name_and_tags(other, other.load(path), name="Mine")
         assert path.read_bytes() == before
 
 
@@ -296,7 +297,7 @@ def test_names_are_one_line_and_short_tags_are_words() -> None:
 def test_any_name_comes_back_as_it_was_given(tmp_path: Path, name: str, *, sealed: bool) -> None:
     sessions, loaded = stored(tmp_path, sealed=sealed)
     before = loaded.session
-    sessions.describe(loaded, name=name, tags=["a"])
+    set_name_and_tags(sessions, loaded, name=name, tags=["a"])
     found = sessions.load(loaded.path)
     assert found.damage == ()
     assert (found.session.name, found.session.tags) == (validate_name(name), ("a",))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from chat_loop.sessions.live import append_seal
+from chat_loop.sessions.edits import append_seal
 from chat_loop.sessions.parser import Parsed, parse
 from chat_loop.sessions.records import (
     MINOR,

@@ -15,6 +15,7 @@ from chat_loop.library.library import Library
 from chat_loop.library.lineage import tree
 from chat_loop.sessions.erasure import Eraser, without_text
 from chat_loop.sessions.files import take_lock
+from chat_loop.sessions.organizing import move_to_trash, restore, set_name_and_tags
 from chat_loop.sessions.records import Attachment, Query, Seal
 from chat_loop.sessions.writer import render
 from chat_loop.store.client import ObjectStore
@@ -159,7 +160,7 @@ def test_of_two_summaries_or_names_the_first_in_the_store_stays(machine: Machine
     there.sync()
     for each, name in ((here, "From here"), (there, "From there")):
         loaded = each.sessions.load(each.folder / f"{CHILD}.md")
-        each.sessions.describe(loaded, name=name)
+        set_name_and_tags(each.sessions, loaded, name=name)
     text = f"{CHILD} has another name, tags or summary in the store: those count."
     for each, sentences in ((here, []), (there, [text]), (here, []), (there, [])):
         assert each.sync().sentences == sentences
@@ -204,11 +205,11 @@ def test_a_session_in_the_trash_stays_there_and_in_the_store(
     here = machine("here")
     path = here.put(FIRST)
     here.sync()
-    here.sessions.move_to_trash(path)
+    move_to_trash(here.sessions, path)
     assert here.sync().received == 0
     assert here.files() == []
     assert [*s3.objects(prefix)] == [path.name]
-    here.sessions.restore(SEALED)
+    restore(here.sessions, SEALED)
     assert here.sync().sent == 0
 
 

@@ -19,6 +19,7 @@ from chat_loop.library.library import Library
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.images import is_image
 from chat_loop.sessions.manager import LoadedSession, SessionManager
+from chat_loop.sessions.organizing import move_to_trash, restore, set_name_and_tags
 from chat_loop.sessions.records import (
     IMAGE_FOLDER,
     Attachment,
@@ -264,7 +265,7 @@ async def describe_stored(run: Run) -> None:
             for fact in run.acknowledged
             if fact[:2] in (("name", path.stem), ("tag", path.stem))
         }
-        run.talk.sessions.describe(loaded, name=f"Name {number}", tags=(f"tag{number}",))
+        set_name_and_tags(run.talk.sessions, loaded, name=f"Name {number}", tags=(f"tag{number}",))
         run.acknowledge(("name", path.stem, f"Name {number}"), ("tag", path.stem, f"tag{number}"))
 
 
@@ -292,11 +293,11 @@ async def trash(run: Run) -> None:
     identity = STORED.header.id
     path = run.folder / f"{identity}.md"
     if path.is_file():
-        run.talk.sessions.move_to_trash(path)
+        move_to_trash(run.talk.sessions, path)
         run.acknowledge(("trashed", identity))
     else:
         run.acknowledged.discard(("trashed", identity))
-        run.talk.sessions.restore(identity)
+        restore(run.talk.sessions, identity)
 
 
 async def attach(run: Run) -> None:

@@ -15,6 +15,7 @@ import pytest
 from chat_loop.errors import SaveError, SessionError, SessionLocked, SessionNotFound
 from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.organizing import move_to_trash, restore, trashed
 from tests.support.saved_sessions import OLD, OPEN, put
 
 
@@ -25,15 +26,15 @@ def test_there_and_back(tmp_path: Path) -> None:
     image = tmp_path / "attachments" / "photo.png"
     image.parent.mkdir()
     image.write_bytes(b"image")
-    SessionManager(tmp_path).move_to_trash(path)
+    move_to_trash(SessionManager(tmp_path), path)
     assert (gone.exists(), path.exists()) == (True, False)
     assert stat.S_IMODE(gone.parent.stat().st_mode) == 0o700
-    [row] = SessionManager(tmp_path).trash()
+    [row] = trashed(SessionManager(tmp_path).directory)
     assert (row.id, row.name, row.path) == (OLD.header.id, "What is a monad?", gone)
-    assert SessionManager(tmp_path).restore(OLD.header.id) == path
+    assert restore(SessionManager(tmp_path), OLD.header.id) == path
     assert path.read_bytes() == before
     assert (path.stat().st_mtime_ns, path.stat().st_mode) == (status.st_mtime_ns, status.st_mode)
-    assert SessionManager(tmp_path).trash() == []
+    assert trashed(SessionManager(tmp_path).directory) == []
     assert image.read_bytes() == b"image", "other sessions may have it, too"
 
 
@@ -41,36 +42,36 @@ def test_nothing_in_the_trash_is_overwritten(tmp_path: Path) -> None:
     long = tmp_path / f"{'x' * 64}.md"
     for content in ("one", "two", "three"):
         long.write_text(content)
-        SessionManager(tmp_path).move_to_trash(long)
+        move_to_trash(SessionManager(tmp_path), long)
     names = sorted(path.name for path in (tmp_path / ".trash").iterdir())
     assert names == [f"{'x' * 62}_2.md", f"{'x' * 62}_3.md", f"{'x' * 64}.md"]
     assert {path.read_text() for path in (tmp_path / ".trash").iterdir()} == {"one", "two", "three"}
-    SessionManager(tmp_path).restore(f"{'x' * 62}_3")
+    restore(SessionManager(tmp_path), f"{'x' * 62}_3")
 
 
 def test_what_stands_there_is_not_overwritten_not_even_a_link_to_nowhere(tmp_path: Path) -> None:
     [path] = put(tmp_path, OLD)
-    SessionManager(tmp_path).move_to_trash(path)
+    move_to_trash(SessionManager(tmp_path), path)
     path.symlink_to("nowhere")
     with pytest.raises(SaveError, match="exists already"):
-        SessionManager(tmp_path).restore(OLD.header.id)
+        restore(SessionManager(tmp_path), OLD.header.id)
     assert path.is_symlink()
     (tmp_path / ".trash" / f"{OLD.header.id}_2.md").symlink_to("nowhere")
-    told = SessionManager(tmp_path).move_to_trash(path)
+    told = move_to_trash(SessionManager(tmp_path), path)
     assert told == (
         f"{OLD.header.id} is in the trash; chat-loop sessions restore {OLD.header.id}_3 restores it."
     )
-    assert SessionManager(tmp_path).restore(f"{OLD.header.id}_3").readlink() == Path("nowhere")
+    assert restore(SessionManager(tmp_path), f"{OLD.header.id}_3").readlink() == Path("nowhere")
 
 
 def test_an_open_session_stays(tmp_path: Path) -> None:
     [path] = put(tmp_path, OPEN)
     held = take_lock(tmp_path, OPEN.header.id)
     with pytest.raises(SessionLocked):
-        SessionManager(tmp_path).move_to_trash(path)
+        move_to_trash(SessionManager(tmp_path), path)
     assert path.exists()
     held.close()
-    SessionManager(tmp_path).move_to_trash(path)
+    move_to_trash(SessionManager(tmp_path), path)
 
 
 @pytest.mark.parametrize(
@@ -79,12 +80,12 @@ def test_an_open_session_stays(tmp_path: Path) -> None:
 def test_what_is_not_there(tmp_path: Path, identity: str) -> None:
     (tmp_path / ".trash" / "folder.md").mkdir(parents=True)
     with pytest.raises(SessionNotFound, match="in the trash"):
-        SessionManager(tmp_path).restore(identity)
+        restore(SessionManager(tmp_path), identity)
 
 
 def test_a_session_that_went_away_meanwhile(tmp_path: Path) -> None:
     with pytest.raises(SessionNotFound, match="gone is gone"):
-        SessionManager(tmp_path).move_to_trash(tmp_path / "gone.md")
+        move_to_trash(SessionManager(tmp_path), tmp_path / "gone.md")
 
 
 def test_a_trash_that_is_none(tmp_path: Path) -> None:
@@ -92,10 +93,10 @@ def test_a_trash_that_is_none(tmp_path: Path) -> None:
     (tmp_path / ".trash").write_text("in the way")
     before = path.read_bytes()
     with pytest.raises(SaveError, match=r"cannot be moved: \S*/\.trash is not a folder\.$"):
-        SessionManager(tmp_path).move_to_trash(path)
+        move_to_trash(SessionManager(tmp_path), path)
     assert path.read_bytes() == before
     with pytest.raises(SessionError, match="cannot be read"):
-        SessionManager(tmp_path).trash()
+        trashed(SessionManager(tmp_path).directory)
 
 
 @contextmanager
@@ -127,5 +128,5 @@ def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:
         read_only(folder),
         pytest.raises(SaveError, match=r"cannot be moved: permission denied\.$"),
     ):
-        SessionManager(tmp_path).move_to_trash(path)
+        move_to_trash(SessionManager(tmp_path), path)
     assert path.exists()

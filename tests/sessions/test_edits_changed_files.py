@@ -10,8 +10,11 @@ import pytest
 from msgspec.structs import replace
 
 from chat_loop.errors import SaveError, SessionLocked
+from chat_loop.sessions.copies import add_session, branch_off, contains_records_of, replace_session
+from chat_loop.sessions.edits import rewrite_files
 from chat_loop.sessions.erasure import Eraser, without_text
-from chat_loop.sessions.manager import SETTLED_SECONDS, SessionManager, holds_all
+from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.organizing import SETTLED_SECONDS, remove_leftovers, set_name_and_tags
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import REMOVED, Attachment
 from chat_loop.sessions.writer import render, with_digest
@@ -20,7 +23,7 @@ from tests.support.saved_sessions import FIRST, SECOND, at
 
 def saved(folder: Path) -> tuple[SessionManager, Path]:
     sessions = SessionManager(folder)
-    assert sessions.insert(FIRST, 1.0)
+    assert add_session(sessions, FIRST, 1.0)
     return sessions, sessions.session_file(FIRST.header.id)
 
 
@@ -29,7 +32,7 @@ def test_a_file_that_has_lost_its_header_is_not_renamed(tmp_path: Path) -> None:
     loaded = sessions.load(path)
     path.write_bytes(b"Only words.\n")
     with pytest.raises(SaveError, match="changed and has no header any more"):
-        sessions.describe(loaded, name="Another")
+        set_name_and_tags(sessions, loaded, name="Another")
     assert path.read_bytes() == b"Only words.\n"
 
 
@@ -37,15 +40,15 @@ def test_where_nothing_is_saved_nothing_is_renamed(tmp_path: Path) -> None:
     _, path = saved(tmp_path)
     before = path.read_bytes()
     sessions = SessionManager(tmp_path, saves=False)
-    sessions.describe(sessions.load(path), name="Another")
+    set_name_and_tags(sessions, sessions.load(path), name="Another")
     assert path.read_bytes() == before
 
 
 def test_the_same_session_is_inserted_once_and_another_one_never(tmp_path: Path) -> None:
     sessions, path = saved(tmp_path)
-    assert sessions.insert(FIRST, 2.0) is False
+    assert add_session(sessions, FIRST, 2.0) is False
     path.write_bytes(b"Only words.\n")
-    assert sessions.insert(FIRST, 2.0) is None
+    assert add_session(sessions, FIRST, 2.0) is None
     assert path.read_bytes() == b"Only words.\n"
 
 
@@ -53,10 +56,10 @@ def test_an_erasure_that_fails_says_which_file_stays(tmp_path: Path) -> None:
     sessions, path = saved(tmp_path)
     missing = tmp_path / "gone" / "a.md"
     with pytest.raises(SaveError, match=r"gone/a\.md stays as it is: no such file") as error:
-        sessions.erase({missing: b"", path: None})
+        rewrite_files(sessions.files, {missing: b"", path: None})
     assert error.value.hint == "Run the command again: it goes on where it stopped."
     assert path.exists()
-    sessions.erase({path: None})
+    rewrite_files(sessions.files, {path: None})
     assert not path.exists()
 
 
@@ -65,24 +68,24 @@ def test_a_file_that_changed_is_not_replaced_by_one_from_another_machine(tmp_pat
     identity = FIRST.header.id
     before = path.read_bytes()
     with pytest.raises(SessionLocked, match="is being changed"):
-        sessions.receive(identity, None, b"new")
+        replace_session(sessions, identity, None, b"new")
     assert path.read_bytes() == before
-    sessions.receive(identity, before, b"new", keeps=True)
+    replace_session(sessions, identity, before, b"new", keeps=True)
     assert path.read_bytes() == b"new"
     assert [file.read_bytes() for file in (tmp_path / ".trash").glob("*.md")] == [before]
 
 
 def test_a_branch_is_made_once_however_often_that_is_interrupted(tmp_path: Path) -> None:
     sessions, path = saved(tmp_path)
-    assert sessions.insert(SECOND, 2.0)
+    assert add_session(sessions, SECOND, 2.0)
     first = FIRST.header.id
     second = SECOND.header.id
-    branch = sessions.branch_off(first, [])
-    assert sessions.branch_off(first, [second]) == branch
+    branch = branch_off(sessions, first, [])
+    assert branch_off(sessions, first, [second]) == branch
     assert sessions.session_file(branch).read_bytes() == path.read_bytes()
     assert sessions.load(sessions.session_file(second)).session.header.parent == branch
     sessions.session_file(branch).write_bytes(b"other words")
-    assert sessions.branch_off(first, []) not in (branch, first)
+    assert branch_off(sessions, first, []) not in (branch, first)
     assert sessions.session_file(branch).read_bytes() == b"other words"
 
 
@@ -94,7 +97,7 @@ def test_empty_files_go_to_the_trash_once_nobody_writes_to_them(tmp_path: Path) 
         file.touch()
         if moment is not None:
             os.utime(file, (moment.timestamp(), moment.timestamp()))
-    sessions.remove_leftovers()
+    remove_leftovers(sessions)
     assert not (tmp_path / "old_20260101_000000.md").exists()
     assert (tmp_path / "new_20260101_000000.md").exists()
     assert len([*(tmp_path / ".trash").glob("*.md")]) == 1
@@ -102,10 +105,10 @@ def test_empty_files_go_to_the_trash_once_nobody_writes_to_them(tmp_path: Path) 
 
 def test_a_file_without_a_header_holds_what_it_begins_with() -> None:
     whole = render(FIRST)
-    assert holds_all(b"words and more", b"words")
-    assert not holds_all(b"words", whole)
+    assert contains_records_of(b"words and more", b"words")
+    assert not contains_records_of(b"words", whole)
     other = replace(FIRST, header=replace(FIRST.header, created=at(9, 9)))
-    assert not holds_all(whole, render(other))
+    assert not contains_records_of(whole, render(other))
 
 
 def test_a_text_is_erased_from_a_sealed_summary_and_an_attached_file() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from chat_loop.sessions.copies import adopt_conflict_copies
 from chat_loop.sessions.files import Files, take_lock
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Query, Reply, Session
@@ -56,7 +57,7 @@ def names(folder: Path) -> set[str]:
 
 
 def take_in(folder: Path) -> list[str]:
-    return SessionManager(folder).take_in_copies()
+    return adopt_conflict_copies(SessionManager(folder))
 
 
 def test_each_copy_with_words_of_its_own_becomes_a_session(tmp_path: Path) -> None:
@@ -126,15 +127,15 @@ def test_a_file_that_may_still_be_written_stays(tmp_path: Path) -> None:
     sessions = SessionManager(tmp_path, now=lambda: at(11, 5))
     for seconds in (4, -4):
         used(path, at(11, 5, seconds))
-        assert sessions.take_in_copies() == []
+        assert adopt_conflict_copies(sessions) == []
     for seconds in (-5, 5):  # the other machine's clock may be ahead
         used(copied(tmp_path, NAMES[0], with_answer(f"{seconds}")), at(11, 5, seconds))
-        assert sessions.take_in_copies()
+        assert adopt_conflict_copies(sessions)
 
 
 def test_nothing_is_renamed_where_nothing_is_saved(tmp_path: Path) -> None:
     copied(tmp_path, NAMES[0])
-    assert SessionManager(tmp_path, saves=False).take_in_copies() == []
+    assert adopt_conflict_copies(SessionManager(tmp_path, saves=False)) == []
     assert [path.name for path in tmp_path.iterdir()] == [NAMES[0]]
 
 
@@ -200,7 +201,7 @@ def test_a_long_name_and_a_long_id(tmp_path: Path) -> None:
 
 def test_a_disk_that_refuses_leaves_the_copy(tmp_path: Path) -> None:
     path = copied(tmp_path, NAMES[0])
-    assert SessionManager(tmp_path, files=NoRename()).take_in_copies() == []
+    assert adopt_conflict_copies(SessionManager(tmp_path, files=NoRename())) == []
     assert path.exists()
 
 
