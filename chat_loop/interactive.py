@@ -12,8 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -47,9 +46,6 @@ from chat_loop.tasks import run_to_completion
 from chat_loop.terminal import DIM, Terminal, columns, styled
 from chat_loop.tokens import TokenCounter
 from chat_loop.values import when_text
-
-if TYPE_CHECKING:
-    from chat_loop.store.syncer import Syncer
 
 MakeLoop = Callable[[Chat], ChatLoop]
 TERMINAL_GONE = 129  # the exit code when the terminal cannot be written to, as after SIGHUP
@@ -108,7 +104,6 @@ class Interactive:
         self._has_ended = False
         self._has_sealed = False
         """True if a session was sealed since the indexer was last woken."""
-        self._syncer: Syncer | None = None
         semantic = SemanticIndex() if config.search.meaning else None
         embeds = semantic is not None
         self._indexer = Indexer(sessions.directory, embeds=embeds, database=parts.database)
@@ -224,8 +219,8 @@ class Interactive:
         self._loader.close()
         self._chat.library.close()
         self._indexer.close()
-        if self._syncer is not None:
-            self._syncer.close()
+        if self._parts.mirror is not None:
+            self._parts.mirror.close()
             sync_behind(self._parts)
         if self._chat.servers is not None:
             await self._chat.servers.close()
@@ -301,7 +296,7 @@ class Interactive:
         unreported = budget.estimated and (session.answered or session.restoration is not None)
         if unreported or budget.used >= conversation.frame.trigger // 2:
             self._loader.load_encoding()
-        behind = self._syncer is not None and self._syncer.is_behind
+        behind = self._parts.mirror is not None and self._parts.mirror.is_behind
         status = status_of(conversation, conversation.options.cost)
         return replace(status, parts=self._chat.config.status, behind=behind)
 
@@ -334,8 +329,8 @@ class Interactive:
     def _show(self, event: Event) -> None:
         self._loader.go_on()
         self._display.show(event)
-        if self._syncer is not None:
-            self._syncer.wake()
+        if self._parts.mirror is not None:
+            self._parts.mirror.changed()
         if isinstance(event, SessionBegun | ReplyEnded | SessionSealed | Compacted):
             self._reader.refresh()
         if isinstance(event, SessionSealed):
@@ -367,10 +362,9 @@ class Interactive:
             start_process(words, [lock.descriptor])
 
     def _sync(self) -> None:
-        """Start synchronizing the sessions with their store, if there is one."""
-        if not self._parts.store:
+        """Start synchronizing the sessions with their mirror, if there is one."""
+        if self._parts.mirror is None:
             return
-        module = import_module("chat_loop.store.syncer")
         loop = self._loop
         warn = self._display.warn
 
@@ -378,5 +372,4 @@ class Interactive:
             with contextlib.suppress(RuntimeError):  # the chat has ended
                 loop.call_soon_threadsafe(warn, message, hint)
 
-        self._syncer = module.Syncer(self._parts.synchronizer(), tell)
-        self._syncer.start()
+        self._parts.mirror.start(tell)

@@ -9,7 +9,6 @@ import argparse
 import os
 from collections.abc import Awaitable, Callable
 from functools import cached_property, partial
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +24,7 @@ from chat_loop.log import Log
 from chat_loop.memory import MemoryLocation, ProjectMemory, locate
 from chat_loop.sessions.files import Files, working_folder
 from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.mirror import Mirror
 
 if TYPE_CHECKING:
     from chat_loop.agent.agent import Agent
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from chat_loop.providers.choose import Machine, Models
     from chat_loop.providers.recorded import Offer
     from chat_loop.sessions.records import Answering, Session
-    from chat_loop.store.synchronizer import Synchronizer
     from chat_loop.tokens import Count
 
 
@@ -57,7 +56,7 @@ class Parts(Struct, frozen=True, kw_only=True, dict=True):
     directory: str
     """The working folder; empty if it was removed."""
     home: Path
-    store: str
+    mirror: Mirror | None
     database: Database | None
     sessions: SessionManager
     log: Log
@@ -81,12 +80,6 @@ class Parts(Struct, frozen=True, kw_only=True, dict=True):
     def library(self) -> Library:
         """Return the library of the sessions, with a team's if there is one."""
         return Library(self.sessions.directory, database=self.database)
-
-    def synchronizer(self) -> Synchronizer:
-        """Return the object that brings the folder and its store to the same state."""
-        module = import_module("chat_loop.store.synchronizer")
-        synchronizer: Synchronizer = module.Synchronizer(self.sessions, self.store)
-        return synchronizer
 
     @property
     def model_is_chosen(self) -> bool:
@@ -384,17 +377,18 @@ def build(
     directory = str(working_folder() or "")
     folder = paths.sessions(settings, options.sessions_dir)
     # only the user's own setting: an agent's file must not send sessions anywhere
-    store = config.sessions.store if options.save else ""
-    is_theirs = None
-    if store:
-        is_theirs = import_module("chat_loop.store.state").SyncState(folder, store).is_theirs
+    mirror: Mirror | None = None
+    if config.sessions.store and options.save:
+        from chat_loop.store.mirror import StoreMirror  # few have a store
+
+        mirror = StoreMirror(folder, config.sessions.store, files)
     sessions = SessionManager(
         folder,
         files=files,
         project=directory,
         mode="" if options.question is None else "print",
         saves=options.save,
-        is_theirs=is_theirs,
+        is_theirs=mirror.is_theirs if mirror is not None else None,
     )
     return Parts(
         options=options,
@@ -404,7 +398,7 @@ def build(
         definition=definition,
         directory=directory,
         home=Path(os.path.expanduser("~")),  # noqa: PTH111 - Path.home raises
-        store=store,
+        mirror=mirror,
         database=Database(config.library) if config.library and options.save else None,
         sessions=sessions,
         log=Log(paths.log if options.save else None),

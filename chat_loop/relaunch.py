@@ -50,8 +50,8 @@ def command_with(options: argparse.Namespace, *words: str) -> str:
 
 
 def sync_behind(parts: Parts) -> None:
-    """Start a process that uploads the latest messages, if there is a store."""
-    if parts.store:
+    """Start a process that uploads the latest messages, if they have a mirror."""
+    if parts.mirror is not None:
         with suppress(OSError):  # the next start uploads it
             words = _option_words(parts.options, "config", "sessions-dir")
             start_process([*words, "sync", "--late"])

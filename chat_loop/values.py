@@ -61,6 +61,15 @@ class ToolCounts(Struct, frozen=True):
     not_done: int  # calls that were denied, failed or were interrupted
 
 
+class Finding(Struct, frozen=True):
+    """A line of `doctor`'s report. `hint` says what to do. No field contains a key."""
+
+    state: Literal["ok", "warning", "problem"]
+    name: str
+    text: str
+    hint: str = ""
+
+
 class ToolSpec(Struct, frozen=True):
     """A tool as a model sees it. `parameters` is the JSON schema of an object."""
 

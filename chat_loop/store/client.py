@@ -42,6 +42,13 @@ class ListedObject(NamedTuple):
     size: int
 
 
+class Listing(NamedTuple):
+    """The objects directly under the prefix, and a sentence for each name that hides some."""
+
+    objects: list[ListedObject]
+    warnings: list[str]
+
+
 class ObjectStore:
     """The objects under a URL such as s3://bucket/prefix, with the environment's credentials. All
     methods may raise StoreUnavailable.
@@ -49,6 +56,7 @@ class ObjectStore:
 
     def __init__(self, url: str) -> None:
         self._url = url
+        self._prefix = f"{url.partition('://')[2].partition('/')[2].rstrip('/')}/".lstrip("/")
         if not IS_INSTALLED:
             text = f"The package obstore is missing, which reaches {url}."
             raise StoreUnavailable(text, install_hint("s3"))
@@ -63,21 +71,42 @@ class ObjectStore:
         with self._translated():
             self._store: Any = store.from_url(url, **more)
 
-    def list(self) -> Iterator[ListedObject]:
-        """Yield all objects except those whose names sort before `0`: they are not sessions, and
-        one such as `../a` would end the listing.
-        """
+    def list(self) -> Listing:
+        """Return the objects directly under the prefix."""
         with self._translated():
-            for page in obstore.list(self._store, offset="0"):
-                for item in page:
-                    yield ListedObject(item["path"], _tag(item), item["size"])
+            try:
+                found = obstore.list_with_delimiter(self._store)["objects"]
+            except exceptions.InvalidPathError:
+                return self._list_around()
+            return Listing([_listed(meta) for meta in found], [])
 
-    def get(self, key: str) -> tuple[bytes, Tag] | None:
-        """Return an object, or None when it does not exist or is larger than MAX_OBJECT."""
+    def _list_around(self) -> Listing:
+        """List around the names that obstore refuses, each with the thousand names at most that
+        the store sends with it. Those that sort before `0`, such as `../a`, stand before sessions.
+        """
+        listing = Listing([], [])
+        offset = "0"
+        while True:
+            try:
+                for page in obstore.list(self._store, offset=offset):
+                    listed = (_listed(meta) for meta in page if "/" not in meta["path"])
+                    listing.objects.extend(listed)
+                return listing
+            except exceptions.InvalidPathError as error:
+                name = _invalid_name(error)
+                after = _offset_after(name.removeprefix(self._prefix))
+                if after <= offset:
+                    raise
+                offset = after
+                text = f"{self._url} has an object with an invalid name, {name[:200]}"
+                listing.warnings.append(f"{text}: remove it, it hides sessions before it.")
+
+    def get(self, key: str, most: int = MAX_OBJECT) -> tuple[bytes, Tag] | None:
+        """Return an object, or None when it does not exist or has more than `most` bytes."""
         with self._translated():
             try:
                 result = obstore.get(self._store, key)
-                if result.meta["size"] > MAX_OBJECT:
+                if result.meta["size"] > most:
                     return None
                 return bytes(result.bytes()), _tag(result.meta)
             except FileNotFoundError:
@@ -118,8 +147,7 @@ class ObjectStore:
             signs = r"status code: (\d{3})|169\.254\.169\.254|Account must|AccessDenied"
             answer = re.search(signs, text)
             if isinstance(error, exceptions.InvalidPathError):
-                name = "".join(re.findall(r'path: "(.+?)",\n', text)[:1])
-                what = f"has an object with an invalid name, {name[:200]}"
+                what = f"has an object with an invalid name, {_invalid_name(error)[:200]}"
                 hint = "Remove it: until then, sessions are uploaded, but not all are downloaded."
             elif answer and answer[1] == "404":
                 what = "does not exist"
@@ -132,6 +160,21 @@ class ObjectStore:
                 what = "cannot be reached"
                 hint = f"{LOCAL} and sent later; chat-loop sync tries."
             raise StoreUnavailable(f"{self._url} {what}.", hint) from error
+
+
+def _listed(meta: Any) -> ListedObject:
+    return ListedObject(meta["path"], _tag(meta), meta["size"])
+
+
+def _invalid_name(error: Exception) -> str:
+    """Return the name that obstore refuses, with escapes for what cannot be printed."""
+    return "".join(re.findall(r'path: "(.+?)",\n', str(error))[:1])
+
+
+def _offset_after(name: str) -> str:
+    """Return a valid name that sorts behind an invalid one, but before each id behind it."""
+    valid = re.split(r"[/\\]", name, maxsplit=1)[0]
+    return f"{valid}0" if name[len(valid) :].startswith("/") else f"{valid}!"
 
 
 def _tag(meta: Any) -> Tag:

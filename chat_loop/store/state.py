@@ -1,10 +1,13 @@
-"""The files of a folder and its store as they were when both were last the same."""
+"""The files of a folder and its store as they were when both were last the same.
+
+If the file with this state is deleted, everything is compared again.
+"""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +17,8 @@ FILE = ".sync.sqlite"
 _TABLE = """CREATE TABLE IF NOT EXISTS objects (
     store TEXT, key TEXT, e_tag TEXT, version TEXT, digest TEXT, size INTEGER, changed INTEGER,
     theirs INTEGER, removed INTEGER, attempt TEXT, PRIMARY KEY (store, key))"""
+_COLUMNS = "key, e_tag, version, digest, size, changed, theirs, removed, attempt"
+_SECONDS = 5.0  # the wait for another process that writes
 
 
 class Tag(NamedTuple):
@@ -40,53 +45,66 @@ class SyncEntry(NamedTuple):
 
 
 class SyncState:
-    """The state of a folder and one store. If its file is deleted, everything is compared again.
-    All methods except `is_theirs` may raise StoreUnavailable.
-    """
+    """The objects of one store by their keys, in memory and in the file of `connection`."""
 
-    def __init__(self, directory: Path, store: str) -> None:
-        self._path = directory / FILE
+    def __init__(self, path: Path, store: str, connection: sqlite3.Connection) -> None:
+        self._path = path
         self._store = store
+        self._connection = connection
+        rows = connection.execute(f"SELECT {_COLUMNS} FROM objects WHERE store = ?", [store])
+        self.entries = {key: SyncEntry(Tag(*row[:2]), *row[2:]) for key, *row in rows}
 
-    @contextmanager
-    def _table(self) -> Iterator[sqlite3.Connection]:
-        try:
-            self._path.touch(mode=0o600)
-            with closing(sqlite3.connect(self._path, timeout=5)) as table, table:
-                # entries that a power failure destroys are compared again
-                table.execute("PRAGMA synchronous = OFF")
-                table.execute(_TABLE)
-                yield table
-        except (sqlite3.Error, OSError) as error:
-            text = f"{self._path} cannot be used: {error}."
-            hint = "Delete it: the files and the store are then compared again."
-            raise StoreUnavailable(text, hint) from error
-
-    def known(self) -> dict[str, SyncEntry]:
-        """Return all objects by their keys."""
-        columns = "key, e_tag, version, digest, size, changed, theirs, removed, attempt"
-        with self._table() as table:
-            rows = table.execute(f"SELECT {columns} FROM objects WHERE store = ?", [self._store])
-            return {key: SyncEntry(Tag(*row[:2]), *row[2:]) for key, *row in rows}
-
-    def note(self, key: str, known: SyncEntry) -> None:
-        """Record the present state of an object."""
-        (e_tag, version), *rest = known
+    def note(self, key: str, entry: SyncEntry) -> None:
+        """Record the present state of an object. Raises StoreUnavailable."""
+        (e_tag, version), *rest = entry
         values = [self._store, key, e_tag, version, *rest]
-        with self._table() as table:
-            table.execute(f"REPLACE INTO objects VALUES ({','.join('?' * 10)})", values)
+        with _translated(self._path):
+            self._connection.execute(f"REPLACE INTO objects VALUES ({','.join('?' * 10)})", values)
+        self.entries[key] = entry
 
     def forget(self, key: str) -> None:
-        """Forget an object."""
-        with self._table() as table:
-            table.execute("DELETE FROM objects WHERE store = ? AND key = ?", [self._store, key])
+        """Forget an object. Raises StoreUnavailable."""
+        with _translated(self._path):
+            statement = "DELETE FROM objects WHERE store = ? AND key = ?"
+            self._connection.execute(statement, [self._store, key])
+        del self.entries[key]
 
-    def is_theirs(self, identity: str) -> bool:
-        """Return True when a session was written by another machine."""
-        query = "SELECT theirs FROM objects WHERE store = ? AND key = ?"
-        if not self._path.exists():
-            return False
-        with suppress(StoreUnavailable), self._table() as table:
-            row = table.execute(query, [self._store, f"{identity}.md"]).fetchone()
-            return row is not None and bool(row[0])
+
+@contextmanager
+def opened(directory: Path, store: str) -> Iterator[SyncState]:
+    """Yield the state of a folder and one store. Raises StoreUnavailable."""
+    path = directory / FILE
+    with ExitStack() as stack:
+        with _translated(path):
+            path.touch(mode=0o600)
+            connection = sqlite3.connect(path, timeout=_SECONDS, isolation_level=None)
+            stack.enter_context(closing(connection))
+            # entries that a power failure destroys are compared again
+            connection.execute("PRAGMA synchronous = OFF")
+            connection.execute(_TABLE)
+            state = SyncState(path, store, connection)
+        yield state
+
+
+def is_theirs(directory: Path, store: str, identity: str) -> bool:
+    """Return True when a session was written by another machine. Nothing is created."""
+    query = "SELECT theirs FROM objects WHERE store = ? AND key = ?"
+    path = directory / FILE
+    if not path.exists():
         return False
+    with suppress(sqlite3.Error):  # the session can be opened
+        with closing(sqlite3.connect(path, timeout=_SECONDS)) as connection:
+            row = connection.execute(query, [store, f"{identity}.md"]).fetchone()
+        return row is not None and bool(row[0])
+    return False
+
+
+@contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    """Raise errors of the file as StoreUnavailable."""
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        text = f"{path} cannot be used: {error}."
+        hint = "Delete it: the files and the store are then compared again."
+        raise StoreUnavailable(text, hint) from error

@@ -16,9 +16,6 @@ from contextlib import closing
 from functools import partial
 from importlib import metadata
 from pathlib import Path
-from typing import Literal
-
-from msgspec import Struct
 
 from chat_loop import __version__, errors
 from chat_loop.config import Config, Paths, expand_home, find_paths, load_config, old_key_text
@@ -33,7 +30,7 @@ from chat_loop.providers import Provider, catalogue, choose
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.rows import misnamed_files, newest_first
 from chat_loop.subcommands import providers
-from chat_loop.values import Message, Request, plural, size_text, window_text
+from chat_loop.values import Finding, Message, Request, plural, size_text, window_text
 
 EXTRAS = {
     "local": "xllamacpp",
@@ -53,15 +50,6 @@ MAX_LOADED = 100  # the number of newest sessions that are read whole, to find d
 MAX_DAMAGED = 10
 ONLINE_SECONDS = 60.0
 SIGNS = {"ok": "✓", "warning": "!", "problem": "✗"}
-
-
-class Finding(Struct, frozen=True):
-    """A line of the report. `hint` says what to do. No field contains a key."""
-
-    state: Literal["ok", "warning", "problem"]
-    name: str
-    text: str
-    hint: str = ""
 
 
 passed = partial(Finding, "ok")
@@ -126,6 +114,7 @@ def findings(options: argparse.Namespace) -> Iterator[Finding]:
         "Folders": check_folders(paths, parts.sessions.directory),
         "Sessions": check_sessions(parts.sessions),
         "Library": check_library(parts),
+        "Store": check_store(parts),
         "Keys": check_keys(config, parts.machine),
         "Model": check_model(options, config, parts.machine),
         "Plugins": check_plugins(parts.plugins),
@@ -232,6 +221,12 @@ def check_library(parts: Parts) -> Iterator[Finding]:
             yield passed("Library", f"{index.name} answers")
     except errors.IndexUnavailable as error:
         yield problem("Library", str(error), "Using the local index until then.")
+
+
+def check_store(parts: Parts) -> Iterator[Finding]:
+    """Check that the store of the sessions answers, if the config names one."""
+    if parts.mirror is not None:
+        yield from parts.mirror.check()
 
 
 def check_keys(config: Config, machine: choose.Machine) -> Iterator[Finding]:

@@ -178,7 +178,7 @@ def _carry_out(
     stored: StoredSessions, changes: Changes, *, yes: bool, gone: Sequence[Path] = ()
 ) -> int:
     """Show the changes, ask, and write them in this order. Return the exit code. Files that are
-    deleted or `gone` are deleted from the store, too. Raises SaveError and StoreUnavailable.
+    deleted or `gone` are deleted from the mirror, too. Raises SaveError and StoreUnavailable.
     """
     listed = "\n".join(f"{path}: {how}" for path, (_, how) in changes.items())
     if changes and not yes:
@@ -190,22 +190,22 @@ def _carry_out(
             return 1
     elif changes:
         out(f"{listed}\n")
-    store = stored.parts.synchronizer() if stored.parts.store and changes else None
-    if store is not None:
-        deleted = (path for path, (data, _) in changes.items() if data is None)
-        store.mark_removed((*deleted, *gone))
-    contents = {path: data for path, (data, _) in changes.items()}
-    rewrite_files(stored.sessions.files, contents)
-    stored.close()
-    folder = stored.sessions.directory
-    if not discard(folder, BUSY_SECONDS):  # even if nothing else was left to do
-        raise SessionError("The index still has the words: it is in use.", "Run the command again.")
-    stored.sessions.pointers.forget()
-    if (database := stored.parts.database) is not None:
-        erased = {path.stem for path in (*changes, *gone) if path.suffix == ".md"}
-        database.erase(folder, [*erased])
-    if store is not None:
-        store.finish_removal()
+    mirror = stored.parts.mirror
+    deleted = [path for path, (data, _) in changes.items() if data is None]
+    with ExitStack() as removal:
+        if mirror is not None and changes:
+            removal.enter_context(mirror.removal([*deleted, *gone]))
+        contents = {path: data for path, (data, _) in changes.items()}
+        rewrite_files(stored.sessions.files, contents)
+        stored.close()
+        folder = stored.sessions.directory
+        if not discard(folder, BUSY_SECONDS):  # even if nothing else was left to do
+            text = "The index still has the words: it is in use."
+            raise SessionError(text, "Run the command again.")
+        stored.sessions.pointers.forget()
+        if (database := stored.parts.database) is not None:
+            erased = {path.stem for path in (*changes, *gone) if path.suffix == ".md"}
+            database.erase(folder, [*erased])
     err(
         "Removed. Exports, backups and other copies are not touched."
         if changes

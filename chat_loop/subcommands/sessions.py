@@ -223,7 +223,8 @@ def tree(stored: StoredSessions, options: argparse.Namespace) -> int:
 
 def stats(stored: StoredSessions, options: argparse.Namespace) -> int:
     """Print totals over the sessions of the folder."""
-    figures = stored.library.figures() if stored.library.listed() else dict.fromkeys(FIGURES, 0)
+    rows, _ = stored.library.rows(1, everything=True)
+    figures = stored.library.figures() if rows else dict.fromkeys(FIGURES, 0)
     if options.as_json:
         out_json(figures)
         return 0

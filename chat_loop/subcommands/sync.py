@@ -14,14 +14,14 @@ WAIT_SECONDS = 10.0  # the wait for another process that synchronizes
 
 def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
     """Upload and download what changed; return 1 when something has to wait."""
-    if not config.sessions.store:
+    mirror = build(options, config, paths).mirror
+    if mirror is None:
         hint = "sessions: {store: s3://BUCKET/PREFIX} in the config names one: docs/stores.md."
         raise UsageError("The sessions have no store.", hint)
-    synchronizer = build(options, config, paths).synchronizer()
-    outcome = synchronizer.run(both_ways=not options.late, seconds=WAIT_SECONDS)
-    for sentence in outcome.sentences:
+    report = mirror.sync(both_ways=not options.late, seconds=WAIT_SECONDS)
+    for sentence in report.sentences:
         err(sentence)
-    if outcome.waiting:
-        err(f"Not uploaded while they are open: {', '.join(sorted(outcome.waiting))}.")
-    err(f"{outcome.sent:,} uploaded, {outcome.received:,} downloaded.")
-    return int(bool(outcome.waiting))
+    if report.waiting:
+        err(f"Not uploaded while they are open: {', '.join(sorted(report.waiting))}.")
+    err(f"{report.sent:,} uploaded, {report.received:,} downloaded.")
+    return int(bool(report.waiting))

@@ -1,4 +1,4 @@
-"""The notes about the state that a folder and its store last shared."""
+"""The state that a folder and its store last shared."""
 
 from __future__ import annotations
 
@@ -7,29 +7,33 @@ from pathlib import Path
 import pytest
 
 from chat_loop.errors import StoreUnavailable
-from chat_loop.store.state import FILE, SyncEntry, SyncState, Tag
+from chat_loop.store.state import FILE, SyncEntry, Tag, is_theirs, opened
 
 
-def test_each_store_has_its_own_notes(tmp_path: Path) -> None:
-    first, second = SyncState(tmp_path, "s3://a"), SyncState(tmp_path, "s3://b")
+def test_each_store_has_its_own_state(tmp_path: Path) -> None:
     known = SyncEntry(Tag('"1"', "2"), "digest", 3, 4, theirs=True, attempt="other")
-    first.note("x.md", known)
-    assert first.known() == {"x.md": known}
-    assert second.known() == {}
-    assert (first.is_theirs("x"), second.is_theirs("x"), first.is_theirs("y")) == (1, 0, 0)
-    first.forget("x.md")
-    assert first.known() == {}
+    with opened(tmp_path, "s3://a") as first:
+        first.note("x.md", known)
+    with opened(tmp_path, "s3://a") as first, opened(tmp_path, "s3://b") as second:
+        assert (first.entries, second.entries) == ({"x.md": known}, {})
+        found = [is_theirs(tmp_path, url, name) for url, name in (("s3://a", "x"), ("s3://b", "x"))]
+        assert found == [True, False]
+        assert not is_theirs(tmp_path, "s3://a", "y")
+        first.forget("x.md")
+    with opened(tmp_path, "s3://a") as first:
+        assert first.entries == {}
     assert (tmp_path / FILE).stat().st_mode & 0o777 == 0o600
 
 
 def test_a_question_makes_no_file(tmp_path: Path) -> None:
-    assert not SyncState(tmp_path, "s3://a").is_theirs("x")
+    assert not is_theirs(tmp_path, "s3://a", "x")
     assert [*tmp_path.iterdir()] == []
 
 
 def test_a_damaged_file_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(b"no database" * 100)
-    with pytest.raises(StoreUnavailable, match="cannot be used: file is not a database") as raised:
-        SyncState(tmp_path, "s3://a").known()
-    assert not SyncState(tmp_path, "s3://a").is_theirs("x")  # the session can be opened
+    message = "cannot be used: file is not a database"
+    with pytest.raises(StoreUnavailable, match=message) as raised, opened(tmp_path, "s3://a"):
+        pass
+    assert not is_theirs(tmp_path, "s3://a", "x")  # the session can be opened
     assert raised.value.hint.startswith("Delete it")

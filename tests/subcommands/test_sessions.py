@@ -19,7 +19,7 @@ from chat_loop.options import parser
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Seal
-from tests.support.headless import run
+from tests.support.headless import ECHO, run
 from tests.support.pty_chat import PtyChat
 from tests.support.saved_sessions import (
     FIRST,
@@ -390,6 +390,13 @@ def test_stats(home: Path) -> None:
     lines = printed(home, "stats").split("\n")
     assert lines[0].split() == ["Sessions:", "4"]
     assert lines[-2].split() == ["Cost", "of", "compactions:", "$0.0123"]
+
+
+def test_stats_count_what_no_list_shows(tmp_path: Path) -> None:
+    run(tmp_path, *ECHO, "-p", "Hello.")
+    assert values(tmp_path, "list")["conversations"] == []
+    found = values(tmp_path, "stats")
+    assert (found["sessions"], found["queries"]) == (1, 1)
 
 
 @pytest.mark.slow

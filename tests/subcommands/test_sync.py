@@ -115,6 +115,31 @@ def test_who_has_no_store_loads_nothing_of_it(tmp_path: Path) -> None:
     assert not [*tmp_path.rglob(".sync*")]
 
 
+def test_a_start_with_a_store_reads_only_whose_a_session_is(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("sessions: {store: 's3://chats/team'}\n")
+    put(tmp_path / "sessions", OPEN)
+    profiled = ("env", "PYTHONPROFILEIMPORTTIME=1")
+    done = run(tmp_path, "sessions", "show", OPEN.header.id, prefix=profiled)
+    assert done.returncode == 0
+    names = [line.rpartition(b"|")[2].strip().decode() for line in done.stderr.splitlines()]
+    found = {name for name in names if name.startswith(("chat_loop.store", "obstore"))}
+    assert found == {"chat_loop.store", "chat_loop.store.mirror", "chat_loop.store.state"}
+
+
+@pytest.mark.slow
+def test_doctor_says_whether_the_store_answers(tmp_path: Path, s3: S3Server) -> None:
+    here = Home(tmp_path / "here", s3)
+    put(here.sessions.directory, FIRST)
+    assert here.run("sync") == 0
+    keys = s3.environment()
+    done = run(here.folder, *ECHO, "doctor", keys=keys)
+    assert "✓ Store           s3://chats/team answers, with 1 object" in done.stdout.decode()
+    s3.kill()
+    done = run(here.folder, *ECHO, "doctor", keys=keys)
+    assert "✗ Store           s3://chats/team cannot be reached." in done.stdout.decode()
+    assert done.returncode == 1
+
+
 @pytest.mark.slow
 def test_a_purge_takes_a_session_out_of_the_store(tmp_path: Path, s3: S3Server) -> None:
     here = Home(tmp_path / "here", s3)

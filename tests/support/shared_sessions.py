@@ -7,10 +7,10 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.mirror import SyncReport
 from chat_loop.sessions.records import Query, Reply, Session
 from chat_loop.sessions.writer import render
-from chat_loop.store.state import SyncState
-from chat_loop.store.synchronizer import Outcome, Synchronizer
+from chat_loop.store.mirror import StoreMirror
 from tests.support.saved_sessions import at
 
 
@@ -18,18 +18,17 @@ class Machine:
     """A folder with its sessions."""
 
     def __init__(self, folder: Path, url: str) -> None:
-        self.folder, self._state = folder, SyncState(folder, url)
-        self.sessions = SessionManager(folder, is_theirs=self._state.is_theirs)
-        self.synchronizer = Synchronizer(self.sessions, url)
+        self.folder = folder
+        self.mirror = StoreMirror(folder, url)
+        self.sessions = SessionManager(folder, is_theirs=self.mirror.is_theirs)
 
-    def sync(self) -> Outcome:
-        return self.synchronizer.run()
+    def sync(self) -> SyncReport:
+        return self.mirror.sync(both_ways=True)
 
     def purge(self, path: Path) -> None:
         """Remove a file for good."""
-        self.synchronizer.mark_removed([path])
-        path.unlink()
-        self.synchronizer.finish_removal()
+        with self.mirror.removal([path]):
+            path.unlink()
 
     def put(self, session: Session) -> Path:
         """Write a session as an editor would, replacing any existing one."""

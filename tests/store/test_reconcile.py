@@ -18,7 +18,7 @@ from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.organizing import move_to_trash, restore, set_name_and_tags
 from chat_loop.sessions.records import Attachment, Query, Seal
 from chat_loop.sessions.writer import render
-from chat_loop.store.client import ObjectStore
+from chat_loop.store.client import Listing, ObjectStore
 from chat_loop.store.state import FILE
 from tests.support.s3_server import S3Server
 from tests.support.saved_sessions import FIRST, OPEN, SECOND, at
@@ -265,7 +265,9 @@ def test_an_image_that_was_purged_and_sent_again_is_in_the_store(
     here.put(replace(OPEN, entries=(*OPEN.entries, image)))
     here.sessions.images.keep(image.file, PNG)
     here.sync()
-    here.synchronizer.mark_removed([here.folder / image.file])
+    with here.mirror.removal([here.folder / image.file]):
+        pass
+    assert image.file not in s3.objects(prefix)
     here.put(replace(FIRST, entries=(*FIRST.entries, image)))
     here.sync()
     assert image.file in s3.objects(prefix)
@@ -295,9 +297,10 @@ def test_a_listing_that_is_behind_changes_nothing(
     here.put(FIRST)
     here.put(OPEN)
     here.sync()
-    behind = [listed for listed in ObjectStore(url).list() if listed.key == f"{LIVING}.md"]
+    listing = ObjectStore(url).list()
+    behind = [listed for listed in listing.objects if listed.key == f"{LIVING}.md"]
     here.put(later := grown(OPEN, "And the cache?"))
-    monkeypatch.setattr(ObjectStore, "list", lambda self: iter(behind))
+    monkeypatch.setattr(ObjectStore, "list", lambda self: Listing(behind, []))
     for _ in range(2):
         outcome = here.sync()
         assert (outcome.sentences, outcome.waiting) == ([], set())
@@ -397,34 +400,47 @@ def _add(s3: S3Server, *keys: str) -> None:
 
 
 @pytest.mark.slow
-def test_names_that_leave_the_prefix_are_left_out(
-    machine: Machines, s3: S3Server, prefix: str
+@pytest.mark.parametrize(
+    "key", ["../evil.md", "./evil.md", "/evil.md", "\x07.md", "a//b.md", "b/../c"]
+)
+def test_invalid_names_where_no_session_can_be_are_passed_over(
+    key: str, machine: Machines, s3: S3Server, prefix: str
 ) -> None:
     here, there = machine("here"), machine("there")
     here.put(FIRST)
     here.put(SECOND)
     here.sync()
-    _add(s3, *(prefix + key for key in ("../evil.md", "./evil.md", "/evil.md", "\x07.md")))
-    outcome = there.sync()
-    assert (outcome.received, outcome.sentences) == (2, [])
+    _add(s3, prefix + key)
+    report = there.sync()
+    assert (report.received, report.sentences) == (2, [])
     assert there.said() == here.said()
     assert not [*there.folder.parent.rglob("*evil*")]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("key", ["a//b.md", "b/../evil.md", "bell\x07.md"])
-def test_an_invalid_name_that_sorts_among_sessions_is_told(
-    key: str, machine: Machines, s3: S3Server, prefix: str
+def test_an_invalid_name_among_sessions_is_named_and_passed_over(
+    machine: Machines, s3: S3Server, prefix: str, url: str
 ) -> None:
-    here = machine("here")
+    here, there = machine("here"), machine("there")
+    before = replace(FIRST, header=replace(FIRST.header, id="a_session"))
+    here.put(before)
     here.put(FIRST)
-    _add(s3, prefix + key)
-    with pytest.raises(StoreUnavailable) as raised:
-        here.sync()
-    name = f"{prefix}{key}".replace("\x07", "\\u{7}")
-    assert raised.value.message.endswith(f" has an object with an invalid name, {name}.")
-    assert f"{SEALED}.md" in s3.objects(prefix)
-    assert [path.name for path in here.folder.parent.glob("**/*.md")] == [f"{SEALED}.md"]
+    here.sync()
+    _add(s3, f"{prefix}bell\x07.md", f"{prefix}c//d.md")
+    there.put(OPEN)
+    report = there.sync()
+    assert (report.sent, report.received) == (1, 1)
+    assert report.sentences == [
+        f"{url} has an object with an invalid name, {each}: remove it, it hides sessions before it."
+        for each in (f"{prefix}bell\\u{{7}}.md", f"{prefix}c//d.md")
+    ]
+    assert there.said() == {SEALED: said(FIRST), LIVING: said(OPEN)}
+    assert f"{LIVING}.md" in s3.objects(prefix)
+    s3.kill()
+    (s3.folder / quote(f"{prefix}bell\x07.md", safe="")).unlink()
+    s3.start()
+    assert there.sync().received == 1
+    assert there.said()["a_session"] == said(before)
 
 
 @pytest.mark.slow

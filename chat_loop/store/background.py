@@ -1,32 +1,38 @@
-"""The syncer: a background thread that uploads the sessions during a chat."""
+"""The thread that synchronizes the sessions during a chat."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from typing import Protocol
 
 from chat_loop.errors import SessionError, SessionLocked, os_reason
-from chat_loop.store.synchronizer import Synchronizer
+from chat_loop.sessions.mirror import SyncReport, Tell
 
 PAUSE_SECONDS = 3.0  # between two uploads of a session that grows
 RETRY_SECONDS = 20.0  # before a store that could not be used is tried again
 CLOSE_SECONDS = 0.3
 
 
-class Syncer:
+class Sync(Protocol):
+    """Synchronizes once, as `Mirror.sync` does."""
+
+    def __call__(self, *, both_ways: bool) -> SyncReport: ...
+
+
+class BackgroundSync:
     """The thread that keeps the store up to date. It calls `tell` with sentences for the user, and
     only once with the same problem.
     """
 
     def __init__(
         self,
-        synchronizer: Synchronizer,
-        tell: Callable[[str, str], None],
+        sync: Sync,
+        tell: Tell,
         *,
         pause: float = PAUSE_SECONDS,
         retry: float = RETRY_SECONDS,
     ) -> None:
-        self._synchronizer = synchronizer
+        self._sync = sync
         self._tell = tell
         self._pause = pause
         self._retry = retry
@@ -57,7 +63,7 @@ class Syncer:
         while not self._closed.is_set():
             self._wake.clear()
             try:
-                outcome = self._synchronizer.run(both_ways=both_ways)
+                report = self._sync(both_ways=both_ways)
             except SessionLocked:
                 self._wake.set()
             except (SessionError, OSError) as error:
@@ -72,8 +78,8 @@ class Syncer:
                 self._closed.wait(self._retry)
                 continue
             else:
-                self.is_behind = bool(outcome.waiting)
-                for sentence in ["The store works again."] * bool(problem) + outcome.sentences:
+                self.is_behind = bool(report.waiting)
+                for sentence in ["The store works again."] * bool(problem) + report.sentences:
                     self._tell(sentence, "")
                 both_ways = False
                 problem = ""

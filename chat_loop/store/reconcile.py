@@ -7,103 +7,50 @@ each has records that the other lacks, the session here becomes a branch, under 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from contextlib import ExitStack, closing, suppress
-from functools import cached_property
+from contextlib import suppress
 from graphlib import CycleError, TopologicalSorter
 from hashlib import sha256
-from pathlib import Path
 
-from msgspec import Struct, field
-
-from chat_loop.errors import Locked, SessionLocked, StoreUnavailable, os_reason
+from chat_loop.errors import Locked, os_reason
 from chat_loop.sessions.copies import branch_off, contains_records_of, replace_session
-from chat_loop.sessions.files import read_part, take_lock
+from chat_loop.sessions.files import read_part
 from chat_loop.sessions.images import IMAGE_PATH, MAX_IMAGE, is_image
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.records import ID_PATTERN, IMAGE_FOLDER
+from chat_loop.sessions.mirror import SyncReport
+from chat_loop.sessions.records import ID_PATTERN
 from chat_loop.sessions.rows import clamp_time, newest_first, read_row
 from chat_loop.store.client import MAX_OBJECT, ObjectChanged, ObjectStore
 from chat_loop.store.state import SyncEntry, SyncState, Tag
 
-LOCK = "sync"
 TRIES = 5  # at an object that others keep changing
 
 
-class Outcome(Struct):
-    """The result of a synchronization: the numbers of uploads and downloads, sentences for the
-    user, and the ids that are not uploaded yet although the store can be reached.
+class Reconciliation:
+    """One run: a folder, its store, and the state that both last had in common. A step may raise
+    StoreUnavailable and OSError; `report` says what was done until then.
     """
 
-    sent: int = 0
-    received: int = 0
-    sentences: list[str] = field(default_factory=list)
-    waiting: set[str] = field(default_factory=set)
-
-
-class Synchronizer:
-    """One folder and its store, which is opened on first use."""
-
-    def __init__(self, sessions: SessionManager, url: str) -> None:
+    def __init__(self, sessions: SessionManager, store: ObjectStore, state: SyncState) -> None:
         self._sessions = sessions
         self._folder = sessions.directory
-        self._url = url
-        self._state = SyncState(self._folder, url)
-        self._known: dict[str, SyncEntry] = {}
-        self._outcome = Outcome()
+        self._store = store
+        self._state = state
+        self.report = SyncReport()
 
-    def run(self, *, both_ways: bool = True, seconds: float = 0) -> Outcome:
-        """Upload the changes made here and, if `both_ways`, download those in the store. Raises
-        SessionLocked when another process is synchronizing for more than `seconds`,
-        StoreUnavailable and OSError.
-        """
-        self._outcome = Outcome()
-        try:
-            lock = take_lock(self._folder, LOCK, seconds=seconds)
-        except Locked as error:
-            text = "Another process synchronizes these sessions."
-            raise SessionLocked(text, "Try again in a moment.") from error
-        with closing(lock), ExitStack() as steps:  # tries each step: a store may be read-only
-            self._known = self._state.known()
-            if both_ways:
-                steps.callback(self._download)
-            steps.callback(self._upload)
-            steps.callback(self._remove)  # runs first
-        return self._outcome
-
-    def mark_removed(self, files: Iterable[Path]) -> None:
-        """Mark files for deletion from the store. Raises StoreUnavailable."""
-        for file in files:
-            if file.parent in (self._folder, self._folder / IMAGE_FOLDER):
-                self._state.note(str(file.relative_to(self._folder)), SyncEntry(removed=True))
-
-    def finish_removal(self) -> None:
-        """Delete the marked files from the store, and upload changes. Raises StoreUnavailable."""
-        try:
-            self.run(both_ways=False, seconds=10)
-        except (StoreUnavailable, SessionLocked) as error:
-            hint = "chat-loop sync removes it there as soon as that works."
-            raise StoreUnavailable(f"The store still has it: {error.message}", hint) from error
-
-    @cached_property
-    def _store(self) -> ObjectStore:
-        return ObjectStore(self._url)
-
-    def _remove(self) -> None:
+    def remove(self) -> None:
         """Delete from the store the files that were purged here."""
-        for key in [key for key, known in self._known.items() if known.removed]:
+        for key in [key for key, known in self._state.entries.items() if known.removed]:
             self._store.delete(key)
             self._state.forget(key)
-            del self._known[key]
 
-    def _upload(self) -> None:
+    def upload(self) -> None:
         """Upload the files that changed since the last synchronization, parents before children.
         If a session has to wait, its children wait, too.
         """
         changed = {
             identity
             for time, identity, size in newest_first(self._folder)
-            if (known := self._known.get(f"{identity}.md")) is None
+            if (known := self._state.entries.get(f"{identity}.md")) is None
             or (known.size, known.changed) != (size, time)
         }
         parents = {identity: {self._parent(identity)} & changed for identity in sorted(changed)}
@@ -112,8 +59,8 @@ class Synchronizer:
         except CycleError:  # sessions that continue each other
             order = [*parents]
         for identity in order:
-            if parents[identity] & self._outcome.waiting or not self._send(identity):
-                self._outcome.waiting.add(identity)
+            if parents[identity] & self.report.waiting or not self._send(identity):
+                self.report.waiting.add(identity)
 
     def _parent(self, identity: str) -> str:
         """Return the parent of a session, read from its file."""
@@ -130,14 +77,14 @@ class Synchronizer:
                 return True  # it was just moved, or is unreadable
             if len(data) > MAX_OBJECT:
                 return False
-            known = self._known.get(key, SyncEntry())
+            known = self._state.entries.get(key, SyncEntry())
             digest = sha256(data).hexdigest()
             same = SyncEntry(known.tag, digest, *_stamp(status), known.theirs)
             if known.digest == digest:
-                self._note(key, same)
+                self._state.note(key, same)
                 return True
             self._send_images(data)
-            self._note(key, known._replace(attempt=digest))
+            self._state.note(key, known._replace(attempt=digest))
             try:
                 tag = self._store.put(key, data, known.tag if known.tag.e_tag else None)
             except ObjectChanged:
@@ -145,30 +92,33 @@ class Synchronizer:
                 if found is not None and not self._reconcile(identity, data, *found):
                     return False
                 if found is None and known.tag.e_tag:
-                    self._note(key, same)
+                    self._state.note(key, same)
                     text = f"{identity} is not in the store any more: it stays here only."
-                    self._outcome.sentences.append(text)
+                    self.report.sentences.append(text)
                     return True
                 continue
-            self._note(key, same._replace(tag=tag))
-            self._outcome.sent += 1
+            self._state.note(key, same._replace(tag=tag))
+            self.report.sent += 1
             return True
         return False
 
     def _send_images(self, data: bytes) -> None:
         """Upload the images that a session names, unless they are in the store."""
-        names = {match[0] for match in IMAGE_PATH.finditer(data.decode("utf-8", "replace"))}
-        for key in names - self._known.keys():
+        for key in _images_in(data) - self._state.entries.keys():
             with suppress(OSError):  # the image is not here
                 image, _ = read_part(self._folder / key, MAX_IMAGE + 1)
                 if is_image(key, image):
                     with suppress(ObjectChanged):  # it is in the store already
                         self._store.put(key, image, None)
-                    self._note(key, SyncEntry())
+                    self._state.note(key, SyncEntry())
 
-    def _note(self, key: str, known: SyncEntry) -> None:
-        self._known[key] = known
-        self._state.note(key, known)
+    def _fetch_images(self, data: bytes) -> None:
+        """Download the images that a session names. Raises Locked and OSError."""
+        for key in _images_in(data) - self._state.entries.keys():
+            found = self._store.get(key, MAX_IMAGE)
+            if found is not None and is_image(key, found[0]):
+                self._sessions.images.keep(key, found[0])
+                self._state.note(key, SyncEntry())
 
     def _reconcile(self, identity: str, local: bytes, remote: bytes, tag: Tag) -> bool:
         """Merge two states of a session into one, or make two sessions of them. Return False when
@@ -176,31 +126,31 @@ class Synchronizer:
         """
         key = f"{identity}.md"
         digest = sha256(remote).hexdigest()
-        known = self._known.get(key, SyncEntry())
+        known = self._state.entries.get(key, SyncEntry())
         has_theirs = contains_records_of(local, remote)
         has_ours = contains_records_of(remote, local)
         is_older = has_theirs and not has_ours
         if local == remote or is_older or digest == known.attempt:  # an upload not confirmed
-            self._note(key, known._replace(tag=tag, digest=digest, size=-1))
+            self._state.note(key, known._replace(tag=tag, digest=digest, size=-1))
             return True
         try:
             if not has_ours:
                 branch = branch_off(self._sessions, identity, self._unsent_children(identity))
             self._receive(identity, local, remote, tag)
-        except SessionLocked:
+        except Locked:
             return False
         if not has_ours:
             text = f"{identity} has other words in the store: the session here is {branch} now."
-            self._outcome.sentences.append(text)
+            self.report.sentences.append(text)
             return self._send(branch)
         if has_theirs:
             text = f"{identity} has another name, tags or summary in the store: those count."
-            self._outcome.sentences.append(text)
+            self.report.sentences.append(text)
         return True
 
     def _unsent_children(self, identity: str) -> list[str]:
         """Return the children of a session that were never in the store."""
-        sent = {key for key, entry in self._known.items() if entry.tag.e_tag}
+        sent = {key for key, entry in self._state.entries.items() if entry.tag.e_tag}
         ids = (stamp.id for stamp in newest_first(self._folder))
         return [each for each in ids if f"{each}.md" not in sent and self._parent(each) == identity]
 
@@ -208,41 +158,40 @@ class Synchronizer:
         self, identity: str, local: bytes | None, remote: bytes, tag: Tag, *, keeps: bool = False
     ) -> None:
         """Replace `local` with the session from the store. With `keeps`, save `local` in the trash
-        first. Raises SessionLocked and OSError.
+        first. Raises Locked and OSError.
         """
+        self._fetch_images(remote)
         key = f"{identity}.md"
-        known = self._known.get(key, SyncEntry(theirs=local is None))
+        known = self._state.entries.get(key, SyncEntry(theirs=local is None))
         status = replace_session(self._sessions, identity, local, remote, keeps=keeps)
         digest = sha256(remote).hexdigest()
-        self._note(key, SyncEntry(tag, digest, *_stamp(status), known.theirs))
-        self._outcome.received += 1
+        self._state.note(key, SyncEntry(tag, digest, *_stamp(status), known.theirs))
+        self.report.received += 1
 
-    def _download(self) -> None:
-        """Download the sessions and images that are new or changed in the store."""
-        for key, tag, size in self._store.list():
-            known = self._known.get(key)
+    def download(self) -> None:
+        """Download the sessions that are new or changed in the store, with their images."""
+        objects, warnings = self._store.list()
+        self.report.sentences += warnings
+        for key, tag, size in objects:
+            identity = key.removesuffix(".md")
+            if identity == key or not ID_PATTERN.fullmatch(identity) or size > MAX_OBJECT:
+                continue
+            known = self._state.entries.get(key)
             if known is not None and known.tag.e_tag in ("", tag.e_tag) and not known.attempt:
                 continue
-            identity = key.removesuffix(".md")
             try:
-                if IMAGE_PATH.fullmatch(key):
-                    found = self._store.get(key) if size <= MAX_IMAGE else None
-                    if found is not None and is_image(key, found[0]):
-                        self._sessions.images.keep(key, found[0])
-                        self._note(key, SyncEntry())
-                elif identity != key and ID_PATTERN.fullmatch(identity) and size <= MAX_OBJECT:
-                    self._fetch(identity)
+                self._fetch(identity)
             except Locked:
                 pass  # it is in use here; it is compared when that has ended
             except OSError as error:
                 text = f"{key} was not downloaded: {os_reason(error)}."
-                self._outcome.sentences.append(text)
+                self.report.sentences.append(text)
 
     def _fetch(self, identity: str) -> None:
-        """Download a session, unless the user removed it here. Raises SessionLocked, OSError."""
+        """Download a session, unless the user removed it here. Raises Locked and OSError."""
         key = f"{identity}.md"
         path = self._sessions.session_file(identity)
-        known = self._known.get(key)
+        known = self._state.entries.get(key)
         local = None
         with suppress(FileNotFoundError):
             local, _ = read_part(path)
@@ -253,12 +202,17 @@ class Synchronizer:
             self._receive(identity, None, remote, tag)
         elif known is None or sha256(local).hexdigest() != known.digest:
             if not (self._reconcile(identity, local, remote, tag) and self._send(identity)):
-                self._outcome.waiting.add(identity)
+                self.report.waiting.add(identity)
         else:
             keeps = not contains_records_of(remote, local)
             self._receive(identity, local, remote, tag, keeps=keeps)
             text = f"{identity} was changed elsewhere; as it was, it is in the trash."
-            self._outcome.sentences += [text] * keeps
+            self.report.sentences += [text] * keeps
+
+
+def _images_in(data: bytes) -> set[str]:
+    """Return the images that a transcript names."""
+    return {match[0] for match in IMAGE_PATH.finditer(data.decode("utf-8", "replace"))}
 
 
 def _stamp(status: os.stat_result) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""The syncer: messages go to the store in the background, and a problem is reported once."""
+"""The thread of a chat: messages go to the store in the background, and a problem is reported once."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from threading import Event
 
 import pytest
 
+from chat_loop.sessions.mirror import SyncReport
 from chat_loop.sessions.records import Query
-from chat_loop.store.syncer import Syncer
-from chat_loop.store.synchronizer import Outcome, Synchronizer
+from chat_loop.store.background import BackgroundSync
 from tests.support.ports import answering
 from tests.support.s3_server import SECRET, S3Server
 from tests.support.saved_sessions import FIRST, OPEN, at
@@ -24,61 +24,38 @@ PATIENCE = 60.0
 Told = Queue[tuple[str, str]]
 
 
-class Recorded(Synchronizer):
-    """A synchronizer that reports the outcome of each run."""
+class Runs:
+    """Synchronizes, and counts the attempts, failed ones as well."""
 
-    def __init__(self, machine: Machine, url: str) -> None:
-        super().__init__(machine.sessions, url)
-        self.outcomes: Queue[Outcome] = Queue()
+    def __init__(self, machine: Machine) -> None:
+        self._mirror = machine.mirror
+        self.begun = Event()
+        self.ended: Queue[None] = Queue()
 
-    def run(self, *, both_ways: bool = True, seconds: float = 0) -> Outcome:
-        outcome = super().run(both_ways=both_ways, seconds=seconds)
-        self.outcomes.put(outcome)
-        return outcome
+    def __call__(self, *, both_ways: bool) -> SyncReport:
+        self.begun.set()
+        try:
+            return self._mirror.sync(both_ways=both_ways)
+        finally:
+            self.ended.put(None)
 
     def until(self, is_so: Callable[[], bool]) -> None:
         """Wait until `is_so` returns True after a synchronization."""
         while not is_so():
-            self.outcomes.get(timeout=PATIENCE)
-
-
-class Counted(Synchronizer):
-    """A synchronizer that counts its attempts, failed ones as well."""
-
-    def __init__(self, machine: Machine, url: str) -> None:
-        super().__init__(machine.sessions, url)
-        self.runs: Queue[None] = Queue()
-
-    def run(self, *, both_ways: bool = True, seconds: float = 0) -> Outcome:
-        try:
-            return super().run(both_ways=both_ways, seconds=seconds)
-        finally:
-            self.runs.put(None)
-
-
-class Begun(Synchronizer):
-    """A synchronizer that tells when its first run has begun."""
-
-    def __init__(self, machine: Machine, url: str) -> None:
-        super().__init__(machine.sessions, url)
-        self.begun = Event()
-
-    def run(self, *, both_ways: bool = True, seconds: float = 0) -> Outcome:
-        self.begun.set()
-        return super().run(both_ways=both_ways, seconds=seconds)
+            self.ended.get(timeout=PATIENCE)
 
 
 @contextmanager
-def syncing(synchronizer: Synchronizer) -> Iterator[tuple[Syncer, Told]]:
+def syncing(runs: Runs) -> Iterator[tuple[BackgroundSync, Told]]:
     told = Told()
-    syncer = Syncer(synchronizer, lambda *words: told.put(words), pause=0.01, retry=0.05)
-    syncer.start()
+    background = BackgroundSync(runs, lambda *words: told.put(words), pause=0.01, retry=0.05)
+    background.start()
     try:
-        yield syncer, told
+        yield background, told
     finally:
-        syncer.close()
-        syncer._thread.join(PATIENCE)
-        assert not syncer._thread.is_alive()
+        background.close()
+        background._thread.join(PATIENCE)
+        assert not background._thread.is_alive()
 
 
 def test_what_is_said_goes_to_the_store_and_what_is_there_comes(
@@ -87,16 +64,16 @@ def test_what_is_said_goes_to_the_store_and_what_is_there_comes(
     here, there = machine("here"), machine("there")
     there.put(FIRST)
     there.sync()
-    recorded = Recorded(here, url)
-    with syncing(recorded) as (syncer, told):
+    runs = Runs(here)
+    with syncing(runs) as (syncer, told):
         live = here.sessions.begin(agent="Sally")
         for number in (1, 2, 3):
             live.add(Query(number=number, at=at(11, 21, number), text=f"Question {number}?"))
             syncer.wake()
             data = live.path.read_bytes()
-            recorded.until(lambda: data in s3.objects(prefix).values())  # noqa: B023
+            runs.until(lambda: data in s3.objects(prefix).values())  # noqa: B023
         live.close()
-        recorded.until(lambda: FIRST.header.id in here.said())
+        runs.until(lambda: FIRST.header.id in here.said())
     assert not syncer.is_behind
     assert told.empty()
 
@@ -107,7 +84,7 @@ def test_a_store_that_is_away_is_told_once_and_caught_up(
     here = machine("here")
     path = here.put(OPEN)
     s3.kill()
-    with syncing(here.synchronizer) as (syncer, told):
+    with syncing(Runs(here)) as (syncer, told):
         message, hint = told.get(timeout=PATIENCE)
         assert message == f"{url} cannot be reached."
         assert hint == "Sessions are saved here and sent later; chat-loop sync tries."
@@ -130,7 +107,7 @@ def test_a_store_that_is_away_is_told_once_and_caught_up(
     ],
 )
 def test_a_store_that_refuses_is_one_sentence_and_the_chat_goes_on(
-    machine: Callable[[str], Machine],
+    tmp_path: Path,
     s3: S3Server,
     url: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -141,14 +118,15 @@ def test_a_store_that_refuses_is_one_sentence_and_the_chat_goes_on(
 ) -> None:
     for name, value in s3.environment(user, secret).items():
         monkeypatch.setenv(name, value)
-    here, url = machine("here"), url.replace("chats", bucket, 1)
-    counted = Counted(here, url)
-    with syncing(counted) as (syncer, told):
+    url = url.replace("chats", bucket, 1)
+    here = Machine(tmp_path / "here", url)
+    runs = Runs(here)
+    with syncing(runs) as (syncer, told):
         live = here.sessions.begin(agent="Sally")
         for number in (1, 2, 3):
             live.add(Query(number=number, at=at(11, 21, number), text=f"Question {number}?"))
             syncer.wake()
-            counted.runs.get(timeout=PATIENCE)
+            runs.ended.get(timeout=PATIENCE)
         live.close()
         assert told.get(timeout=PATIENCE)[0] == f"{url} {problem}"
         assert syncer.is_behind
@@ -163,10 +141,10 @@ def test_a_server_that_does_not_answer_delays_no_exit(
     here.put(OPEN)
     with answering(None) as port:
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
-        begun = Begun(here, url)
-        syncer = Syncer(begun, lambda *words: None)
+        runs = Runs(here)
+        syncer = BackgroundSync(runs, lambda *words: None)
         syncer.start()
-        assert begun.begun.wait(PATIENCE)
+        assert runs.begun.wait(PATIENCE)
         syncer.close()
         assert syncer._thread.is_alive(), "it still waits for the server"
     syncer._thread.join(PATIENCE)
@@ -176,7 +154,7 @@ def test_a_server_that_does_not_answer_delays_no_exit(
 def test_a_disk_that_refuses_is_told(machine: Callable[[str], Machine], tmp_path: Path) -> None:
     here = machine("here")
     here.folder.write_text("This is no folder.")
-    with syncing(here.synchronizer) as (syncer, told):
+    with syncing(Runs(here)) as (syncer, told):
         message, _ = told.get(timeout=PATIENCE)
         assert message == "The sessions cannot be synchronized: not a directory."
         assert syncer.is_behind
