@@ -16,7 +16,6 @@ import pytest
 from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import Event, OpaqueArrived
-from chat_loop.options import parser
 from chat_loop.values import ToolCall, Usage
 from tests.support.headless import ECHO, run, said, saved
 from tests.support.pty_chat import PtyChat
@@ -228,13 +227,6 @@ def test_the_example_of_the_document_is_what_is_printed(tmp_path: Path) -> None:
         ]
 
     assert same(result.stdout.decode()) == same(example)
-
-
-def test_the_document_names_every_option_of_a_question() -> None:
-    [group] = [group for group in parser()._action_groups if "one reply" in (group.title or "")]
-    options = {option for action in group._group_actions for option in action.option_strings}
-    assert options >= {"--json", "--yes", "--no-save", "--system"}
-    assert {option for option in options if f"`{option}" not in DOCUMENT} <= {"-p", "--print"}
 
 
 @pytest.mark.slow

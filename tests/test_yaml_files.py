@@ -36,6 +36,16 @@ auto_compact:
         ("agent: {name: 2024-10-21 10:00:00}", "as a date. Write it in quotes."),
         ("# no\nagent:\n  name: no\n", "c.yaml, line 3: agent.name: expected text, got true or f"),
         ("agent:\n  tools: [read_file,\n    off]\n", "c.yaml, line 3: agent.tools[1]: expected te"),
+        ("limits: {day_cost: -1}", "limits.day_cost: expected a number >= 0"),
+        ("limits: {day_cost: .nan}", "limits.day_cost"),
+        (
+            "auto_compact: {compact_ratio: 0}",
+            "auto_compact.compact_ratio: expected a number > 0.0.",
+        ),
+        ("auto_compact: {trigger_threshold: 80}", "trigger_threshold: expected a number <= 1.0."),
+        ("auto_compact: {preserve_recent: -1}", "preserve_recent: expected a whole number >= 0."),
+        ("auto_compact: {summary_max_tokens: 5}", "max_tokens: expected a whole number >= 100."),
+        ("context: {max_history_messages: -2}", "expected a whole number >= 0."),
         ("agent: {name: 1.10}", "agent.name: expected text, got a number. Write text in quotes."),
         (
             "limits:\n\n  day_cost: 1e3\n",

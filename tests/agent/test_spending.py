@@ -189,11 +189,3 @@ def test_an_unknown_price_is_said_once_and_stops_nothing(tmp_path: Path) -> None
     told = result.stdout.decode()
     assert told.count("The price of openai:test-model is unknown") == 1
     assert result.returncode == 0
-
-
-@pytest.mark.parametrize("limit", ["-1", ".nan", "a lot"])
-def test_a_limit_is_an_amount(tmp_path: Path, limit: str) -> None:
-    limited(tmp_path, f"{{day_cost: {limit}}}")
-    result = run(tmp_path, *MODEL, "-p", "How?")
-    assert result.returncode == 2
-    assert "limits.day_cost" in result.stderr.decode()

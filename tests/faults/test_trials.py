@@ -8,13 +8,11 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from pathlib import Path
 
 import pytest
 
 from tests.faults import chats, in_process, traced
-from tests.faults.__main__ import outcomes
-from tests.faults.outcome import Outcome, table
+from tests.faults.outcome import Outcome
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="strace")]
 SEED = 20261123
@@ -46,23 +44,3 @@ def test_faults_of_system_calls(first: int) -> None:
 @pytest.mark.parametrize("first", range(0, CHATS, 4))
 def test_chats_on_a_terminal(first: int) -> None:
     check([chats.trial(SEED, number) for number in range(first, min(first + 4, CHATS))])
-
-
-def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    state = tmp_path / "state.jsonl"
-    before = [*outcomes("in process", 3, SEED, state)]
-    lines = state.read_text().splitlines()
-    after = [*outcomes("in process", 4, SEED, state)]
-    assert after[:3] == before
-    assert state.read_text().splitlines()[:3] == lines
-    assert len(state.read_text().splitlines()) == 4
-
-
-def test_the_table_counts_every_finding() -> None:
-    lost = Outcome(1, "EIO", injected=True, loss="a word")
-    shown = table([Outcome(0, "EIO", injected=True), lost, Outcome(2, "kill", traceback="x")])
-    assert "| EIO | 2 | 2 | 1 | 0 | 0 |" in shown
-    assert "| kill | 1 | 0 | 0 | 0 | 1 |" in shown
-    assert shown.endswith("| **all** | 3 | 2 | 1 | 0 | 1 |")
-    assert lost.failure == "lost: a word"
-    assert Outcome(0, "EIO").failure == "the fault was not injected"

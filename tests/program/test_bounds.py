@@ -10,7 +10,7 @@ import json
 import subprocess
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -118,48 +118,8 @@ def test_arguments_of_two_megabytes_are_not_run(tmp_path: Path, server: Loopback
     assert "of less than 1,048,576 characters" in server.requests[1].query
 
 
-def test_a_list_of_models_of_40_megabytes(tmp_path: Path) -> None:
-    with Loopback(models=("x" * (40 << 20),)) as server:
-        result = ask(tmp_path, *(option.format(server.url) for option in WIRES["openai"]))
-
-    assert (result.returncode, result.stdout) == (0, b"You said: one\n"), result.stderr
-
-
-def aliases() -> Iterator[str]:
-    yield "a0: &a0 [x, x]"
-    for level in range(1, 30):
-        yield f"a{level}: &a{level} [*a{level - 1}, *a{level - 1}]"
-
-
-@pytest.mark.parametrize(
-    ("config", "sentence"),
-    [
-        ("# " + "x" * (300 << 10), "is larger than 256 KB."),
-        ("\n".join(aliases()), "its aliases (*) repeat too much."),
-        ("tools: {max_steps: " + "9" * 5000 + "}", "is not valid YAML."),
-        ("[" * 200_000, "is not valid YAML."),
-    ],
-)
-def test_a_config_that_is_too_much(tmp_path: Path, config: str, sentence: str) -> None:
-    (tmp_path / "config.yaml").write_text(config)
-
-    result = ask(tmp_path, "--model", "scripted:echo")
-
-    assert (result.returncode, result.stdout) == (2, b"")
-    assert sentence in result.stderr.decode()
-
-
 def test_standard_input_of_65_megabytes(tmp_path: Path) -> None:
     result = ask(tmp_path, "--model", "scripted:echo", stdin=b"x" * (65 << 20))
 
     assert (result.returncode, result.stdout) == (2, b"")
     assert result.stderr.startswith(b"Standard input has more than 64 MB.")
-
-
-def test_a_named_file_of_five_megabytes(tmp_path: Path) -> None:
-    (tmp_path / "large.txt").write_bytes(b"x" * (5 << 20))
-
-    result = ask(tmp_path, "--model", "scripted:echo", question="Read @large.txt")
-
-    assert (result.returncode, result.stdout) == (2, b"")
-    assert "large.txt is too large: 5.2 MB. The limit is 4.2 MB." in result.stderr.decode()

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.support.loopback import Loopback
 from chat_loop.sessions.records import Session
-from tests.support.piped_chat import WAITS
 from tests.support.real_model import smollm2_path
 from tests.support.whole_runs import REPLIED, Program, environment, say
 
@@ -74,47 +72,6 @@ def whole_run(program: Program) -> list[Session]:
         elif program.summarizes:
             assert "Summary failed: " in text
     return found
-
-
-@pytest.mark.parametrize(
-    "wire", ["anthropic", "openai", pytest.param("compatible", marks=pytest.mark.nightly)]
-)
-def test_a_whole_run_on_a_real_sdk(wire: str, tmp_path: Path) -> None:
-    (tmp_path / "config.yaml").write_text(WAITS)
-    with Loopback() as server:
-        urls = {
-            "anthropic": {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.url},
-            "openai": {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": f"{server.url}/v1"},
-            "compatible": {},
-        }
-        options: tuple[str, ...] = ("--model", f"{wire}:test-model")
-        options += ("--base-url", f"{server.url}/v1") if wire == "compatible" else ()
-        found = whole_run(Program(options, environment(tmp_path, **urls[wire]), tmp_path, 60))
-        summaries = [
-            request
-            for request in server.requests
-            if request.system.startswith("Task: session summary")
-        ]
-        assert len(summaries) == 3
-        chats = [request.texts for request in server.requests if request not in summaries]
-        # A resume brings back the words of the session, and asks for an acknowledgment behind them.
-        assert [len(texts) for texts in chats] == [1, 3, 1, 3, 3, 5]
-        # After compact the request contains the restoration instead of the messages before it.
-        assert not any(text == "Thanks." for texts in chats[2:] for text in texts)
-        assert chats[3][0].startswith("CONTEXT RESTORATION: ")
-        assert chats[3][2] == "Which port?"
-        assert chats[4][0].startswith("CONTEXT RESTORATION: ")
-        assert chats[4][0].endswith("\n\nWhich port?")
-        assert chats[4][1] == "You said: Which port?"
-        assert chats[5][:3] == chats[4]
-    assert [session.seal.source for session in found if session.seal] == ["model"] * 3
-    assert [
-        session.exchanges[-1].reply.text for session in found if session.exchanges[-1].reply
-    ] == [
-        "You said: Thanks.",
-        "You said: Which port?",
-        "You said: And now?",
-    ]
 
 
 @pytest.mark.timeout(900)

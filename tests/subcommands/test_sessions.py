@@ -614,18 +614,6 @@ def actions() -> dict[str, argparse.ArgumentParser]:
     return dict(found.choices)
 
 
-def test_every_action_stands_on_its_page() -> None:
-    section = PAGE.read_text("utf-8").partition("## From the command line")[2].partition("\n## ")[0]
-    named = re.findall(r"^\| `([a-z-]+)[^`]*` \| [A-Z].*\. \|$", section, re.MULTILINE)
-    assert named == list(actions())
-    with_json = re.search(r"^((?:`[a-z]+`[, a-n]*)+) print JSON", section, re.MULTILINE)
-    assert with_json is not None
-    wanted = {
-        name for name, action in actions().items() if "--json" in action._option_string_actions
-    }
-    assert set(re.findall(r"`([a-z]+)`", with_json[1])) == wanted
-
-
 @pytest.mark.parametrize("action", actions())
 def test_the_help_of_an_action_says_what_everything_is(
     action: str, monkeypatch: pytest.MonkeyPatch
