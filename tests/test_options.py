@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.environments import environment
 from tests.support.headless import ECHO, run
 from tests.support.pty_chat import PtyChat
-from tests.support.real_program import PATIENCE, environment, settings
+from tests.support.real_program import PATIENCE, settings
 
 
 @pytest.mark.parametrize(

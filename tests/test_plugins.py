@@ -19,8 +19,8 @@ import pytest
 from chat_loop.events import Event, Finished
 from chat_loop.plugins import Plugin, Plugins
 from chat_loop.values import Request, Window
+from tests.support.environments import environment
 from tests.support.providers import events_of
-from tests.support.whole_runs import environment
 
 pytestmark = pytest.mark.slow
 

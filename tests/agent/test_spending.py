@@ -30,7 +30,9 @@ def fine(request: Received) -> Reply:
 
 
 def limited(home: Path, limits: str, priced: str = PRICED) -> None:
-    (home / "config.yaml").write_text(f"{priced}{limits}\nauto_compact: {{summary_on_exit: wait}}\n")
+    (home / "config.yaml").write_text(
+        f"{priced}{limits}\nauto_compact: {{summary_on_exit: wait}}\n"
+    )
 
 
 def at_prompt(home: Path, server: Loopback) -> AbstractContextManager[PtyChat]:

@@ -13,6 +13,7 @@ import pytest
 from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.rows import read_rows
+from tests.support.environments import environment
 from tests.support.headless import ECHO
 from tests.support.pty_chat import PtyChat
 from tests.support.saved_sessions import ALL, FIRST, OLD, OPEN, SECOND, put
@@ -38,13 +39,7 @@ def chat(home: Path, *first: str, cols: int = 120, editor: str = "editor.sh") ->
     """Run the program with the arguments `first`, up to its prompt or the browser. The terminal's
     modes are printed before and after it.
     """
-    env = {
-        "CHAT_LOOP_HOME": str(home),
-        "PATH": "/usr/bin:/bin",
-        "HOME": str(home),
-        "LANG": "C.UTF-8",
-        "EDITOR": str(home / editor),
-    }
+    env = environment(home, EDITOR=str(home / editor))
     command = 'stty -g; "$0" -m chat_loop "$@"; code=$?; stty -g; exit $code'
     argv = ["/bin/sh", "-c", command, sys.executable, *ECHO, *first]
     with PtyChat(argv, env=env, rows=30, cols=cols) as terminal:

@@ -10,9 +10,9 @@ import pytest
 
 from benchmarks.support.loopback import Reply
 from tests.support.chats import SUMMARY, Chats, call, echoed, field, messages
+from tests.support.environments import environment
 from tests.support.mcp_descriptions import gone, until
 from tests.support.pty_chat import PtyChat
-from tests.support.real_program import environment
 
 AFTER_A_REPLY = """
 import asyncio, sys

@@ -17,6 +17,7 @@ import pytest
 
 from chat_loop.display.plain import err
 from chat_loop.library.library import Library
+from tests.support.environments import environment
 from tests.support.model_server import ModelServer, fake_model, open_model_server
 from tests.support.pty_chat import PtyChat
 from tests.support.saved_sessions import FIRST, put
@@ -56,16 +57,6 @@ def without_index(home: Path) -> Path:
     for path in (home / "sessions").glob(".index*"):
         path.unlink()
     return home
-
-
-def environment(home: Path, **more: str) -> dict[str, str]:
-    return {
-        "CHAT_LOOP_HOME": str(home),
-        "PATH": "/usr/bin:/bin",
-        "HOME": str(home),
-        "LANG": "C.UTF-8",
-        **more,
-    }
 
 
 @pytest.mark.slow

@@ -18,6 +18,7 @@ from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Restoration, Session
 from chat_loop.sessions.rows import newest_first
 from chat_loop.sessions.writer import render
+from tests.support.environments import environment
 from tests.support.headless import ECHO, run
 from tests.support.library_screens import CODE, in_zone
 from tests.support.pty_chat import PtyChat
@@ -206,7 +207,7 @@ def test_the_start_offers_the_last_conversation_that_came_to_something(tmp_path:
     run(tmp_path, *ECHO, "-p", "Another one.")
     sessions = SessionManager(folder)
     assert sessions.load(folder / f"{last_id(folder)}.md").session.header.mode == "print"
-    env = {"CHAT_LOOP_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
+    env = environment(tmp_path)
     with PtyChat([sys.executable, "-m", "chat_loop", *ECHO], env=env, cols=80) as terminal:
         terminal.wait_for("Last time: How do I sort?")
         terminal.line("exit")

@@ -23,8 +23,8 @@ from chat_loop.export.importing import Importer
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Attachment, Query, Reply, Session
 from tests.support import fork_server
+from tests.support.environments import environment
 from tests.support.imported_chain import imported
-from tests.support.whole_runs import environment
 
 UUID = "5b1a0c9e-0f43-4d57-9d0f-0c1f2a3b4c5d"
 

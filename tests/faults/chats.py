@@ -25,6 +25,7 @@ from benchmarks.support.loopback import Loopback, Received, Reply, talk
 from chat_loop.values import Usage
 from tests.faults.outcome import Outcome
 from tests.faults.recovery import problem_after
+from tests.support.environments import environment
 from tests.support.headless import ECHO, run
 from tests.support.pty_chat import PtyChat
 from tests.support.real_program import PROMPT
@@ -75,15 +76,9 @@ class Trial:
         self.asked = 0
         self.replies: set[int] = set()
         self.pinned = False
-        environment = {
-            "CHAT_LOOP_HOME": str(home),
-            "HOME": str(home),
-            "PATH": "/usr/bin:/bin",
-            "LANG": "C.UTF-8",
-        }
         model = ("--model", "compatible:m", "--base-url", f"{_server().url}/v1")
         command = (sys.executable, "-m", "chat_loop", *model)
-        self.chat = PtyChat(command, environment, cwd=home)
+        self.chat = PtyChat(command, environment(home), cwd=home)
 
     def ask(self, text: str = "tell me") -> int:
         """Type a query, and return its number."""

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.environments import environment
 from tests.support.pty_chat import PtyChat
-from tests.support.real_program import command, environment
+from tests.support.real_program import command
 from tests.support.terminal_chat import chat, leave
 from tests.support.typed_lines import asked, entered
 

@@ -17,8 +17,9 @@ from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.display.questions import Question
 from chat_loop.errors import UsageError
 from chat_loop.input.lines import LONGEST_LINE, LineReader
+from tests.support.environments import environment
 from tests.support.headless import run
-from tests.support.real_program import PATIENCE, command, environment
+from tests.support.real_program import PATIENCE, command
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes of POSIX")
 

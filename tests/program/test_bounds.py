@@ -18,6 +18,7 @@ import pytest
 from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.values import ToolCall
 from tests.support import fork_server
+from tests.support.environments import environment
 from tests.support.headless import said, saved
 
 pytestmark = [
@@ -57,10 +58,10 @@ def calls(count: int, arguments: str = "{}") -> Reply:
 def ask(
     home: Path, *options: str, stdin: bytes = b"", question: str = "one"
 ) -> subprocess.CompletedProcess[bytes]:
-    environment = {"CHAT_LOOP_HOME": str(home), "HOME": str(home), "PATH": "/usr/bin:/bin"}
-    environment |= {"LANG": "C.UTF-8", "TZ": "UTC", "ANTHROPIC_API_KEY": "k"}
     arguments = (*options, "--tools", "list_files,read_file", "-p", question)
-    return fork_server.run(arguments, environment, stdin, home, memory=MEMORY)
+    return fork_server.run(
+        arguments, environment(home, ANTHROPIC_API_KEY="k"), stdin, home, memory=MEMORY
+    )
 
 
 LINE = "sent more than 8 MB in one event."

@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 from chat_loop.sessions.records import Seal
+from tests.support.environments import environment
 from tests.support.headless import ECHO, saved
 from tests.support.injected_bugs import bug
-from tests.support.real_program import environment
 
 
 def chat(

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.environments import environment
 from tests.support.headless import run
 from tests.support.ports import closed_port
 from tests.support.pty_chat import PtyChat
-from tests.support.real_program import environment
 from tests.support.window_server import serving
 
 CLAUDE = "anthropic:claude-sonnet-5-5"

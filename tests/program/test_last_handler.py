@@ -13,10 +13,11 @@ import pytest
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Session
 from chat_loop.sessions.rows import read_rows
+from tests.support.environments import environment
 from tests.support.headless import ECHO, run
 from tests.support.injected_bugs import KEY, MESSAGE, bug
 from tests.support.pty_chat import PtyChat
-from tests.support.real_program import environment, settings
+from tests.support.real_program import settings
 
 IN_A_REPLY = "chat_loop.providers.scripted:EchoProvider.reply"
 IN_A_COMMAND = "chat_loop.commands.view:accounting"

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.environments import environment
 from tests.support.headless import ECHO, run
 from tests.support.mcp_descriptions import until
 from tests.support.pty_chat import PtyChat
-from tests.support.real_program import PATIENCE, command, environment
+from tests.support.real_program import PATIENCE, command
 
 AGENT = """
 import sys

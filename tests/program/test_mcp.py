@@ -31,6 +31,7 @@ from chat_loop.sessions.records import Call, Query, Result
 from chat_loop.sessions.rows import read_rows
 from chat_loop.values import Message, ToolCall, ToolSpec
 from tests.support import fork_server
+from tests.support.environments import environment
 from tests.support.mcp_descriptions import (
     RAW,
     SERVER,
@@ -71,11 +72,6 @@ def configured(home: Path, *, script: Mapping[str, Any] = SCRIPT, **more: Any) -
     server |= {"env": {"RECORD": str(home / "record")}, **more}
     config = {"mcp": {"raw": server}, "providers": {"compatible": {"tools": True}}}
     (home / "config.yaml").write_text(json.dumps(config))
-
-
-def environment(home: Path) -> dict[str, str]:
-    names = {"CHAT_LOOP_HOME": str(home), "HOME": str(home)}
-    return {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "TERM": "xterm-256color", **names}
 
 
 def command(server: Loopback | None, *arguments: str) -> list[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback
+from tests.support.environments import environment
 from tests.support.headless import ECHO
 from tests.support.terminal_chat import compatible, saved
 from tests.support.typed_lines import asked
@@ -28,12 +29,7 @@ def shell(
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["bash", "-c", f'"$@" {redirected}', "bash", sys.executable, "-m", "chat_loop", *arguments],
-        env={
-            "CHAT_LOOP_HOME": str(home),
-            "PATH": os.environ["PATH"],
-            "HOME": str(home),
-            "LANG": "C.UTF-8",
-        },
+        env=environment(home, PATH=os.environ["PATH"]),
         capture_output=True,
         input=stdin,
         text=True,

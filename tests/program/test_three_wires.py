@@ -12,8 +12,9 @@ import pytest
 from benchmarks.support.loopback import Loopback, Received, Reply, talk
 from chat_loop.sessions.records import ModelChange
 from chat_loop.values import Usage
+from tests.support.environments import environment
 from tests.support.real_model import smollm2_path
-from tests.support.whole_runs import Program, environment, say
+from tests.support.whole_runs import Program, say
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from chat_loop.sessions.records import Session
+from tests.support.environments import environment
 from tests.support.real_model import smollm2_path
-from tests.support.whole_runs import REPLIED, Program, environment, say
+from tests.support.whole_runs import REPLIED, Program, say
 
 pytestmark = pytest.mark.slow
 

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.environments import environment as plain_environment
 from tests.support.mcp_descriptions import gone, runs, until
 from tests.support.pty_chat import PtyChat
 from tests.support.real_program import PATIENCE, exchanges
-from tests.support.real_program import environment as plain_environment
 from tests.support.typed_lines import asked
 
 pytestmark = pytest.mark.skipif(

@@ -20,6 +20,7 @@ from chat_loop.providers.choose import (
     this_machine,
 )
 from chat_loop.subcommands.providers import providers
+from tests.support.environments import environment
 from tests.support.providers import clear_environment, listening
 from tests.support.window_server import serving
 
@@ -68,12 +69,7 @@ def program(home: Path, port: int, *arguments: str) -> subprocess.CompletedProce
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        env={
-            "CHAT_LOOP_HOME": str(home),
-            "PATH": "/usr/bin:/bin",
-            "LANG": "C.UTF-8",
-            "HOME": str(home),
-        },
+        env=environment(home),
         timeout=60,
         check=False,
     )

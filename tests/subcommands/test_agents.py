@@ -12,6 +12,7 @@ import pytest
 
 from benchmarks.support.loopback import Loopback, Reply, failing
 from chat_loop.values import ToolCall, Usage
+from tests.support.environments import environment
 from tests.support.headless import ECHO, run, said, saved
 from tests.support.mcp_descriptions import until
 from tests.support.pty_chat import PtyChat
@@ -30,14 +31,8 @@ def told(result: subprocess.CompletedProcess[bytes]) -> tuple[int, str, str]:
 
 
 def terminal(home: Path, *arguments: str, cwd: Path | None = None) -> PtyChat:
-    environment = {
-        "CHAT_LOOP_HOME": str(home),
-        "PATH": "/usr/bin:/bin",
-        "LANG": "C.UTF-8",
-        "TZ": "UTC",
-    }
     command = [sys.executable, "-m", "chat_loop", *arguments]
-    return PtyChat(command, environment, rows=40, cols=120, cwd=cwd, forked=True)
+    return PtyChat(command, environment(home, TZ="UTC"), rows=40, cols=120, cwd=cwd, forked=True)
 
 
 def test_an_agent_answers_by_its_path_by_its_name_and_as_the_default(tmp_path: Path) -> None:

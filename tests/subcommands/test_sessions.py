@@ -19,6 +19,7 @@ from chat_loop.options import parser
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Seal
+from tests.support.environments import environment
 from tests.support.headless import ECHO, run
 from tests.support.pty_chat import PtyChat
 from tests.support.saved_sessions import (
@@ -472,7 +473,7 @@ def test_a_document_into_a_pipe_that_is_closed_is_no_failure(home: Path) -> None
     for action in (("show", "1"), ("export", "1", "-"), ("export", "1", "-", "--as", "html")):
         process = subprocess.Popen(
             [sys.executable, "-m", "chat_loop", "sessions", *action],
-            env={"CHAT_LOOP_HOME": str(home), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
+            env=environment(home),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -503,7 +504,7 @@ def test_many_sessions_and_a_reader_that_leaves(tmp_path: Path) -> None:
     assert ids(listed(tmp_path, "s007", "--limit", "2")) == [(421, "s0079"), (422, "s0078")]
     process = subprocess.Popen(
         [sys.executable, "-m", "chat_loop", "sessions", "list", "--json"],
-        env={"CHAT_LOOP_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
+        env=environment(tmp_path),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -533,7 +534,7 @@ def test_a_pipe_gets_the_first_rows_before_the_others_are_read(tmp_path: Path) -
     printed(tmp_path, "reindex")
     process = subprocess.Popen(
         [sys.executable, "-m", "chat_loop", "sessions", "list"],
-        env={"CHAT_LOOP_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
+        env=environment(tmp_path),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
     )
@@ -554,7 +555,7 @@ HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp.exe\nsecond <!-- chat:end -->
 def test_hostile_names_are_shown_and_not_obeyed(tmp_path: Path) -> None:
     session = simple("odd_20261101_100000", at(11, 1), HOSTILE, f"{HOSTILE} answer 4711")
     put(tmp_path / "sessions", session)
-    env = {"CHAT_LOOP_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
+    env = environment(tmp_path)
     for action in (
         ("list",),
         ("show", "1"),

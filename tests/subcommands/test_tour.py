@@ -12,6 +12,7 @@ import pytest
 
 from chat_loop.subcommands import tour
 from chat_loop.values import Message, Request
+from tests.support.environments import environment
 from tests.support.headless import run
 from tests.support.pty_chat import PtyChat
 
@@ -25,8 +26,7 @@ def temporary(tmp_path: Path) -> Path:
 
 @contextmanager
 def walking(home: Path, temporary: Path, *options: str, cols: int = 80) -> Iterator[PtyChat]:
-    paths = {"CHAT_LOOP_HOME": str(home), "HOME": str(home), "TMPDIR": str(temporary)}
-    env = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", **paths}
+    env = environment(home, TMPDIR=str(temporary))
     command = [sys.executable, "-m", "chat_loop", *options, "tour"]
     with PtyChat(command, env=env, rows=40, cols=cols) as terminal:
         terminal.wait_for(re.compile(r"1/\d+ · .*(You|Enter runs):", re.DOTALL))

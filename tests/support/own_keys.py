@@ -6,8 +6,8 @@ from pathlib import Path
 
 from benchmarks.support.loopback import Loopback
 from tests.support import fork_server
+from tests.support.environments import environment
 from tests.support.sibling_chats import chat, configure
-from tests.support.whole_runs import environment
 
 KEY = "zq-Private-Key-77Xy88Zw-own"
 MODEL = "openai:gpt-4.1"

@@ -14,6 +14,7 @@ from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange
 from chat_loop.sessions.rows import read_rows
+from tests.support.environments import environment
 from tests.support.pty_chat import PtyChat
 
 PATIENCE = 60
@@ -23,11 +24,6 @@ WHEN_TOLD = 'read -r _; exec "$@"'
 """A shell that starts the program when a line arrives, so that a test can read the terminal's
 settings first.
 """
-
-
-def environment(home: Path) -> dict[str, str]:
-    names = {"CHAT_LOOP_HOME": str(home), "HOME": str(home)}
-    return {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "TERM": "xterm-256color", **names}
 
 
 def command(server: Loopback | None = None) -> list[str]:

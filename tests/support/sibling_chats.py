@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchmarks.support.loopback import Loopback
 from tests.support import fork_server
-from tests.support.whole_runs import environment
+from tests.support.environments import environment
 
 COMPACT = "/compact"
 AT_LENGTH = (

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.support.environments import environment
 from tests.support.headless import ECHO
 from tests.support.pty_chat import PtyChat
 
@@ -16,16 +17,11 @@ def started(
     home: Path, *options: str, cols: int = 100, typed: str = "", until: str = "context", **more: str
 ) -> Iterator[PtyChat]:
     """Start the program on a terminal, send `typed` at once, and wait for `until`."""
-    env = {
-        "CHAT_LOOP_HOME": str(home),
-        "PATH": "/usr/bin:/bin",
-        "HOME": str(home),
-        "LANG": "C.UTF-8",
-        **more,
-    }
     command = [sys.executable, "-m", "chat_loop", *ECHO, *options]
     # keys that are typed at once meet a program that is still loading its modules
-    with PtyChat(command, env=env, rows=30, cols=cols, forked=not typed) as terminal:
+    with PtyChat(
+        command, env=environment(home, **more), rows=30, cols=cols, forked=not typed
+    ) as terminal:
         terminal.send(typed)
         terminal.wait_for(until)
         yield terminal

@@ -12,6 +12,7 @@ from benchmarks.support.loopback import Loopback
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Session
 from chat_loop.sessions.rows import read_rows
+from tests.support.environments import environment
 from tests.support.pty_chat import PtyChat
 
 READY = re.compile(r"You: ")
@@ -23,16 +24,9 @@ def chat(
     home: Path, *options: str, cols: int = 80, ready: str = "context", **more: str
 ) -> Iterator[PtyChat]:
     """Yield the program at its prompt, with `scripted:echo` unless the options say otherwise."""
-    env = {
-        "CHAT_LOOP_HOME": str(home),
-        "PATH": "/usr/bin:/bin",
-        "HOME": str(home),
-        "LANG": "C.UTF-8",
-        **more,
-    }
     options = options or ("--model", "scripted:echo")
     argv = [sys.executable, "-m", "chat_loop", *options]
-    with PtyChat(argv, env=env, rows=24, cols=cols, forked=True) as terminal:
+    with PtyChat(argv, env=environment(home, **more), rows=24, cols=cols, forked=True) as terminal:
         terminal.wait_for(READY, timeout=60)
         if ready:
             terminal.wait_for(ready, timeout=60)

@@ -53,16 +53,6 @@ class Program:
         return found
 
 
-def environment(home: Path, **more: str) -> dict[str, str]:
-    return {
-        "CHAT_LOOP_HOME": str(home),
-        "PATH": "/usr/bin:/bin",
-        "HOME": str(home),
-        "LANG": "C.UTF-8",
-        **more,
-    }
-
-
 def say(chat: PtyChat, text: str, patience: float, until: str | re.Pattern[str] = REPLIED) -> None:
     """Send a line; wait until its reply has ended and the prompt is back."""
     chat.mark()

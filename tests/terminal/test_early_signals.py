@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.environments import environment
 from tests.support.pty_chat import PtyChat
-from tests.support.real_program import PATIENCE, WHEN_TOLD, environment, settings
+from tests.support.real_program import PATIENCE, WHEN_TOLD, settings
 
 pytestmark = [
     pytest.mark.slow,

@@ -15,6 +15,7 @@ import pytest
 
 from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.values import Usage
+from tests.support.environments import environment
 from tests.support.mcp_descriptions import until
 from tests.support.piped_chat import WAITS
 from tests.support.pty_chat import PtyChat
@@ -153,16 +154,8 @@ def talk(home: Path, cols: int, mode: str) -> PtyChat:
     )
     (home / "sessions").mkdir()  # the greeting names the folder, and the length of that name varies
     with Loopback() as server:
-        env = {
-            "CHAT_LOOP_HOME": str(home),
-            "HOME": str(home),
-            "PATH": "/usr/bin:/bin",
-            "LANG": "C.UTF-8",
-            "TZ": noon(),
-            "ANTHROPIC_API_KEY": "sk-test",
-            "ANTHROPIC_BASE_URL": server.url,
-            **MODES[mode],
-        }
+        keys = {"ANTHROPIC_API_KEY": "sk-test", "ANTHROPIC_BASE_URL": server.url}
+        env = environment(home, TZ=noon(), **keys, **MODES[mode])
         command = [sys.executable, "-m", "chat_loop", "--model", "anthropic:claude-test"]
         with PtyChat(command, env=env, cols=cols, rows=24) as terminal:
             prompt = r"You:.*context" if cols >= 40 and not dumb else "You:"

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback
+from tests.support.environments import environment
 from tests.support.pty_chat import PtyChat
 from tests.support.real_program import (
     PATIENCE,
@@ -18,7 +19,6 @@ from tests.support.real_program import (
     STALLING,
     chatting,
     command,
-    environment,
     exchanges,
 )
 from tests.support.terminal_chat import chat, leave

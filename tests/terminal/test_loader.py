@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.environments import environment
 from tests.support.headless import ECHO
 from tests.support.injected_bugs import bug
 from tests.support.pty_chat import PtyChat
-from tests.support.real_program import environment
 
 pytestmark = pytest.mark.slow
 

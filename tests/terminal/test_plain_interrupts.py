@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback
+from tests.support.environments import environment
 from tests.support.pty_chat import PtyChat
-from tests.support.real_program import STALLING, command, environment, exchanges
+from tests.support.real_program import STALLING, command, exchanges
 from tests.support.terminal_chat import saved
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX")

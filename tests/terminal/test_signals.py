@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback
+from tests.support.environments import environment
 from tests.support.pty_chat import PtyChat
 from tests.support.real_program import (
     PATIENCE,
     STALLING,
     chatting,
     command,
-    environment,
     exchanges,
     settings,
 )

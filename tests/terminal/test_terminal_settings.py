@@ -13,6 +13,7 @@ import pytest
 
 from benchmarks.support.loopback import Loopback
 from chat_loop.providers.models.store import CATALOGUE, SMOLLM2
+from tests.support.environments import environment
 from tests.support.ports import closed_port
 from tests.support.pty_chat import PtyChat
 from tests.support.real_model import smollm2_path
@@ -23,7 +24,6 @@ from tests.support.real_program import (
     WHEN_TOLD,
     chatting,
     command,
-    environment,
     exchanges,
     settings,
 )

@@ -22,10 +22,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.environments import environment
 from tests.support.headless import ECHO
 from tests.support.headless import run as run_piped
 from tests.support.pty_chat import PtyChat
-from tests.support.real_program import PATIENCE, command, environment
+from tests.support.real_program import PATIENCE, command
 from tests.support.typed_lines import asked, entered
 
 pytestmark = [
