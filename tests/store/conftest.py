@@ -1,4 +1,4 @@
-"""The S3 server of these tests, and machines that share a store on it."""
+"""The servers of these tests, and machines that share a store on one of them."""
 
 from __future__ import annotations
 
@@ -8,30 +8,34 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.s3_server import BUCKET, S3Server, require_server
+from tests.support.s3_server import BUCKET
 from tests.support.shared_sessions import Machine
+from tests.support.store_servers import StoreServer, server_of
 
 
-@pytest.fixture(scope="module")
-def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
+@pytest.fixture(scope="module", params=["s3", pytest.param("azure", marks=pytest.mark.slow)])
+def server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[StoreServer]:
     """Yield a server for all tests of a module; each test has its own prefix."""
-    require_server()
-    with S3Server(tmp_path_factory.mktemp("s3") / "objects") as server:
+    with server_of(request.param, tmp_path_factory.mktemp("store") / "objects") as server:
         yield server
 
 
 @pytest.fixture
-def prefix(s3: S3Server, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+def prefix(
+    server: StoreServer, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> str:
     """Set the variables that a program needs for the server; return the prefix of the test."""
-    for name, value in s3.environment().items():
+    for name, value in server.environment().items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("AWS_PROFILE", raising=False)
     return re.sub(r"\W+", "-", request.node.name) + "/"
 
 
 @pytest.fixture
-def url(prefix: str) -> str:
-    return f"s3://{BUCKET}/{prefix.rstrip('/')}"
+def url(server: StoreServer, prefix: str) -> str:
+    return f"{server.scheme}://{BUCKET}/{prefix.rstrip('/')}"
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from tests.support.ports import answering
 from tests.support.s3_server import SECRET, S3Server
 from tests.support.saved_sessions import FIRST, OPEN, at
 from tests.support.shared_sessions import Machine
+from tests.support.store_servers import StoreServer
 
 pytestmark = pytest.mark.slow
 
@@ -59,7 +60,7 @@ def syncing(runs: Runs) -> Iterator[tuple[BackgroundSync, Told]]:
 
 
 def test_what_is_said_goes_to_the_store_and_what_is_there_comes(
-    machine: Callable[[str], Machine], s3: S3Server, prefix: str, url: str
+    machine: Callable[[str], Machine], server: StoreServer, prefix: str, url: str
 ) -> None:
     here, there = machine("here"), machine("there")
     there.put(FIRST)
@@ -71,7 +72,7 @@ def test_what_is_said_goes_to_the_store_and_what_is_there_comes(
             live.add(Query(number=number, at=at(11, 21, number), text=f"Question {number}?"))
             syncer.wake()
             data = live.path.read_bytes()
-            runs.until(lambda: data in s3.objects(prefix).values())  # noqa: B023
+            runs.until(lambda: data in server.objects(prefix).values())  # noqa: B023
         live.close()
         runs.until(lambda: FIRST.header.id in here.said())
     assert not syncer.is_behind
@@ -79,11 +80,11 @@ def test_what_is_said_goes_to_the_store_and_what_is_there_comes(
 
 
 def test_a_store_that_is_away_is_told_once_and_caught_up(
-    machine: Callable[[str], Machine], s3: S3Server, prefix: str, url: str
+    machine: Callable[[str], Machine], server: StoreServer, prefix: str, url: str
 ) -> None:
     here = machine("here")
     path = here.put(OPEN)
-    s3.kill()
+    server.kill()
     with syncing(Runs(here)) as (syncer, told):
         message, hint = told.get(timeout=PATIENCE)
         assert message == f"{url} cannot be reached."
@@ -91,10 +92,10 @@ def test_a_store_that_is_away_is_told_once_and_caught_up(
         assert syncer.is_behind
         for _ in range(5):
             syncer.wake()
-        s3.start()
+        server.start()
         assert told.get(timeout=PATIENCE) == ("The store works again.", "")
         assert not syncer.is_behind
-    assert s3.objects(prefix) == {path.name: path.read_bytes()}
+    assert server.objects(prefix) == {path.name: path.read_bytes()}
     assert told.empty()
 
 
@@ -106,9 +107,10 @@ def test_a_store_that_is_away_is_told_once_and_caught_up(
         (SECRET, 1, "chats", "does not allow writing."),
     ],
 )
+@pytest.mark.parametrize("server", ["s3"], indirect=True)
 def test_a_store_that_refuses_is_one_sentence_and_the_chat_goes_on(
     tmp_path: Path,
-    s3: S3Server,
+    server: S3Server,
     url: str,
     monkeypatch: pytest.MonkeyPatch,
     secret: str,
@@ -116,7 +118,7 @@ def test_a_store_that_refuses_is_one_sentence_and_the_chat_goes_on(
     bucket: str,
     problem: str,
 ) -> None:
-    for name, value in s3.environment(user, secret).items():
+    for name, value in server.environment(user, secret).items():
         monkeypatch.setenv(name, value)
     url = url.replace("chats", bucket, 1)
     here = Machine(tmp_path / "here", url)
@@ -134,6 +136,7 @@ def test_a_store_that_refuses_is_one_sentence_and_the_chat_goes_on(
     assert here.said() == {live.header.id: [f"Question {number}?" for number in (1, 2, 3)]}
 
 
+@pytest.mark.parametrize("server", ["s3"], indirect=True)
 def test_a_server_that_does_not_answer_delays_no_exit(
     machine: Callable[[str], Machine], url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,6 +154,7 @@ def test_a_server_that_does_not_answer_delays_no_exit(
     assert not syncer._thread.is_alive()
 
 
+@pytest.mark.parametrize("server", ["s3"], indirect=True)
 def test_a_disk_that_refuses_is_told(machine: Callable[[str], Machine], tmp_path: Path) -> None:
     here = machine("here")
     here.folder.write_text("This is no folder.")

@@ -31,6 +31,7 @@ def test_an_object_is_created_once_and_replaced_only_as_it_is_known(url: str) ->
         store.put("a.md", b"late", second)
 
 
+@pytest.mark.parametrize("server", ["s3"], indirect=True)
 def test_without_the_extra_it_says_what_to_install(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -57,6 +58,7 @@ def test_a_prefix_keeps_to_itself(url: str) -> None:
         ({"AWS_ENDPOINT_URL": "closed"}, "chats", "cannot be reached", "chat-loop sync"),
     ],
 )
+@pytest.mark.parametrize("server", ["s3"], indirect=True)
 def test_what_is_wrong_is_one_sentence_without_keys(
     variables: dict[str, str],
     bucket: str,
@@ -88,11 +90,12 @@ def test_what_is_wrong_is_one_sentence_without_keys(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("server", ["s3"], indirect=True)
 def test_a_read_only_bucket_can_be_read(
-    s3: S3Server, url: str, monkeypatch: pytest.MonkeyPatch
+    server: S3Server, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ObjectStore(url).put("a.md", b"one", None)
-    for name, value in s3.environment(user=1).items():
+    for name, value in server.environment(user=1).items():
         monkeypatch.setenv(name, value)
     reader = ObjectStore(url)
     assert [listed.key for listed in reader.list().objects] == ["a.md"]
@@ -101,6 +104,7 @@ def test_a_read_only_bucket_can_be_read(
     assert "Sessions are saved here" in raised.value.hint
 
 
+@pytest.mark.parametrize("server", ["s3"], indirect=True)
 def test_a_profile_needs_boto3_only_when_it_is_asked_for(
     url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: object
 ) -> None:

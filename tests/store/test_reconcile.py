@@ -23,6 +23,7 @@ from chat_loop.store.state import FILE
 from tests.support.s3_server import S3Server
 from tests.support.saved_sessions import FIRST, OPEN, SECOND, at
 from tests.support.shared_sessions import Machine, grown, said
+from tests.support.store_servers import StoreServer
 
 Machines = Callable[[str], Machine]
 SEALED, CHILD, LIVING = FIRST.header.id, SECOND.header.id, OPEN.header.id
@@ -37,7 +38,7 @@ def _image() -> Attachment:
 
 
 def test_sessions_and_images_come_to_another_machine(
-    machine: Machines, s3: S3Server, prefix: str
+    machine: Machines, server: StoreServer, prefix: str
 ) -> None:
     here, there = machine("here"), machine("there")
     image = _image()
@@ -46,7 +47,7 @@ def test_sessions_and_images_come_to_another_machine(
     here.put(replace(OPEN, entries=(*OPEN.entries, image)))
     here.sessions.images.keep(image.file, PNG)
     assert here.sync().sent == 3
-    assert s3.objects(prefix).keys() == {
+    assert server.objects(prefix).keys() == {
         *(f"{name}.md" for name in (SEALED, CHILD, LIVING)),
         image.file,
     }
@@ -182,7 +183,7 @@ def test_a_seal_goes_over_the_same_words_without_one(machine: Machines) -> None:
 
 
 def test_a_text_that_was_taken_out_goes_everywhere(
-    machine: Machines, s3: S3Server, prefix: str
+    machine: Machines, server: StoreServer, prefix: str
 ) -> None:
     here, there = machine("here"), machine("there")
     here.put(FIRST)
@@ -190,17 +191,17 @@ def test_a_text_that_was_taken_out_goes_everywhere(
     there.sync()
     here.put(without_text(FIRST, Eraser("token bucket")))
     here.sync()
-    assert b"token bucket" not in s3.objects(prefix)[f"{SEALED}.md"]
+    assert b"token bucket" not in server.objects(prefix)[f"{SEALED}.md"]
     outcome = there.sync()
     assert b"token bucket" not in there.files()[0].read_bytes()
     assert outcome.sentences == [f"{SEALED} was changed elsewhere; as it was, it is in the trash."]
     there.sync()
-    assert b"token bucket" not in s3.objects(prefix)[f"{SEALED}.md"]
+    assert b"token bucket" not in server.objects(prefix)[f"{SEALED}.md"]
 
 
 @pytest.mark.slow
 def test_a_session_in_the_trash_stays_there_and_in_the_store(
-    machine: Machines, s3: S3Server, prefix: str
+    machine: Machines, server: StoreServer, prefix: str
 ) -> None:
     here = machine("here")
     path = here.put(FIRST)
@@ -208,44 +209,45 @@ def test_a_session_in_the_trash_stays_there_and_in_the_store(
     move_to_trash(here.sessions, path)
     assert here.sync().received == 0
     assert here.files() == []
-    assert [*s3.objects(prefix)] == [path.name]
+    assert [*server.objects(prefix)] == [path.name]
     restore(here.sessions, SEALED)
     assert here.sync().sent == 0
 
 
 @pytest.mark.slow
 def test_a_purge_goes_through_when_the_store_is_back(
-    machine: Machines, s3: S3Server, prefix: str
+    machine: Machines, server: StoreServer, prefix: str
 ) -> None:
     here, there = machine("here"), machine("there")
     path = here.put(FIRST)
     here.put(SECOND)
     here.sync()
     there.sync()
-    s3.kill()
+    server.kill()
     with pytest.raises(StoreUnavailable, match="The store still has it"):
         here.purge(path)
-    s3.start()
+    server.start()
     here.sync()
-    assert [*s3.objects(prefix)] == [f"{CHILD}.md"]
+    assert [*server.objects(prefix)] == [f"{CHILD}.md"]
     there.put(grown(FIRST, "More."))
     outcome = there.sync()
     assert outcome.sentences == [f"{SEALED} is not in the store any more: it stays here only."]
-    assert [*s3.objects(prefix)] == [f"{CHILD}.md"]
+    assert [*server.objects(prefix)] == [f"{CHILD}.md"]
     assert SEALED in there.said()
     assert here.sync().received == 0
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("server", ["s3"], indirect=True)
 def test_a_store_that_keeps_everything_gets_and_gives_all_else(
-    machine: Machines, s3: S3Server, prefix: str, monkeypatch: pytest.MonkeyPatch
+    machine: Machines, server: S3Server, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here, there = machine("here"), machine("there")
     path = here.put(FIRST)
     here.sync()
     there.put(OPEN)
     there.sync()
-    for name, value in s3.environment(user=2).items():
+    for name, value in server.environment(user=2).items():
         monkeypatch.setenv(name, value)
     here = machine("here")
     with pytest.raises(StoreUnavailable, match="does not allow deleting"):
@@ -254,12 +256,12 @@ def test_a_store_that_keeps_everything_gets_and_gives_all_else(
     with pytest.raises(StoreUnavailable, match="does not allow deleting"):
         here.sync()
     assert here.said() == {CHILD: said(SECOND), LIVING: said(OPEN)}
-    assert s3.objects(prefix).keys() == {f"{name}.md" for name in (SEALED, CHILD, LIVING)}
+    assert server.objects(prefix).keys() == {f"{name}.md" for name in (SEALED, CHILD, LIVING)}
 
 
 @pytest.mark.slow
 def test_an_image_that_was_purged_and_sent_again_is_in_the_store(
-    machine: Machines, s3: S3Server, prefix: str
+    machine: Machines, server: StoreServer, prefix: str
 ) -> None:
     here, image = machine("here"), _image()
     here.put(replace(OPEN, entries=(*OPEN.entries, image)))
@@ -267,26 +269,27 @@ def test_an_image_that_was_purged_and_sent_again_is_in_the_store(
     here.sync()
     with here.mirror.removal([here.folder / image.file]):
         pass
-    assert image.file not in s3.objects(prefix)
+    assert image.file not in server.objects(prefix)
     here.put(replace(FIRST, entries=(*FIRST.entries, image)))
     here.sync()
-    assert image.file in s3.objects(prefix)
+    assert image.file in server.objects(prefix)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("server", ["s3"], indirect=True)
 def test_with_a_store_that_is_read_only_the_sessions_of_others_come(
-    machine: Machines, s3: S3Server, prefix: str, monkeypatch: pytest.MonkeyPatch
+    machine: Machines, server: S3Server, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here, there = machine("here"), machine("there")
     here.put(FIRST)
     here.sync()
     there.put(OPEN)
-    for name, value in s3.environment(user=1).items():
+    for name, value in server.environment(user=1).items():
         monkeypatch.setenv(name, value)
     with pytest.raises(StoreUnavailable, match="does not allow writing"):
         there.sync()
     assert there.said() == {SEALED: said(FIRST), LIVING: said(OPEN)}
-    assert [*s3.objects(prefix)] == [f"{SEALED}.md"]
+    assert [*server.objects(prefix)] == [f"{SEALED}.md"]
 
 
 @pytest.mark.slow
@@ -305,6 +308,22 @@ def test_a_listing_that_is_behind_changes_nothing(
         outcome = here.sync()
         assert (outcome.sentences, outcome.waiting) == ([], set())
         assert here.said() == {SEALED: said(FIRST), LIVING: said(later)}
+
+
+@pytest.mark.slow
+def test_a_listing_that_repeats_objects_changes_nothing(
+    machine: Machines, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = machine("here"), machine("there")
+    here.put(FIRST)
+    here.put(OPEN)
+    here.sync()
+    objects, _ = ObjectStore(url).list()
+    monkeypatch.setattr(ObjectStore, "list", lambda self: Listing(objects * 2, []))
+    for received in (2, 0):
+        report = there.sync()
+        assert (report.received, report.sentences, report.waiting) == (received, [], set())
+    assert there.said() == here.said()
 
 
 @pytest.mark.slow
@@ -374,17 +393,18 @@ FOREIGN = (
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("server", ["s3"], indirect=True)
 def test_objects_that_are_no_sessions_or_images_stay_where_they_are(
-    machine: Machines, s3: S3Server, prefix: str
+    machine: Machines, server: S3Server, prefix: str
 ) -> None:
     here = machine("here")
     here.put(FIRST)
     here.sync()
-    s3.kill()
+    server.kill()
     for key in FOREIGN:
-        path = s3.folder / quote(prefix + key, safe="")
+        path = server.folder / quote(prefix + key, safe="")
         path.write_bytes(b"#!/bin/sh\ntouch /tmp/evil\n")
-    s3.start()
+    server.start()
     before = {file for file in here.folder.parent.rglob("*") if ".locks" not in file.parts}
     outcome = here.sync()
     after = {file for file in here.folder.parent.rglob("*") if ".locks" not in file.parts}
@@ -403,14 +423,15 @@ def _add(s3: S3Server, *keys: str) -> None:
 @pytest.mark.parametrize(
     "key", ["../evil.md", "./evil.md", "/evil.md", "\x07.md", "a//b.md", "b/../c"]
 )
+@pytest.mark.parametrize("server", ["s3"], indirect=True)
 def test_invalid_names_where_no_session_can_be_are_passed_over(
-    key: str, machine: Machines, s3: S3Server, prefix: str
+    key: str, machine: Machines, server: S3Server, prefix: str
 ) -> None:
     here, there = machine("here"), machine("there")
     here.put(FIRST)
     here.put(SECOND)
     here.sync()
-    _add(s3, prefix + key)
+    _add(server, prefix + key)
     report = there.sync()
     assert (report.received, report.sentences) == (2, [])
     assert there.said() == here.said()
@@ -418,15 +439,16 @@ def test_invalid_names_where_no_session_can_be_are_passed_over(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("server", ["s3"], indirect=True)
 def test_an_invalid_name_among_sessions_is_named_and_passed_over(
-    machine: Machines, s3: S3Server, prefix: str, url: str
+    machine: Machines, server: S3Server, prefix: str, url: str
 ) -> None:
     here, there = machine("here"), machine("there")
     before = replace(FIRST, header=replace(FIRST.header, id="a_session"))
     here.put(before)
     here.put(FIRST)
     here.sync()
-    _add(s3, f"{prefix}bell\x07.md", f"{prefix}c//d.md")
+    _add(server, f"{prefix}bell\x07.md", f"{prefix}c//d.md")
     there.put(OPEN)
     report = there.sync()
     assert (report.sent, report.received) == (1, 1)
@@ -435,10 +457,10 @@ def test_an_invalid_name_among_sessions_is_named_and_passed_over(
         for each in (f"{prefix}bell\\u{{7}}.md", f"{prefix}c//d.md")
     ]
     assert there.said() == {SEALED: said(FIRST), LIVING: said(OPEN)}
-    assert f"{LIVING}.md" in s3.objects(prefix)
-    s3.kill()
-    (s3.folder / quote(f"{prefix}bell\x07.md", safe="")).unlink()
-    s3.start()
+    assert f"{LIVING}.md" in server.objects(prefix)
+    server.kill()
+    (server.folder / quote(f"{prefix}bell\x07.md", safe="")).unlink()
+    server.start()
     assert there.sync().received == 1
     assert there.said()["a_session"] == said(before)
 
@@ -505,16 +527,16 @@ def test_a_circle_of_parents_ends(machine: Machines) -> None:
 
 @pytest.mark.slow
 def test_a_query_is_in_the_store_as_it_is_on_disk(
-    machine: Machines, s3: S3Server, prefix: str
+    machine: Machines, server: StoreServer, prefix: str
 ) -> None:
     here = machine("here")
     live = here.sessions.begin(agent="Sally")
     live.add(Query(number=1, at=at(11, 21), text="Is it there?"))
     here.sync()
-    assert s3.objects(prefix) == {live.path.name: live.path.read_bytes()}
+    assert server.objects(prefix) == {live.path.name: live.path.read_bytes()}
     live.add(Query(number=2, at=at(11, 21, 5), text="And now?"))
     here.sync()
-    assert s3.objects(prefix) == {live.path.name: live.path.read_bytes()}
+    assert server.objects(prefix) == {live.path.name: live.path.read_bytes()}
     live.close()
     other = here.sessions.begin(agent="Sally")
     assert other.header.id != live.header.id

@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.killed_store import run_kills
-from tests.support.s3_server import require_server
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kills", [2, pytest.param(4, marks=pytest.mark.nightly)])
-def test_kills_of_the_server_lose_nothing(tmp_path: Path, kills: int) -> None:
-    require_server()
-    losses = run_kills(tmp_path, kills=kills, seed=2)
+@pytest.mark.parametrize("name", ["s3", "azure"])
+def test_kills_of_the_server_lose_nothing(tmp_path: Path, name: str, kills: int) -> None:
+    losses = run_kills(tmp_path, kills, 2, name)
     assert losses.kills == kills
     assert losses.said > 0
     assert (losses.lost, losses.different, losses.orphans) == ((), (), ())

@@ -16,7 +16,8 @@ from msgspec import Struct
 from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.manager import SessionManager
 from tests.support.headless import ECHO, run
-from tests.support.s3_server import BUCKET, S3Server
+from tests.support.s3_server import BUCKET
+from tests.support.store_servers import StoreServer, server_of
 
 STAGES = 4
 MAX_STEPS = 12  # for each requested kill
@@ -36,11 +37,13 @@ class Losses(Struct):
 class Home:
     """One machine: a home with the program's config."""
 
-    def __init__(self, folder: Path, server: S3Server) -> None:
+    def __init__(self, folder: Path, server: StoreServer) -> None:
         self.folder, self._keys = folder, server.environment()
         self.sessions = SessionManager(folder / "sessions")
         folder.mkdir()
-        (folder / "config.yaml").write_text(f"sessions: {{store: 's3://{BUCKET}/team'}}\n")
+        (folder / "config.yaml").write_text(
+            f"sessions: {{store: '{server.scheme}://{BUCKET}/team'}}\n"
+        )
 
     def run(self, *arguments: str) -> int:
         return run(self.folder, *ECHO, *arguments, keys=self._keys).returncode
@@ -74,10 +77,10 @@ def _wait(process: Path, mark: bytes) -> None:
         os.close(descriptor)
 
 
-def run_kills(folder: Path, kills: int, seed: int) -> Losses:
-    """Kill the server `kills` times; return the losses."""
+def run_kills(folder: Path, kills: int, seed: int, name: str = "s3") -> Losses:
+    """Kill the server `name` `kills` times; return the losses."""
     chance, losses, words = random.Random(seed), Losses(), list[str]()
-    with S3Server(folder / "objects") as server:
+    with server_of(name, folder / "objects") as server:
         homes = [Home(folder / name, server) for name in ("here", "there")]
         for step in range(kills * MAX_STEPS):
             if losses.kills == kills:

@@ -46,6 +46,8 @@ def require_server() -> None:
 class S3Server:
     """A server with its folder. After `kill` and `start` its port and objects are the same."""
 
+    scheme = "s3"
+
     def __init__(self, folder: Path) -> None:
         self.folder, self.port = folder, 0
         self._stack = ExitStack()
