@@ -97,6 +97,12 @@ def pytest_sessionfinish() -> None:
     gc.unfreeze()
 
 
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """Run the tests that are coroutines in an event loop of asyncio."""
+    return "asyncio"
+
+
 @pytest.fixture(autouse=True)
 def no_garbage() -> Iterator[None]:
     """Collect what a test left, so that a warning about it fails this test and no later one."""

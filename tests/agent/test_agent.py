@@ -583,7 +583,7 @@ interrupted
 """
 
 
-def test_ctrl_c_while_a_tool_runs(tmp_path: Path) -> None:
+async def test_ctrl_c_while_a_tool_runs(tmp_path: Path) -> None:
     clock = Clock()
     provider = scripted(calling('{"query": "quick"}', '{"query": "slow"}', text="I look."), "Fine.")
     states: list[str] = []
@@ -599,17 +599,14 @@ def test_ctrl_c_while_a_tool_runs(tmp_path: Path) -> None:
 
     turns = Turns(tmp_path, provider, tool(search), clock=clock)
 
-    async def talk() -> None:
-        task = asyncio.ensure_future(turns.ask("Hello"))
-        await turns.at_result.wait()
-        clock.seconds += 2
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert turns.text[-len(STOPPED) :] == STOPPED
-        await turns.ask("And now?")
-
-    asyncio.run(talk())
+    task = asyncio.ensure_future(turns.ask("Hello"))
+    await turns.at_result.wait()
+    clock.seconds += 2
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert turns.text[-len(STOPPED) :] == STOPPED
+    await turns.ask("And now?")
     assert states[0].endswith(STOPPED[: STOPPED.index("\n<!-- chat:result")]), (
         "calls are on disk before they run"
     )

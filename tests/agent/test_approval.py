@@ -92,7 +92,7 @@ def test_always_is_for_the_same_call_of_what_can_do_harm(name: str, text: str) -
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}}
 
 
-def test_questions_come_one_at_a_time_and_no_result_is_told_meanwhile() -> None:
+async def test_questions_come_one_at_a_time_and_no_result_is_told_meanwhile() -> None:
     """While one call asks the user, another one is done; its result waits for the answer."""
     order: list[str] = []
 
@@ -100,41 +100,38 @@ def test_questions_come_one_at_a_time_and_no_result_is_told_meanwhile() -> None:
         order.append(f"run {given['n']}")
         return "done"
 
-    async def collect() -> None:
-        open_questions = 0
-        quick = asyncio.Event()
+    open_questions = 0
+    quick = asyncio.Event()
 
-        async def run_quickly(given: Mapping[str, object]) -> str:
-            order.append("read")
-            quick.set()
-            return "done"
+    async def run_quickly(given: Mapping[str, object]) -> str:
+        order.append("read")
+        quick.set()
+        return "done"
 
-        async def approve(tool: Tool, text: str) -> bool:
-            nonlocal open_questions
-            open_questions += 1
-            assert open_questions == 1
-            order.append(f"asked {text}")
-            await quick.wait()
-            for _ in range(20):  # lets all other tasks run
-                await asyncio.sleep(0)
-            order.append(f"answered {text}")
-            open_questions -= 1
-            return text != "2"
+    async def approve(tool: Tool, text: str) -> bool:
+        nonlocal open_questions
+        open_questions += 1
+        assert open_questions == 1
+        order.append(f"asked {text}")
+        await quick.wait()
+        for _ in range(20):  # lets all other tasks run
+            await asyncio.sleep(0)
+        order.append(f"answered {text}")
+        open_questions -= 1
+        return text != "2"
 
-        tools = {
-            "asks": Tool(ToolSpec("asks", "It asks.", SCHEMA), run, lambda given: str(given["n"])),
-            # it has to look whether it must ask, as a tool that reads files does
-            "quick": Tool(ToolSpec("quick", "It need not.", SCHEMA), run_quickly, lambda given: ""),
-        }
-        box = Toolbox(tools, 100, approve)
-        calls = [ToolCall(f"c{n}", "asks", f'{{"n": {n}}}') for n in (1, 2)] + [
-            ToolCall("c3", "quick", "{}")
-        ]
-        async for event in box.run(calls):
-            assert open_questions == 0
-            order.append(f"told {event.id} {event.text}")
-
-    asyncio.run(collect())
+    tools = {
+        "asks": Tool(ToolSpec("asks", "It asks.", SCHEMA), run, lambda given: str(given["n"])),
+        # it has to look whether it must ask, as a tool that reads files does
+        "quick": Tool(ToolSpec("quick", "It need not.", SCHEMA), run_quickly, lambda given: ""),
+    }
+    box = Toolbox(tools, 100, approve)
+    calls = [ToolCall(f"c{n}", "asks", f'{{"n": {n}}}') for n in (1, 2)] + [
+        ToolCall("c3", "quick", "{}")
+    ]
+    async for event in box.run(calls):
+        assert open_questions == 0
+        order.append(f"told {event.id} {event.text}")
     assert [step for step in order if step.startswith(("asked", "answered"))] == [
         *("asked 1", "answered 1", "asked 2", "answered 2"),
     ]

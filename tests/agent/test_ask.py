@@ -199,18 +199,15 @@ def test_a_silence_after_content_is_given_up_and_not_tried_again() -> None:
     assert model.cancelled == 1
 
 
-def test_closing_the_call_closes_the_providers_stream() -> None:
+async def test_closing_the_call_closes_the_providers_stream() -> None:
     model = Model(Says(("Hel", "lo.")))
 
-    async def run() -> None:
-        async with aclosing(ask(model, REQUEST)) as events:
-            assert await anext(events) == TextDelta("Hel")
-        assert model.cancelled == 1
-
-    asyncio.run(run())
+    async with aclosing(ask(model, REQUEST)) as events:
+        assert await anext(events) == TextDelta("Hel")
+    assert model.cancelled == 1
 
 
-def test_cancelling_in_a_silence_closes_the_providers_stream() -> None:
+async def test_cancelling_in_a_silence_closes_the_providers_stream() -> None:
     model = Model(Says(("Hel",), then="silence"))
 
     async def read() -> None:
@@ -218,18 +215,15 @@ def test_cancelling_in_a_silence_closes_the_providers_stream() -> None:
             async for _ in events:
                 pass
 
-    async def run() -> None:
-        task = asyncio.ensure_future(read())
-        await model.silent.wait()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert model.cancelled == 1
-
-    asyncio.run(run())
+    task = asyncio.ensure_future(read())
+    await model.silent.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert model.cancelled == 1
 
 
-def test_cancelling_in_a_pause_sends_nothing_more() -> None:
+async def test_cancelling_in_a_pause_sends_nothing_more() -> None:
     model = Model(DOWN)
     pausing = asyncio.Event()
 
@@ -241,14 +235,11 @@ def test_cancelling_in_a_pause_sends_nothing_more() -> None:
         async for _ in ask(model, REQUEST, CallLimits(sleep=pause)):
             pass
 
-    async def run() -> None:
-        task = asyncio.ensure_future(read())
-        await pausing.wait()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(run())
+    task = asyncio.ensure_future(read())
+    await pausing.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
     assert len(model.requests) == 1
 
 

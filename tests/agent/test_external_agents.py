@@ -191,18 +191,15 @@ def test_a_summary_call_tells_text_only() -> None:
     assert kinds == [TextDelta, TextDelta, TextDelta, Finished]
 
 
-def test_a_conversation_with_its_tools_is_saved_and_read_back(
+async def test_a_conversation_with_its_tools_is_saved_and_read_back(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     events: list[Event] = []
 
-    async def talk() -> None:
-        chat = conversation(tmp_path, foreign(dice()), events)
-        await chat.ask("roll")
-        await chat.ask("again")
-        await chat.leave("exit")
-
-    asyncio.run(talk())
+    chat = conversation(tmp_path, foreign(dice()), events)
+    await chat.ask("roll")
+    await chat.ask("again")
+    await chat.leave("exit")
     [path] = tmp_path.glob("*.md")
     session = SessionManager(tmp_path).load(path).session
     assert (session.header.agent, session.header.agent_path, session.header.model) == (
@@ -383,23 +380,20 @@ class Raising:
         raise self._error
 
 
-def test_what_came_before_a_failure_is_kept(tmp_path: Path) -> None:
+async def test_what_came_before_a_failure_is_kept(tmp_path: Path) -> None:
     events: list[Event] = []
 
-    async def talk() -> None:
-        chat = conversation(tmp_path, foreign(Raising(ValueError("no"))), events)
-        with pytest.raises(ProviderError, match="The agent Dice failed: ValueError: no"):
-            await chat.ask("hi")
-        await chat.leave("exit")
-
-    asyncio.run(talk())
+    chat = conversation(tmp_path, foreign(Raising(ValueError("no"))), events)
+    with pytest.raises(ProviderError, match="The agent Dice failed: ValueError: no"):
+        await chat.ask("hi")
+    await chat.leave("exit")
     [path] = tmp_path.glob("*.md")
     [exchange] = SessionManager(tmp_path).load(path).session.exchanges
     assert exchange.reply is not None
     assert (exchange.reply.text, exchange.reply.stop) == ("begun", "error")
 
 
-def test_it_can_be_stopped_while_it_blocks_and_is_not_waited_for() -> None:
+async def test_it_can_be_stopped_while_it_blocks_and_is_not_waited_for() -> None:
     entered, go = threading.Event(), threading.Event()
 
     def blocking(prompt: str) -> str:
@@ -407,18 +401,17 @@ def test_it_can_be_stopped_while_it_blocks_and_is_not_waited_for() -> None:
         go.wait(60)
         return "too late"
 
-    async def stop() -> None:
-        task = asyncio.ensure_future(told(blocking, "hi"))
-        await asyncio.to_thread(entered.wait, 60)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(stop())
+    task = asyncio.ensure_future(told(blocking, "hi"))
+    await asyncio.to_thread(entered.wait, 60)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
     go.set()
 
 
-def test_a_coroutine_that_is_stopped_is_cancelled_and_the_next_request_waits_for_its_end() -> None:
+async def test_a_coroutine_that_is_stopped_is_cancelled_and_the_next_request_waits_for_its_end() -> (
+    None
+):
     order: list[str] = []
     entered = threading.Event()
 
@@ -442,15 +435,12 @@ def test_a_coroutine_that_is_stopped_is_cancelled_and_the_next_request_waits_for
             async for event in agent.stream(Request(system="", messages=(Message("user", text),)))
         ]
 
-    async def both() -> None:
-        task = asyncio.ensure_future(ask("one"))
-        await asyncio.to_thread(entered.wait, 60)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert reply(await ask("two")) == "done"
-
-    asyncio.run(both())
+    task = asyncio.ensure_future(ask("one"))
+    await asyncio.to_thread(entered.wait, 60)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert reply(await ask("two")) == "done"
     assert order == ["begin one", "end one", "begin two", "end two"]
 
 

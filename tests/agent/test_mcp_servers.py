@@ -182,31 +182,28 @@ def test_what_cannot_be_connected_is_said_and_the_others_are_there(tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_the_environment_is_the_servers_own(
+async def test_the_environment_is_the_servers_own(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "COMPATIBLE_API_KEY", "NOTES"):
         monkeypatch.setenv(name, f"secret of {name}")
 
-    async def run() -> None:
-        server = sdk(env={"TOKEN": "a ${NOTES} b", "EMPTY": "$NOTES {x}"}, cwd=str(tmp_path))
-        async with connected({"test": server}, dict(os.environ)) as offered:
-            names = set((await offered.call("test_environment")).split("\n"))
-            assert names <= {
-                "HOME",
-                "LOGNAME",
-                "PATH",
-                "SHELL",
-                "TERM",
-                "USER",
-                "LC_CTYPE",
-                "TOKEN",
-                "EMPTY",
-            }
-            assert await offered.call("test_value", name="TOKEN") == "a secret of NOTES b"
-            assert await offered.call("test_value", name="EMPTY") == "$NOTES {x}"
-
-    asyncio.run(run())
+    server = sdk(env={"TOKEN": "a ${NOTES} b", "EMPTY": "$NOTES {x}"}, cwd=str(tmp_path))
+    async with connected({"test": server}, dict(os.environ)) as offered:
+        names = set((await offered.call("test_environment")).split("\n"))
+        assert names <= {
+            "HOME",
+            "LOGNAME",
+            "PATH",
+            "SHELL",
+            "TERM",
+            "USER",
+            "LC_CTYPE",
+            "TOKEN",
+            "EMPTY",
+        }
+        assert await offered.call("test_value", name="TOKEN") == "a secret of NOTES b"
+        assert await offered.call("test_value", name="EMPTY") == "$NOTES {x}"
 
 
 def test_a_server_that_dies_is_started_again_by_the_next_call(tmp_path: Path) -> None:
@@ -325,43 +322,34 @@ def test_too_many_tools_are_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_server_that_ignores_its_closed_input_and_sigterm_is_killed(tmp_path: Path) -> None:
+async def test_a_server_that_ignores_its_closed_input_and_sigterm_is_killed(tmp_path: Path) -> None:
     code = "import os,signal,sys,time; signal.signal(signal.SIGTERM, signal.SIG_IGN)"
     deaf = f"{code}; open(sys.argv[1], 'a').write(f'{{os.getpid()}}\\n'); time.sleep(600)"
     server = McpServer(command=sys.executable, args=("-c", deaf, str(tmp_path / "record")))
 
-    async def run() -> None:
-        hanging = McpServers({"deaf": server}, {})
-        hanging.start()
-        await until(lambda: bool(processes(tmp_path)))
-        await hanging.close()
-
-    asyncio.run(run())
+    hanging = McpServers({"deaf": server}, {})
+    hanging.start()
+    await until(lambda: bool(processes(tmp_path)))
+    await hanging.close()
     [deaf_one] = processes(tmp_path)
     assert gone(deaf_one)
 
 
-def test_closing_twice_and_before_anything_began(tmp_path: Path) -> None:
-    async def run() -> None:
-        servers = McpServers({"raw": raw(tmp_path, ECHO)}, {})
-        await servers.close()
-        servers.start()
-        await servers.close()
-        await servers.close()
-
-    asyncio.run(run())
+async def test_closing_twice_and_before_anything_began(tmp_path: Path) -> None:
+    servers = McpServers({"raw": raw(tmp_path, ECHO)}, {})
+    await servers.close()
+    servers.start()
+    await servers.close()
+    await servers.close()
     assert all(gone(process) for process in processes(tmp_path))
 
 
-def test_leaving_while_it_connects_ends_the_process(tmp_path: Path) -> None:
-    async def run() -> None:
-        servers = McpServers({"s": sdk("silent", env={"RECORD": str(tmp_path / "record")})}, {})
-        waiting = asyncio.ensure_future(servers.wait_ready())
-        await until(lambda: bool(processes(tmp_path)))
-        waiting.cancel()
-        await servers.close()
-
-    asyncio.run(run())
+async def test_leaving_while_it_connects_ends_the_process(tmp_path: Path) -> None:
+    servers = McpServers({"s": sdk("silent", env={"RECORD": str(tmp_path / "record")})}, {})
+    waiting = asyncio.ensure_future(servers.wait_ready())
+    await until(lambda: bool(processes(tmp_path)))
+    waiting.cancel()
+    await servers.close()
     [process] = processes(tmp_path)
     assert not runs(process)
 

@@ -277,7 +277,7 @@ def test_a_call_that_never_ran_asks_nothing(root: Path) -> None:
     assert not desk.asked
 
 
-def test_a_call_without_a_question_does_not_wait_for_one(root: Path) -> None:
+async def test_a_call_without_a_question_does_not_wait_for_one(root: Path) -> None:
     order = []
     gate_opens = asyncio.Event()
 
@@ -291,15 +291,12 @@ def test_a_call_without_a_question_does_not_wait_for_one(root: Path) -> None:
         gate_opens.set()
         return "pong"
 
-    async def run() -> None:
-        unasked = Tool(ToolSpec("ping", "", {}), ping, lambda given: "")
-        tools = [*builtin_tools(["read_file"], root), unasked]
-        box = Toolbox({tool.spec.name: tool for tool in tools}, 50_000, secrets=SecretGate(ask))
-        calls = [ToolCall("c1", "read_file", '{"path": "notes.txt"}'), ToolCall("c2", "ping", "{}")]
-        async for _ in box.run(calls):
-            pass
-
-    asyncio.run(run())
+    unasked = Tool(ToolSpec("ping", "", {}), ping, lambda given: "")
+    tools = [*builtin_tools(["read_file"], root), unasked]
+    box = Toolbox({tool.spec.name: tool for tool in tools}, 50_000, secrets=SecretGate(ask))
+    calls = [ToolCall("c1", "read_file", '{"path": "notes.txt"}'), ToolCall("c2", "ping", "{}")]
+    async for _ in box.run(calls):
+        pass
     assert order == ["ran", "answered"]
 
 

@@ -203,25 +203,22 @@ def test_somebody_who_left_the_group_is_not_waited_for(tool: Tool, tmp_path: Pat
 
 
 @pytest.mark.parametrize("again", [False, True])
-def test_a_command_that_is_cancelled_leaves_nothing(
+async def test_a_command_that_is_cancelled_leaves_nothing(
     tool: Tool, tmp_path: Path, again: bool
 ) -> None:
     alive = Alive(tmp_path)
     polite = "" if not again else "trap '' TERM; "
 
-    async def cancelled() -> None:
-        command = f"{polite}exec 3> {alive.path}; echo on >&3; sleep 1000 & sleep 1000"
-        task = asyncio.ensure_future(_run(tool, command))
-        await asyncio.to_thread(alive.read)
+    command = f"{polite}exec 3> {alive.path}; echo on >&3; sleep 1000 & sleep 1000"
+    task = asyncio.ensure_future(_run(tool, command))
+    await asyncio.to_thread(alive.read)
+    task.cancel()
+    if again:
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
         task.cancel()
-        if again:
-            await asyncio.sleep(0)
-            await asyncio.sleep(0)
-            task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(cancelled())
+    with pytest.raises(asyncio.CancelledError):
+        await task
     alive.gone()
 
 

@@ -309,26 +309,21 @@ def test_an_offer_and_an_acknowledgment_count_and_hold_the_memory(tmp_path: Path
     assert acknowledgment.messages[0].text.startswith("CONTEXT RESTORATION")
 
 
-def test_a_fresh_session_reads_the_memory_again(tmp_path: Path) -> None:
+async def test_a_fresh_session_reads_the_memory_again(tmp_path: Path) -> None:
     path = written(tmp_path, "- one\n")
     told: list[object] = []
     book = ProjectMemory(place(tmp_path), told.append)
 
-    async def run() -> None:
-        talk = Talk(tmp_path / "s", "1", "2", options=QUIET, memory=book.block)
-        await talk.conversation.ask("A")
-        path.unlink()
-        await talk.conversation.leave("clear")
-        await talk.conversation.ask("B")
-        talk.conversation.close()
-        assert [(request.system, request.messages) for request in talk.model.requests] == [
-            (f"{BLOCK}one", said("A")),
-            ("Be kind.", said("B")),
-        ]
-
-    import asyncio
-
-    asyncio.run(run())
+    talk = Talk(tmp_path / "s", "1", "2", options=QUIET, memory=book.block)
+    await talk.conversation.ask("A")
+    path.unlink()
+    await talk.conversation.leave("clear")
+    await talk.conversation.ask("B")
+    talk.conversation.close()
+    assert [(request.system, request.messages) for request in talk.model.requests] == [
+        (f"{BLOCK}one", said("A")),
+        ("Be kind.", said("B")),
+    ]
     assert told == [Warned("The memory has changed. Memory: none.")]
 
 

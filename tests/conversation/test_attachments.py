@@ -510,22 +510,21 @@ def test_an_image_that_cannot_be_kept_is_sent_all_the_same(tmp_path: Path, here:
     assert talk.sent[0][0].images == (SHOWN,)
 
 
-def test_a_compaction_leaves_the_names_and_the_tail_its_images(tmp_path: Path, here: Path) -> None:
+async def test_a_compaction_leaves_the_names_and_the_tail_its_images(
+    tmp_path: Path, here: Path
+) -> None:
     (here / "other.jpg").write_bytes(jpeg(30, 20))
     talk = seeing(Talk(tmp_path / "sessions", "One.", "Two.", "Three.", "Four.", SUMMARY, "Five."))
 
-    async def run() -> None:
-        await say(talk, "First @photo.png")
-        for text in ("second", "third"):
-            await talk.conversation.ask(text)
-        await say(talk, "Last @other.jpg @notes.txt")
-        draft = await talk.conversation.draft()
-        assert draft is not None
-        assert draft.compaction.after > image_tokens(30, 20)
-        await talk.conversation.take(draft, acknowledge=False)
-        await talk.conversation.ask("go on")
-
-    asyncio.run(run())
+    await say(talk, "First @photo.png")
+    for text in ("second", "third"):
+        await talk.conversation.ask(text)
+    await say(talk, "Last @other.jpg @notes.txt")
+    draft = await talk.conversation.draft()
+    assert draft is not None
+    assert draft.compaction.after > image_tokens(30, 20)
+    await talk.conversation.take(draft, acknowledge=False)
+    await talk.conversation.ask("go on")
     restoration = talk.conversation.session.restoration
     assert restoration is not None
     assert "- photo.png (image, 640×480)" in restoration.block
@@ -536,7 +535,7 @@ def test_a_compaction_leaves_the_names_and_the_tail_its_images(tmp_path: Path, h
 
 
 @pytest.mark.parametrize(("used", "compacted"), [(7_600, True), (7_000, False)])
-def test_there_is_room_made_for_an_image(
+async def test_there_is_room_made_for_an_image(
     tmp_path: Path, here: Path, used: int, compacted: bool
 ) -> None:
     first = Says(("One.",), usage=Usage(input=used, output=10))
@@ -545,23 +544,17 @@ def test_there_is_room_made_for_an_image(
         Talk(tmp_path / "sessions", first, "Two.", window=Window(10_000), options=options)
     )
 
-    async def run() -> None:
-        await talk.conversation.ask("one")
-        await say(talk, "Look at @photo.png")
-
-    asyncio.run(run())
+    await talk.conversation.ask("one")
+    await say(talk, "Look at @photo.png")
     assert any(isinstance(event, Compacted) for event in talk.events) == compacted
 
 
-def test_an_undone_query_takes_its_files_along(tmp_path: Path, here: Path) -> None:
+async def test_an_undone_query_takes_its_files_along(tmp_path: Path, here: Path) -> None:
     talk = seeing(Talk(tmp_path / "sessions", "I see.", "Yes."))
 
-    async def run() -> None:
-        await say(talk, "Look at @photo.png")
-        await talk.conversation.undo(talk.conversation.session.exchanges[-1])
-        await talk.conversation.ask("Something else")
-
-    asyncio.run(run())
+    await say(talk, "Look at @photo.png")
+    await talk.conversation.undo(talk.conversation.session.exchanges[-1])
+    await talk.conversation.ask("Something else")
     assert talk.sent[-1] == (Message("user", "Something else"),)
     assert (tmp_path / "sessions" / place(PHOTO)).is_file()
 

@@ -56,7 +56,9 @@ class WatchedFiles(Files):
 
 
 @pytest.mark.parametrize("asked", [True, False])
-def test_a_compaction_scans_and_writes_beside_the_event_loop(tmp_path: Path, asked: bool) -> None:
+async def test_a_compaction_scans_and_writes_beside_the_event_loop(
+    tmp_path: Path, asked: bool
+) -> None:
     written, scanned = Waiter(), Waiter()
     talk = Talk(
         tmp_path,
@@ -73,24 +75,21 @@ def test_a_compaction_scans_and_writes_beside_the_event_loop(tmp_path: Path, ask
 
     talk.conversation.count = count
 
-    async def run() -> None:
-        written.loop = scanned.loop = asyncio.get_running_loop()
-        for number in range(1, 17):
-            if asked and number == 10:
-                break
-            await talk.conversation.ask(f"{number} port {4000 + number} " + LONG)
-        if asked:
-            await talk.conversation.compact()
-        assert any(isinstance(event, Compacted) for event in talk.events)
-        written.loop = scanned.loop = None
-        await talk.conversation.end()
-
-    asyncio.run(run())
+    written.loop = scanned.loop = asyncio.get_running_loop()
+    for number in range(1, 17):
+        if asked and number == 10:
+            break
+        await talk.conversation.ask(f"{number} port {4000 + number} " + LONG)
+    if asked:
+        await talk.conversation.compact()
+    assert any(isinstance(event, Compacted) for event in talk.events)
+    written.loop = scanned.loop = None
+    await talk.conversation.end()
     assert scanned.waits > 0
     assert (written.waits, written.on_the_loop) == (1, 0)
 
 
-def test_a_compaction_that_is_cancelled_while_it_writes_is_carried_out_whole(
+async def test_a_compaction_that_is_cancelled_while_it_writes_is_carried_out_whole(
     tmp_path: Path,
 ) -> None:
     talk = Talk(tmp_path, *["Yes."] * 9, options=QUIET)
@@ -106,32 +105,29 @@ def test_a_compaction_that_is_cancelled_while_it_writes_is_carried_out_whole(
     talk.sessions.files = Slow()
     conversation = talk.conversation
 
-    async def run() -> None:
-        await talk.conversation.leave("clear")  # the next session gets the slow files
-        for number in range(1, 5):
-            await conversation.ask(f"{number} " + LONG)
-        first = conversation.live.header.id
-        work = asyncio.ensure_future(conversation.compact())
-        await asyncio.to_thread(begun.wait, GUARD_SECONDS)
-        work.cancel()
-        await asyncio.sleep(0)
-        work.cancel()
-        await asyncio.sleep(0)
-        assert not work.done()
-        go.set()
-        with pytest.raises(asyncio.CancelledError):
-            await work
-        assert conversation.live.header.parent == first
-        await conversation.ask("And then?")
-        await conversation.end()
-        sealed = talk.sessions.load(tmp_path / f"{first}.md").session
-        assert sealed.seal is not None
-        assert sealed.seal.reason == "compact"
-
-    asyncio.run(run())
+    await talk.conversation.leave("clear")  # the next session gets the slow files
+    for number in range(1, 5):
+        await conversation.ask(f"{number} " + LONG)
+    first = conversation.live.header.id
+    work = asyncio.ensure_future(conversation.compact())
+    await asyncio.to_thread(begun.wait, GUARD_SECONDS)
+    work.cancel()
+    await asyncio.sleep(0)
+    work.cancel()
+    await asyncio.sleep(0)
+    assert not work.done()
+    go.set()
+    with pytest.raises(asyncio.CancelledError):
+        await work
+    assert conversation.live.header.parent == first
+    await conversation.ask("And then?")
+    await conversation.end()
+    sealed = talk.sessions.load(tmp_path / f"{first}.md").session
+    assert sealed.seal is not None
+    assert sealed.seal.reason == "compact"
 
 
-def test_a_query_is_kept_when_the_compaction_before_it_is_stopped(tmp_path: Path) -> None:
+async def test_a_query_is_kept_when_the_compaction_before_it_is_stopped(tmp_path: Path) -> None:
     talk = Talk(tmp_path, *[UNREPORTED] * 20, window=Window(8_000), options=QUIET)
     begun, go = threading.Event(), threading.Event()
 
@@ -143,40 +139,34 @@ def test_a_query_is_kept_when_the_compaction_before_it_is_stopped(tmp_path: Path
 
     talk.conversation.count = count
 
-    async def run() -> None:
-        for number in range(1, 16):
-            await talk.conversation.ask(f"{number} " + LONG)
-        number = 16
-        work = asyncio.ensure_future(talk.conversation.ask(f"{number} " + LONG))
-        assert await asyncio.to_thread(begun.wait, GUARD_SECONDS)
-        work.cancel()
-        go.set()
-        with pytest.raises(asyncio.CancelledError):
-            await work
-        talk.conversation.close()
-        last = talk.conversation.session.exchanges[-1]
-        assert last.query.text.startswith(f"{number} word")
-        assert last.reply is not None
-        assert (last.reply.stop, last.reply.failed) == ("interrupted", False)
-        assert f"{number} word word" in talk.text
-
-    asyncio.run(run())
+    for number in range(1, 16):
+        await talk.conversation.ask(f"{number} " + LONG)
+    number = 16
+    work = asyncio.ensure_future(talk.conversation.ask(f"{number} " + LONG))
+    assert await asyncio.to_thread(begun.wait, GUARD_SECONDS)
+    work.cancel()
+    go.set()
+    with pytest.raises(asyncio.CancelledError):
+        await work
+    talk.conversation.close()
+    last = talk.conversation.session.exchanges[-1]
+    assert last.query.text.startswith(f"{number} word")
+    assert last.reply is not None
+    assert (last.reply.stop, last.reply.failed) == ("interrupted", False)
+    assert f"{number} word word" in talk.text
 
 
-def test_a_resume_tells_the_numbers_of_the_session(tmp_path: Path) -> None:
+async def test_a_resume_tells_the_numbers_of_the_session(tmp_path: Path) -> None:
     """A session names only its parent, and no other file is read for its numbers."""
     talk = Talk(tmp_path, *["Yes."] * 9, options=QUIET)
 
-    async def run() -> None:
-        for number in range(1, 4):
-            await talk.conversation.ask(f"{number} " + LONG)
-        await talk.conversation.compact()
-        await talk.conversation.ask("And then?")
-        child = talk.conversation.live.header.id
-        await talk.conversation.leave("clear")
-        await talk.resume(child)
-
-    asyncio.run(run())
+    for number in range(1, 4):
+        await talk.conversation.ask(f"{number} " + LONG)
+    await talk.conversation.compact()
+    await talk.conversation.ask("And then?")
+    child = talk.conversation.live.header.id
+    await talk.conversation.leave("clear")
+    await talk.resume(child)
     talk.conversation.close()
     [found] = [event for event in talk.events if isinstance(event, SessionFound)]
     assert found.queries == 1

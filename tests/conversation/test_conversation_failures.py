@@ -78,40 +78,34 @@ def test_a_full_disk_is_told_once_and_so_is_its_end(tmp_path: Path) -> None:
     assert talk.sent[-1] == said("1", "one", "2", "two", "3", "three", "4")
 
 
-def test_a_folder_that_cannot_be_written_is_told_and_the_chat_goes_on(tmp_path: Path) -> None:
+async def test_a_folder_that_cannot_be_written_is_told_and_the_chat_goes_on(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     talk = Talk(tmp_path / "file", "Hello.", "Fine.")
 
-    async def run() -> None:
-        await talk.conversation.ask("Hi")
-        await talk.conversation.ask("How are you?")
-
-    asyncio.run(run())
+    await talk.conversation.ask("Hi")
+    await talk.conversation.ask("How are you?")
     (warned,) = (event for event in talk.events if isinstance(event, Warned))
     hint = FULL_HINT.replace("Free some space or fix the permissions", "Check that folder")
     assert warned == not_saved(talk, "not a directory", hint)
     assert talk.sent[1] == said("Hi", "Hello.", "How are you?")
 
 
-def test_compact_on_a_full_disk_keeps_the_words_it_cannot_save(tmp_path: Path) -> None:
+async def test_compact_on_a_full_disk_keeps_the_words_it_cannot_save(tmp_path: Path) -> None:
     files = FailingFiles()
     talk = Talk(tmp_path, "Hello.", SUMMARY, "Yes.", SUMMARY, "Ready.", files=files)
     message = f"{talk.path} has all words, but no summary: no space left on device."
     hint = "Not compacted: the conversation continues with all its words. Free some space or fix "
     hint += "the permissions."
 
-    async def run() -> None:
-        await talk.conversation.ask("Hi")
-        files.room = 0
-        assert not await talk.conversation.compact()
-        assert talk.events[-1] == Warned(message, hint)
-        assert talk.conversation.live.is_saved
-        files.room = None
-        await talk.conversation.ask("Still there?")
-        assert not [event for event in talk.told() if isinstance(event, Warned)][1:]
-        assert await talk.conversation.compact()
-
-    asyncio.run(run())
+    await talk.conversation.ask("Hi")
+    files.room = 0
+    assert not await talk.conversation.compact()
+    assert talk.events[-1] == Warned(message, hint)
+    assert talk.conversation.live.is_saved
+    files.room = None
+    await talk.conversation.ask("Still there?")
+    assert not [event for event in talk.told() if isinstance(event, Warned)][1:]
+    assert await talk.conversation.compact()
     assert talk.sent[2] == said("Hi", "Hello.", "Still there?")
     assert [entry[1] for entry in saved_entries(tmp_path / f"{ID}.md")] == [
         "Hi",
@@ -121,21 +115,18 @@ def test_compact_on_a_full_disk_keeps_the_words_it_cannot_save(tmp_path: Path) -
     ]
 
 
-def test_a_session_that_cannot_be_saved_is_not_left_for_another(tmp_path: Path) -> None:
+async def test_a_session_that_cannot_be_saved_is_not_left_for_another(tmp_path: Path) -> None:
     files = FailingFiles()
     talk = Talk(tmp_path, "Hello.", "Hello again.", files=files)
 
-    async def run() -> None:
-        files.room = 0
-        await talk.conversation.ask("Hi")
-        with pytest.raises(SaveError, match="no space left on device") as caught:
-            await talk.conversation.leave("clear")
-        assert caught.value.hint == f"Staying in this session. {FULL_HINT}"
-        files.room = None
-        await talk.conversation.ask("Hi again")
+    files.room = 0
+    await talk.conversation.ask("Hi")
+    with pytest.raises(SaveError, match="no space left on device") as caught:
         await talk.conversation.leave("clear")
-
-    asyncio.run(run())
+    assert caught.value.hint == f"Staying in this session. {FULL_HINT}"
+    files.room = None
+    await talk.conversation.ask("Hi again")
+    await talk.conversation.leave("clear")
     assert talk.sent[1] == said("Hi", "Hello.", "Hi again")
     assert names(tmp_path) == [f"{ID}.md"]
     assert [entry[1] for entry in saved_entries(tmp_path / f"{ID}.md")] == [

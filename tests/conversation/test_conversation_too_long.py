@@ -4,7 +4,6 @@ once more.
 
 from __future__ import annotations
 
-import asyncio
 import errno
 from hashlib import sha256
 from pathlib import Path
@@ -32,19 +31,16 @@ class UnsealedFiles(Files):
         raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_the_query_stays_if_the_seal_cannot_be_saved(tmp_path: Path) -> None:
+async def test_the_query_stays_if_the_seal_cannot_be_saved(tmp_path: Path) -> None:
     talk = Talk(tmp_path, "One.", TOO_LONG, "Two.", options=OPTIONS, files=UnsealedFiles())
     text = Attachment(
         number=0, at=talk.clock.now(), name="a.md", media="text/markdown", size=5,
         sha256=sha256(b"words").hexdigest(), text="words",
     )  # fmt: skip
 
-    async def run() -> None:
-        await talk.conversation.ask("First.")
-        with pytest.raises(ContextTooLong):
-            await talk.conversation.ask("Second, with @a.md.", [QueryFile(text)])
-
-    asyncio.run(run())
+    await talk.conversation.ask("First.")
+    with pytest.raises(ContextTooLong):
+        await talk.conversation.ask("Second, with @a.md.", [QueryFile(text)])
     [path] = tmp_path.glob("*.md")
     saved = SessionManager(tmp_path).load(path).session
     assert [exchange.query.text for exchange in saved.exchanges] == [

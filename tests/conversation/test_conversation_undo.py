@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -39,7 +38,9 @@ NARRATIVE = SUMMARY.replace("Greetings [1]", "The vault in Tromsø opens with 77
 
 
 @pytest.mark.parametrize("asked", [True, False])
-def test_a_summary_that_was_prepared_with_it_is_not_used(tmp_path: Path, *, asked: bool) -> None:
+async def test_a_summary_that_was_prepared_with_it_is_not_used(
+    tmp_path: Path, *, asked: bool
+) -> None:
     """The summary is made in the background, then the query is undone, then compacted."""
     limits = Limits(max_tokens=200, preserve_recent=2, trigger_threshold=0.9)
     usage = Usage(input=130, output=10)
@@ -47,33 +48,30 @@ def test_a_summary_that_was_prepared_with_it_is_not_used(tmp_path: Path, *, aske
     options = Options(acknowledge=False, attach_from_archive=False, limits=limits)
     talk = Talk(tmp_path, *steps, options=options, window=Window(4_000))
 
-    async def run() -> None:
-        await talk.conversation.ask("Which wood is hard?")
-        await talk.conversation.ask(SECRET)
+    await talk.conversation.ask("Which wood is hard?")
+    await talk.conversation.ask(SECRET)
+    await talk.conversation.background.wait()
+    assert not talk.model.steps, "the summary was made"
+    await talk.conversation.undo(talk.conversation.session.exchanges[-1])
+    if asked:
+        talk.model.steps.append(SUMMARY)
+        assert await talk.conversation.compact()
+    else:
+        talk.model.steps += [
+            Says(("Fine.",), usage=Usage(input=190, output=10)),
+            SUMMARY,
+            "So.",
+        ]
+        await talk.conversation.ask("And bright?")
         await talk.conversation.background.wait()
-        assert not talk.model.steps, "the summary was made"
-        await talk.conversation.undo(talk.conversation.session.exchanges[-1])
-        if asked:
-            talk.model.steps.append(SUMMARY)
-            assert await talk.conversation.compact()
-        else:
-            talk.model.steps += [
-                Says(("Fine.",), usage=Usage(input=190, output=10)),
-                SUMMARY,
-                "So.",
-            ]
-            await talk.conversation.ask("And bright?")
-            await talk.conversation.background.wait()
-            await talk.conversation.ask("And dark?")
-        assert talk.conversation.session.depth == 2
-        assert not any(knows(message.text) for message in talk.sent[-1])
-        await talk.conversation.leave("exit")
-
-    asyncio.run(run())
+        await talk.conversation.ask("And dark?")
+    assert talk.conversation.session.depth == 2
+    assert not any(knows(message.text) for message in talk.sent[-1])
+    await talk.conversation.leave("exit")
     assert folder_knows(tmp_path) == []
 
 
-def test_a_summary_in_the_making_does_not_come_late_into_the_file(tmp_path: Path) -> None:
+async def test_a_summary_in_the_making_does_not_come_late_into_the_file(tmp_path: Path) -> None:
     """The query is undone while the model writes, then a long query compacts at once."""
     limits = Limits(max_tokens=1_000, preserve_recent=2, trigger_threshold=0.9)
     usage = Usage(input=760, output=10)
@@ -87,16 +85,13 @@ def test_a_summary_in_the_making_does_not_come_late_into_the_file(tmp_path: Path
     options = Options(acknowledge=False, attach_from_archive=False, limits=limits)
     talk = Talk(tmp_path, *steps, options=options, window=Window(4_000))
 
-    async def run() -> None:
-        await talk.conversation.ask("Which wood is hard?")
-        await talk.conversation.ask(SECRET)
-        await talk.model.silent.wait()
-        await talk.conversation.undo(talk.conversation.session.exchanges[-1])
-        assert talk.model.cancelled == 1
-        await talk.conversation.ask("And bright? " * 200)
-        assert talk.conversation.session.depth == 2
-        await talk.conversation.background.wait()
-        await talk.conversation.leave("exit")
-
-    asyncio.run(run())
+    await talk.conversation.ask("Which wood is hard?")
+    await talk.conversation.ask(SECRET)
+    await talk.model.silent.wait()
+    await talk.conversation.undo(talk.conversation.session.exchanges[-1])
+    assert talk.model.cancelled == 1
+    await talk.conversation.ask("And bright? " * 200)
+    assert talk.conversation.session.depth == 2
+    await talk.conversation.background.wait()
+    await talk.conversation.leave("exit")
     assert folder_knows(tmp_path) == []

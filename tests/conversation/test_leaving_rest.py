@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,7 @@ OPTIONS = Options(acknowledge=False, attach_from_archive=False, on_exit="backgro
     [(32_000, 3_900, True), (32_000, 4_100, False), (99_000, 7_900, True), (99_000, 8_100, False)],
     ids=["an eighth of the window", "more", "8,000 tokens", "more than 8,000"],
 )
-def test_a_prepared_summary_may_lag_by_the_smaller_limit(
+async def test_a_prepared_summary_may_lag_by_the_smaller_limit(
     tmp_path: Path, window: int, words: int, used: bool
 ) -> None:
     talk = Talk(tmp_path, "Yes.", SUMMARY, "Noted.", options=OPTIONS, window=Window(window))
@@ -27,14 +26,11 @@ def test_a_prepared_summary_may_lag_by_the_smaller_limit(
     left: list[str] = []
     conversation._detach = left.append
 
-    async def run() -> None:
-        await conversation.ask("word " * 5_000)
-        await conversation.prepare_exit()
-        await conversation.background.wait()
-        await conversation.ask("more " * words)
-        await conversation.end()
-
-    asyncio.run(run())
+    await conversation.ask("word " * 5_000)
+    await conversation.prepare_exit()
+    await conversation.background.wait()
+    await conversation.ask("more " * words)
+    await conversation.end()
     seal = talk.sessions.load(talk.path).session.seal
     assert seal is not None
     assert (seal.summary is not None, seal.covers) == ((True, 1) if used else (False, None))

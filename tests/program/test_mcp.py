@@ -402,7 +402,7 @@ async def nothing(given: Mapping[str, object]) -> str:
     return "nothing"
 
 
-def test_the_archive_and_the_agents_own_tools_keep_their_names(tmp_path: Path) -> None:
+async def test_the_archive_and_the_agents_own_tools_keep_their_names(tmp_path: Path) -> None:
     """A server's tools come after the agent's and before the archive's, also after a compaction."""
     own = (Tool(ToolSpec("own_tool", "Mine.", {"type": "object"}), nothing),)
     archive = raw(
@@ -413,76 +413,65 @@ def test_the_archive_and_the_agents_own_tools_keep_their_names(tmp_path: Path) -
     (tmp_path / "b").mkdir()
     others = raw(tmp_path / "b", {"pages": [listing("tool")]})
 
-    async def run() -> None:
-        servers = McpServers({"archive": archive, "own": others}, {})
-        call = Message("assistant", "", calls=(ToolCall("x", "archive_other", "{}"),))
-        talking = Talking(tmp_path / "sessions", servers, "Hello.", call, "Found.", tools=own)
-        try:
-            await talking.conversation.ask("Hello")
-            named = ["own_tool", "archive_other"]
-            assert talking.offered() == named
-            assert await talking.conversation.compact()
-            await talking.conversation.ask("Search.")
-            assert talking.offered() == [*named, *TOOLS]
-            returned = [event for event in talking.events if isinstance(event, ToolReturned)]
-            assert [(event.name, event.text) for event in returned] == [("archive_other", "found")]
-            await talking.conversation.leave("clear")
-            await talking.conversation.ask("Anew.")
-            assert talking.offered() == named
-        finally:
-            await talking.conversation.leave("exit")
-            talking.conversation.close()
-            await servers.close()
-
-    asyncio.run(run())
+    servers = McpServers({"archive": archive, "own": others}, {})
+    call = Message("assistant", "", calls=(ToolCall("x", "archive_other", "{}"),))
+    talking = Talking(tmp_path / "sessions", servers, "Hello.", call, "Found.", tools=own)
+    try:
+        await talking.conversation.ask("Hello")
+        named = ["own_tool", "archive_other"]
+        assert talking.offered() == named
+        assert await talking.conversation.compact()
+        await talking.conversation.ask("Search.")
+        assert talking.offered() == [*named, *TOOLS]
+        returned = [event for event in talking.events if isinstance(event, ToolReturned)]
+        assert [(event.name, event.text) for event in returned] == [("archive_other", "found")]
+        await talking.conversation.leave("clear")
+        await talking.conversation.ask("Anew.")
+        assert talking.offered() == named
+    finally:
+        await talking.conversation.leave("exit")
+        talking.conversation.close()
+        await servers.close()
 
 
 @pytest.mark.slow
-def test_who_stops_waiting_loses_nothing(tmp_path: Path) -> None:
+async def test_who_stops_waiting_loses_nothing(tmp_path: Path) -> None:
     """The query is saved before the program waits for servers. The next query is answered, and the
     failure is reported.
     """
 
-    async def run() -> None:
-        servers = McpServers({"silent": sdk("silent", timeout=2.0)}, {})
-        talking = Talking(tmp_path / "sessions", servers, "Yes.")
-        asked = asyncio.ensure_future(talking.conversation.ask("Are you there?"))
-        await until(lambda: Connecting(("silent",)) in talking.events)
-        asked.cancel()
-        await asyncio.gather(asked, return_exceptions=True)
-        try:
-            reply = await talking.conversation.ask("And now?")
-            assert reply.text == "Yes."
-            assert talking.events.count(Connecting(())) == 1
-            warned = [event.message for event in talking.events if isinstance(event, Warned)]
-            assert warned == ["The MCP server silent did not answer within 2 seconds."]
-            queries = [
-                entry.text
-                for entry in talking.conversation.session.entries
-                if isinstance(entry, Query)
-            ]
-            assert queries == ["Are you there?", "And now?"]
-            assert "Are you there?" in talking.model.requests[0].messages[0].text
-        finally:
-            await talking.conversation.leave("exit")
-            talking.conversation.close()
-            await servers.close()
-
-    asyncio.run(run())
+    servers = McpServers({"silent": sdk("silent", timeout=2.0)}, {})
+    talking = Talking(tmp_path / "sessions", servers, "Yes.")
+    asked = asyncio.ensure_future(talking.conversation.ask("Are you there?"))
+    await until(lambda: Connecting(("silent",)) in talking.events)
+    asked.cancel()
+    await asyncio.gather(asked, return_exceptions=True)
+    try:
+        reply = await talking.conversation.ask("And now?")
+        assert reply.text == "Yes."
+        assert talking.events.count(Connecting(())) == 1
+        warned = [event.message for event in talking.events if isinstance(event, Warned)]
+        assert warned == ["The MCP server silent did not answer within 2 seconds."]
+        queries = [
+            entry.text for entry in talking.conversation.session.entries if isinstance(entry, Query)
+        ]
+        assert queries == ["Are you there?", "And now?"]
+        assert "Are you there?" in talking.model.requests[0].messages[0].text
+    finally:
+        await talking.conversation.leave("exit")
+        talking.conversation.close()
+        await servers.close()
 
 
-def test_a_model_that_cannot_call_tools_is_not_kept_waiting(tmp_path: Path) -> None:
-    async def run() -> None:
-        servers = McpServers({"none": McpServer(command="/does/not/exist")}, {})
-        talking = Talking(tmp_path / "sessions", servers, "Yes.")
-        talking.model.calls_tools = False
-        try:
-            assert (await talking.conversation.ask("Hello")).text == "Yes."
-            assert not any(isinstance(event, Connecting | Warned) for event in talking.events)
-            assert servers.states()[0].state == "not started"
-        finally:
-            await talking.conversation.leave("exit")
-            talking.conversation.close()
-            await servers.close()
-
-    asyncio.run(run())
+async def test_a_model_that_cannot_call_tools_is_not_kept_waiting(tmp_path: Path) -> None:
+    servers = McpServers({"none": McpServer(command="/does/not/exist")}, {})
+    talking = Talking(tmp_path / "sessions", servers, "Yes.")
+    talking.model.calls_tools = False
+    try:
+        assert (await talking.conversation.ask("Hello")).text == "Yes."
+        assert not any(isinstance(event, Connecting | Warned) for event in talking.events)
+        assert servers.states()[0].state == "not started"
+    finally:
+        await talking.conversation.leave("exit")
+        talking.conversation.close()
+        await servers.close()

@@ -250,24 +250,21 @@ def test_errors_of_a_server_that_speaks_no_tls(service: Service, tmp_path: Path)
 
 
 @each_wire
-def test_calls_share_a_connection_and_cancelling_closes_it(
+async def test_calls_share_a_connection_and_cancelling_closes_it(
     server: Loopback, service: Service, tmp_path: Path
 ) -> None:
-    async def run() -> None:
-        provider = service.at(server.url, tmp_path)
-        for _ in range(3):
-            async with closing(provider, TALK) as stream:
-                assert [event async for event in stream]
-        assert server.connections <= 2, (
-            "one for the calls, at most one for the question about the model"
-        )
-        server.enqueue(Reply(chunks=("Hel", "lo"), stall_after=1))
+    provider = service.at(server.url, tmp_path)
+    for _ in range(3):
         async with closing(provider, TALK) as stream:
-            assert await anext(words(stream)) == TextDelta("Hel")
-        await asyncio.to_thread(server.left, 3)
-        await provider.close()
-
-    asyncio.run(run())
+            assert [event async for event in stream]
+    assert server.connections <= 2, (
+        "one for the calls, at most one for the question about the model"
+    )
+    server.enqueue(Reply(chunks=("Hel", "lo"), stall_after=1))
+    async with closing(provider, TALK) as stream:
+        assert await anext(words(stream)) == TextDelta("Hel")
+    await asyncio.to_thread(server.left, 3)
+    await provider.close()
 
 
 @each_wire

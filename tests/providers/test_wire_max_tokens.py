@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import sys
@@ -83,14 +82,11 @@ def test_the_command_line_overrides_the_config_which_overrides_the_wire(
 
 
 @pytest.mark.parametrize(("own", "expected"), [(None, LIMIT), (5, 5)])
-def test_a_request_with_a_limit_of_its_own_keeps_it(own: int | None, expected: int) -> None:
+async def test_a_request_with_a_limit_of_its_own_keeps_it(own: int | None, expected: int) -> None:
     model = Model("Hello.")
     agent = Agent(name="Sally", system_prompt="", provider=model, max_tokens=LIMIT)
 
-    async def run() -> None:
-        await events_of(agent, Message("user", "Hi"), max_tokens=own)
-
-    asyncio.run(run())
+    await events_of(agent, Message("user", "Hi"), max_tokens=own)
     [request] = model.requests
     assert request.max_tokens == expected
 
