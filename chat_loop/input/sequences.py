@@ -35,7 +35,7 @@ _KITTY = re.compile(
     r"(?:;(\d{0,3})(?::(\d))?)?(?:;([\d:]{1,40}))?u"  # modifiers, event, text
 )
 _XTERM = re.compile(r"\x1b\[27;(\d{1,3});(\d{1,7})~")
-_FUNCTION = re.compile(r"\x1b\[(\d{1,3});(\d{1,3})(?::(\d))?([A-HPQS~])")
+_FUNCTION = re.compile(r"\x1b\[(?:(\d{1,3});(\d{1,3})(?::(\d))?)?([A-HPQS~])")
 _KEYPAD = re.compile(r"\x1bO([M-Zj-y])")
 
 _SHIFT, _ALT, _CTRL, _OTHERS = 1, 2, 4, 8 | 16 | 32
@@ -71,7 +71,7 @@ def decode(sequence: str) -> Combination:
         return _modified(int(code), modifiers, shifted=shifted, base=base, text=text)
     if found := _FUNCTION.fullmatch(sequence):
         number, modifiers, event, final = found.groups()
-        return () if event == _RELEASED else _function(number, _bits(modifiers), final)
+        return () if event == _RELEASED else _function(number or "", _bits(modifiers), final)
     if found := _KEYPAD.fullmatch(sequence):
         sign = _APPLICATION_KEYPAD.get(found[1], "")
         return (Keys.ControlM,) if found[1] == "M" else tuple(sign)
