@@ -85,14 +85,13 @@ def replace_session(
     and OSError.
     """
     path = sessions.session_file(identity)
-    files = sessions.files
-    files.make_directory(sessions.directory)
+    sessions.files.make_directory(sessions.directory)
     with closing(lock_session(sessions.directory, identity)):
         if (read_part(path)[0] if os.path.lexists(path) else None) != before:
             raise SessionLocked(f"Session {identity} is being changed.")
         if before is not None and keeps:
-            files.replace(free_in_trash(sessions, identity), before)
-        files.replace(path, data)
+            sessions.files.replace(free_in_trash(sessions, identity), before)
+        sessions.files.replace(path, data)
         return path.lstat()
 
 

@@ -54,8 +54,7 @@ def move_to_trash(sessions: SessionManager, path: Path) -> str:
         raise SessionNotFound(f"Session {path.stem} is gone.") from error
     except OSError as error:
         raise SaveError(f"{path} cannot be moved: {os_reason(error)}.") from error
-    restored_by = f"chat-loop sessions restore {gone.stem} restores it"
-    return f"{path.stem} is in the trash; {restored_by}."
+    return f"{path.stem} is in the trash; chat-loop sessions restore {gone.stem} restores it."
 
 
 def free_in_trash(sessions: SessionManager, identity: str) -> Path:

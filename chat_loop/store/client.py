@@ -78,7 +78,7 @@ class ObjectStore:
                 found = obstore.list_with_delimiter(self._store)["objects"]
             except exceptions.InvalidPathError:
                 return self._list_around()
-            return Listing([_listed(meta) for meta in found], [])
+            return Listing([*map(_listed, found)], [])
 
     def _list_around(self) -> Listing:
         """List around the names that obstore refuses, each with the thousand names at most that
@@ -89,8 +89,8 @@ class ObjectStore:
         while True:
             try:
                 for page in obstore.list(self._store, offset=offset):
-                    listed = (_listed(meta) for meta in page if "/" not in meta["path"])
-                    listing.objects.extend(listed)
+                    top = [meta for meta in page if "/" not in meta["path"]]
+                    listing.objects.extend(map(_listed, top))
                 return listing
             except exceptions.InvalidPathError as error:
                 name = _invalid_name(error)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from chat_loop.store.client import ObjectStore
 
 LOCK = "sync"
-REMOVAL_SECONDS = 10.0  # the wait for another process that synchronizes
+REMOVAL_SECONDS = 30.0  # the wait for another process that synchronizes
 
 
 class StoreMirror:
@@ -62,43 +62,27 @@ class StoreMirror:
 
     def sync(self, *, both_ways: bool, seconds: float = 0) -> SyncReport:
         """Bring the folder and the store to the same state."""
-        from chat_loop.store.reconcile import Reconciliation
 
-        try:
-            lock = take_lock(self._folder, LOCK, seconds=seconds)
-        except Locked as error:
-            text = "Another process synchronizes these sessions."
-            raise SessionLocked(text, "Try again in a moment.") from error
-        with closing(lock), state.opened(self._folder, self._url) as known:
-            sessions = SessionManager(self._folder, files=self._files)
-            run = Reconciliation(sessions, self._store, known)
-            steps = [run.remove, run.upload]
-            if both_ways:
-                steps.append(run.download)
-            failure: StoreUnavailable | OSError | None = None
-            for step in steps:  # a store may be read-only, or keep what is deleted
-                try:
-                    step()
-                except (StoreUnavailable, OSError) as error:
-                    failure = error
-            if failure is not None:
-                raise failure
-            return run.report
+        with self._locked(seconds):
+            return self._reconcile(both_ways=both_ways)
 
     @contextmanager
     def removal(self, paths: Sequence[Path]) -> Iterator[None]:
-        """Remove files from the store, too."""
-        with state.opened(self._folder, self._url) as known:
-            for path in paths:
-                if path.parent in (self._folder, self._folder / IMAGE_FOLDER):
-                    key = str(path.relative_to(self._folder))
-                    known.note(key, state.SyncEntry(removed=True))
-        yield
-        try:
-            self.sync(both_ways=False, seconds=REMOVAL_SECONDS)
-        except (StoreUnavailable, SessionLocked) as error:
-            hint = "chat-loop sync removes it there as soon as that works."
-            raise StoreUnavailable(f"The store still has it: {error.message}", hint) from error
+        """Remove files from the store, too. Meanwhile nobody else synchronizes, since that could
+        upload them again. Raises SessionLocked, too.
+        """
+        with self._locked(REMOVAL_SECONDS):
+            with state.opened(self._folder, self._url) as known:
+                for path in paths:
+                    if path.parent in (self._folder, self._folder / IMAGE_FOLDER):
+                        key = str(path.relative_to(self._folder))
+                        known.note(key, state.SyncEntry(removed=True))
+            yield
+            try:
+                self._reconcile(both_ways=False)
+            except StoreUnavailable as error:
+                hint = "chat-loop sync removes it there as soon as that works."
+                raise StoreUnavailable(f"The store still has it: {error.message}", hint) from error
 
     def check(self) -> Iterator[Finding]:
         """Yield whether the store can be read, and the names in it that hide sessions."""
@@ -121,3 +105,36 @@ class StoreMirror:
         from chat_loop.store.client import ObjectStore
 
         return ObjectStore(self._url)
+
+    @contextmanager
+    def _locked(self, seconds: float) -> Iterator[None]:
+        """Keep other processes from synchronizing. Raises SessionLocked and OSError."""
+        try:
+            lock = take_lock(self._folder, LOCK, seconds=seconds)
+        except Locked as error:
+            text = "Another process synchronizes these sessions."
+            raise SessionLocked(text, "Try again in a moment.") from error
+        with closing(lock):
+            yield
+
+    def _reconcile(self, *, both_ways: bool) -> SyncReport:
+        """Remove, upload and download. A step that fails keeps no other one from being tried: a
+        store may be read-only, or keep what is deleted. Raises StoreUnavailable and OSError.
+        """
+        from chat_loop.store.reconcile import Reconciliation
+
+        with state.opened(self._folder, self._url) as known:
+            sessions = SessionManager(self._folder, files=self._files)
+            run = Reconciliation(sessions, self._store, known)
+            steps = [run.remove, run.upload]
+            if both_ways:
+                steps.append(run.download)
+            failure: StoreUnavailable | OSError | None = None
+            for step in steps:
+                try:
+                    step()
+                except (StoreUnavailable, OSError) as error:
+                    failure = error
+            if failure is not None:
+                raise failure
+            return run.report

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -74,11 +74,11 @@ class SyncState:
 def opened(directory: Path, store: str) -> Iterator[SyncState]:
     """Yield the state of a folder and one store. Raises StoreUnavailable."""
     path = directory / FILE
-    with ExitStack() as stack:
+    with _translated(path):
+        path.touch(mode=0o600)
+        connection = sqlite3.connect(path, timeout=_SECONDS, isolation_level=None)
+    with closing(connection):
         with _translated(path):
-            path.touch(mode=0o600)
-            connection = sqlite3.connect(path, timeout=_SECONDS, isolation_level=None)
-            stack.enter_context(closing(connection))
             # entries that a power failure destroys are compared again
             connection.execute("PRAGMA synchronous = OFF")
             connection.execute(_TABLE)

@@ -238,6 +238,20 @@ def test_a_purge_goes_through_when_the_store_is_back(
 
 
 @pytest.mark.slow
+def test_while_a_session_is_purged_nobody_uploads_it_again(
+    machine: Machines, server: StoreServer, prefix: str
+) -> None:
+    here = machine("here")
+    path = here.put(FIRST)
+    here.sync()
+    with here.mirror.removal([path]):
+        with pytest.raises(SessionLocked, match="Another process synchronizes"):
+            here.sync()
+        path.unlink()
+    assert server.objects(prefix) == {}
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("server", ["s3"], indirect=True)
 def test_a_store_that_keeps_everything_gets_and_gives_all_else(
     machine: Machines, server: S3Server, prefix: str, monkeypatch: pytest.MonkeyPatch
