@@ -339,82 +339,8 @@ def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Loopback
         yield loopback
 
 
-TRANSCRIPT = """
----
-
-<!-- chat:query n=1 at=2026-11-21T22:30:15+01:00 -->
-## Query 1 (22:30:15)
-**You:** What of boats and bread?
-<!-- chat:end -->
-
-<!-- chat:reply n=1 -->
-**Sally:** I look.
-<!-- chat:end stop=tool -->
-
-*Time: 0.0s | Tokens: 50 (in: 30, out: 20, cached: 10)*
-
-<!-- chat:call n=1 id=c1 name=search -->
-<details><summary>Tool: search</summary>
-
-{"query": "böats"}
-
-</details>
-<!-- chat:end -->
-
-<!-- chat:call n=1 id=c2 name=search -->
-<details><summary>Tool: search</summary>
-
-{"query":
-
-</details>
-<!-- chat:end -->
-
-<!-- chat:result n=1 id=c1 at=2026-11-21T22:30:18+01:00 -->
-<details><summary>Its result</summary>
-
-Found böats.
-
-</details>
-<!-- chat:end time=3.0 -->
-
-<!-- chat:result n=1 id=c2 failed=yes -->
-<details><summary>It failed</summary>
-
-The arguments are not a JSON object. Call the tool again with valid JSON.
-
-</details>
-<!-- chat:end time=0.0 -->
-
-<!-- chat:reply n=1 -->
-**Sally:**
-
-
-<!-- chat:end stop=tool -->
-
-*Time: 3.0s | Tokens: ~10 (in: 7, out: 3)*
-
-<!-- chat:call n=1 id=c3 name=search -->
-<details><summary>Tool: search</summary>
-
-{"query": "bread"}
-
-</details>
-<!-- chat:end -->
-
-<!-- chat:result n=1 id=c3 at=2026-11-21T22:30:21+01:00 -->
-<details><summary>Its result</summary>
-
-Found bread.
-
-</details>
-<!-- chat:end time=3.0 -->
-
-<!-- chat:reply n=1 -->
-**Sally:** Boats and bread.
-<!-- chat:end -->
-
-*Time: 3.0s | Tokens: 65 (in: 60, out: 5)*
-"""
+GOLDEN = Path(__file__).parents[1] / "golden"
+TRANSCRIPT = (GOLDEN / "turns/tools.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("make", [anthropic_at, pytest.param(openai_at, marks=pytest.mark.slow)])
@@ -534,53 +460,7 @@ def test_an_acknowledgment_gets_the_tools_of_later_requests(tmp_path: Path) -> N
     assert provider.requests[0].tools == (turns.agent.tools[0].spec,)
 
 
-STOPPED = """
-<!-- chat:reply n=1 -->
-**Sally:** I look.
-<!-- chat:end stop=tool -->
-
-*Time: 0.0s | Tokens: 11 (in: 3, out: 8)*
-
-<!-- chat:call n=1 id=c1 name=search -->
-<details><summary>Tool: search</summary>
-
-{"query": "quick"}
-
-</details>
-<!-- chat:end -->
-
-<!-- chat:call n=1 id=c2 name=search -->
-<details><summary>Tool: search</summary>
-
-{"query": "slow"}
-
-</details>
-<!-- chat:end -->
-
-<!-- chat:result n=1 id=c1 -->
-<details><summary>Its result</summary>
-
-Found quick.
-
-</details>
-<!-- chat:end time=0.0 -->
-
-<!-- chat:result n=1 id=c2 failed=yes at=2026-11-21T22:30:17+01:00 -->
-<details><summary>It failed</summary>
-
-interrupted
-
-</details>
-<!-- chat:end -->
-
-<!-- chat:reply n=1 -->
-**Sally:**
-
-
-<!-- chat:end stop=interrupted -->
-
-*Time: 2.0s | Interrupted*
-"""
+STOPPED = (GOLDEN / "turns/stopped.md").read_text("utf-8")
 
 
 async def test_ctrl_c_while_a_tool_runs(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,79 +17,8 @@ from chat_loop.values import ToolCall
 from tests.support.approvals import User
 
 # From the documentation of each program: which files it runs, loads or obeys without being told to.
-DOCUMENTED = {
-    "doc.rust-lang.org/cargo": "build.rs Cargo.toml crates/a/build.rs .cargo/config.toml Cargo.lock",
-    "packaging.python.org": "pyproject.toml setup.py setup.cfg requirements.txt requirements-dev.txt Pipfile uv.lock",
-    "docs.pytest.org": "conftest.py tests/conftest.py pytest.ini tox.ini",
-    "nox.thea.codes": "noxfile.py",
-    "docs.pyinvoke.org": "tasks.py",
-    "docs.python.org/3/library/site": "venv/lib/python3.12/site-packages/a.py x.pth sitecustomize.py usercustomize.py",
-    "docs.npmjs.com": "package.json packages/a/package.json package-lock.json node_modules/a/index.js .npmrc",
-    "eslint.org": "eslint.config.js eslint.config.mjs eslint.config.cjs eslint.config.ts .eslintrc.js",
-    "vite.dev": "vite.config.js vite.config.ts vite.config.mts",
-    "webpack.js.org": "webpack.config.js webpack.config.cjs",
-    "vitest.dev": "vitest.config.ts vitest.workspace.ts",
-    "jestjs.io": "jest.config.js jest.setup.js",
-    "nextjs.org": "next.config.mjs",
-    "tailwindcss.com": "tailwind.config.js postcss.config.js",
-    "babeljs.io": "babel.config.js babel.config.json .babelrc",
-    "gulpjs.com": "gulpfile.js Gulpfile.mjs",
-    "gruntjs.com": "Gruntfile.js",
-    "docs.deno.com": "deno.json deno.jsonc",
-    "pnpm.io": "pnpm-workspace.yaml .pnpmfile.cjs pnpm-lock.yaml",
-    "typescriptlang.org": "tsconfig.json tsconfig.build.json",
-    "gnu.org/software/make": "Makefile makefile GNUmakefile src/Makefile rules.mk",
-    "just.systems": "justfile Justfile .justfile",
-    "taskfile.dev": "Taskfile.yml taskfile.yaml Taskfile.dist.yml",
-    "cmake.org": "CMakeLists.txt CMakePresets.json cmake/FindX.cmake",
-    "mesonbuild.com": "meson.build meson_options.txt",
-    "gnu.org/software/autoconf": "configure.ac configure aclocal.m4",
-    "bazel.build": "BUILD BUILD.bazel WORKSPACE MODULE.bazel tools/defs.bzl .bazelrc",
-    "docs.gradle.org": "build.gradle build.gradle.kts settings.gradle settings.gradle.kts gradle.properties "
-    "init.gradle buildSrc/src/A.java gradle/wrapper/gradle-wrapper.properties gradlew",
-    "maven.apache.org": "pom.xml .mvn/extensions.xml mvnw",
-    "scala-sbt.org": "build.sbt project/plugins.sbt",
-    "learn.microsoft.com/msbuild": "a.csproj a.fsproj a.vcxproj Directory.Build.props Directory.Build.targets "
-    "Directory.Packages.props a.sln nuget.config global.json",
-    "bundler.io": "Gemfile Gemfile.lock a.gemspec Rakefile lib/tasks/x.rake Guardfile",
-    "getcomposer.org": "composer.json composer.lock",
-    "go.dev": "go.mod go.work go.sum",
-    "docs.swift.org": "Package.swift App.xcodeproj/project.pbxproj",
-    "hexdocs.pm/mix": "mix.exs",
-    "cabal.readthedocs.io": "Setup.hs a.cabal cabal.project stack.yaml",
-    "dune.readthedocs.io": "dune dune-project",
-    "dart.dev": "pubspec.yaml",
-    "nix.dev": "flake.nix shell.nix default.nix",
-    "direnv.net": ".envrc",
-    "mise.jdx.dev": "mise.toml .mise.toml .tool-versions",
-    "docs.docker.com": "Dockerfile Dockerfile.dev docker-compose.yml docker-compose.override.yml compose.yaml",
-    "developer.hashicorp.com": "Vagrantfile main.tf terraform.tfvars",
-    "devcenter.heroku.com": "Procfile app.json.d/Procfile",
-    "git-scm.com": ".git/hooks/pre-commit .git/config githooks/x hooks/pre-push hooks/post-merge inner/HEAD a.git/config",
-    "typicode.github.io/husky": ".husky/pre-commit",
-    "lefthook.dev": "lefthook.yml lefthook-local.yml",
-    "pre-commit.com": ".pre-commit-config.yaml",
-    "docs.github.com": ".github/workflows/ci.yml action.yml",
-    "docs.gitlab.com": ".gitlab-ci.yml",
-    "jenkins.io": "Jenkinsfile",
-    "learn.microsoft.com/azure": "azure-pipelines.yml",
-    "code.visualstudio.com": ".vscode/tasks.json .vscode/settings.json a.code-workspace .devcontainer/devcontainer.json",
-    "jetbrains.com": ".idea/runConfigurations/a.xml a.iml",
-    "vimhelp.org": ".exrc .nvim.lua",
-    "gnu.org/software/emacs": ".dir-locals.el",
-    "sourceware.org/gdb": ".gdbinit a.so-gdb.py",
-    "gnu.org/software/bash": ".bashrc .profile etc/profile.d/a.sh",
-    "learn.microsoft.com/powershell": "Microsoft.PowerShell_profile.ps1 profile.ps1",
-    "freedesktop.org": "a.desktop units/a.service",
-    "httpd.apache.org": ".htaccess",
-    "lean-lang.org": "lakefile.lean lakefile.toml",
-    "sphinx-doc.org": "docs/conf.py",
-    "mkdocs.org": "mkdocs.yml",
-    "latexmk.org": ".latexmkrc latexmkrc",
-    "pylint.readthedocs.io": "pylintrc .pylintrc",
-    "ruby.github.io/rake": "Rakefile.rb",
-    "agents.md": "AGENTS.md src/AGENTS.md CLAUDE.md GEMINI.md MEMORY.md",
-}  # fmt: skip
+TABLE = Path(__file__).parents[1] / "golden" / "automatic.toml"
+DOCUMENTED: dict[str, str] = tomllib.loads(TABLE.read_text("utf-8"))
 ORDINARY = (
     "notes.txt README.md src/main.py src/lib.rs index.html src/app.js src/app.test.ts main.go "
     "style.css data.json docs/head.md docs/update.md src/build/a.txt config.yaml settings.json "

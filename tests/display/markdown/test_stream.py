@@ -6,6 +6,7 @@ import asyncio
 import io
 import re
 from itertools import pairwise
+from pathlib import Path
 
 import pyte
 import pytest
@@ -235,59 +236,9 @@ def test_the_first_line_begins_behind_the_name() -> None:
     assert left.split("\n")[0] == f"Sally: {('word ' * 30).strip()}"
 
 
-REPLY = """\
-# Title with `code`
-
-Some **bold**, *italic*, ***both***, ~~gone~~, snake_case, 2 * 3 * 4, f(**kw), [docs](https://x.y/a_(b)) and a[1].
-- one
-  - two
-    * three
-- [ ] to do
-- [x] done
-1. first
-   ```python
-   def f(x):
-       return "a"  # **no**
-
-   ```
-
-> quoted
-> > twice
-
-| a | b | n |
-|---|:-:|--:|
-| 漢字 | **two** | 1 |
-| x | y | 100 |
----
-| no table
-`open
-"""
-SHOWN = """\
-Title with code
-
-Some bold, italic, both, gone, snake_case, 2 * 3 * 4, f(**kw), docs (https://x.y/a_(b)) and a[1].
-• one
-  ◦ two
-    ▪ three
-☐ to do
-☑ done
-1. first
-─── python
-def f(x):
-    return "a"  # **no**
-
-───
-
-│ quoted
-│ │ twice
-
-a    │  b  │   n
-─────┼─────┼────
-漢字 │ two │   1
-x    │  y  │ 100
-────────────────────────────────────────
-| no table
-`open"""
+GOLDEN = Path(__file__).parents[2] / "golden"
+REPLY = (GOLDEN / "screens/reply-markdown.txt").read_text("utf-8")
+SHOWN = (GOLDEN / "screens/reply.txt").read_text("utf-8")
 
 
 def test_what_a_reply_looks_like() -> None:
