@@ -29,9 +29,10 @@ from chat_loop.agent.agent import Agent
 from chat_loop.conversation import continuing
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
+from chat_loop.library.filters import SessionFilter
 from chat_loop.library.index import Index
 from chat_loop.library.indexer import Indexer
-from chat_loop.library.library import Library, SessionFilter
+from chat_loop.library.library import Library
 from chat_loop.library.search import search_all
 from chat_loop.library.semantic import SPACE, SemanticIndex, available
 from chat_loop.loader import SWITCH_SECONDS

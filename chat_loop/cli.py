@@ -172,5 +172,9 @@ def _dispatch(arguments: list[str], instant: start.InstantPrompt | None) -> int:
         if instant is None:
             gc.freeze()  # modules are never garbage, so no collection needs to scan them
             gc.enable()
-        return int(module.run(parts))
+        try:
+            return int(module.run(parts))
+        finally:
+            if parts.shared is not None:
+                parts.shared.close()
     return int(import_module(f"chat_loop.subcommands.{name}").run(options, settings, paths))

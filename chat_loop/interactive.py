@@ -106,7 +106,7 @@ class Interactive:
         """True if a session was sealed since the indexer was last woken."""
         semantic = SemanticIndex() if config.search.meaning else None
         embeds = semantic is not None
-        self._indexer = Indexer(sessions.directory, embeds=embeds, database=parts.database)
+        self._indexer = Indexer(sessions.directory, embeds=embeds, shared=parts.shared)
         servers = parts.servers()
         approvals = parts.approvals()
         approval = ToolApproval(self._display, self._reader, approvals)

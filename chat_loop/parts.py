@@ -19,7 +19,8 @@ from chat_loop.config import Config, LimitsConfig, Paths, choose_servers
 from chat_loop.display.plain import err
 from chat_loop.errors import ConfigError, SessionError, UsageError
 from chat_loop.input.start import InstantPrompt
-from chat_loop.library.library import Database, Library
+from chat_loop.library.library import Library
+from chat_loop.library.shared import SharedLibrary, open_shared
 from chat_loop.log import Log
 from chat_loop.memory import MemoryLocation, ProjectMemory, locate
 from chat_loop.sessions.files import Files, working_folder
@@ -57,7 +58,8 @@ class Parts(Struct, frozen=True, kw_only=True, dict=True):
     """The working folder; empty if it was removed."""
     home: Path
     mirror: Mirror | None
-    database: Database | None
+    shared: SharedLibrary | None
+    """The library that a team shares, if the config names one."""
     sessions: SessionManager
     log: Log
 
@@ -79,7 +81,7 @@ class Parts(Struct, frozen=True, kw_only=True, dict=True):
 
     def library(self) -> Library:
         """Return the library of the sessions, with a team's if there is one."""
-        return Library(self.sessions.directory, database=self.database)
+        return Library(self.sessions.directory, shared=self.shared)
 
     @property
     def model_is_chosen(self) -> bool:
@@ -399,7 +401,7 @@ def build(
         directory=directory,
         home=Path(os.path.expanduser("~")),  # noqa: PTH111 - Path.home raises
         mirror=mirror,
-        database=Database(config.library) if config.library and options.save else None,
+        shared=open_shared(config.library, folder) if config.library and options.save else None,
         sessions=sessions,
         log=Log(paths.log if options.save else None),
     )

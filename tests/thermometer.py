@@ -22,7 +22,7 @@ LIMITS = {  # figure: (limit, goal)
     "nested conditional expressions": (5, 0),
     "comprehensions per 1,000 statements": (36.1, 30.0),
     "percent of functions with more than 12 branches": (0.2, 2.0),
-    "tokens": (303_150, 225_000),
+    "tokens": (305_700, 225_000),
 }
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from heapq import nlargest
 
 from benchmarks.support.exchanges import ExchangeIndex
-from chat_loop.library.engine import Engine, Position
+from chat_loop.library.indexed import Corpus, Position
 from chat_loop.library.semantic import SemanticIndex
 from chat_loop.library.vectors import DIMENSIONS, Embedder, Vectors, weigh
 from chat_loop.sessions.records import Exchange
@@ -122,6 +122,6 @@ class _Nearness(SemanticIndex):
         self._engines = engines
 
     def near(
-        self, index: Engine, question: str, also: Collection[Position], *_: object, **__: object
+        self, index: Corpus, question: str, also: Collection[Position], *_: object, **__: object
     ) -> dict[Position, float]:
         return self._engines.weighed(question, also)

@@ -24,8 +24,9 @@ from typing import Any
 from msgspec import Struct
 
 from benchmarks.support.results import NotMeasured, Results, Settings
+from chat_loop.library.filters import SessionFilter
 from chat_loop.library.index import Index
-from chat_loop.library.library import Library, SessionFilter
+from chat_loop.library.library import Library
 from chat_loop.library.search import search_all
 from chat_loop.library.semantic import SemanticIndex, available
 from chat_loop.sessions.records import Entry, Header, Query, Reply, Seal, Session

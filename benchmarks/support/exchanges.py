@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
-from chat_loop.library.engine import Engine, IndexedSession
+from chat_loop.library.hits import Hit, Place
 from chat_loop.library.index import Index
+from chat_loop.library.indexed import IndexedSession
 from chat_loop.library.refresh import indexed_exchange, texts
-from chat_loop.library.search import Hit, Place, places_of, search
+from chat_loop.library.search import places_of, search
 from chat_loop.library.semantic import SemanticIndex
 from chat_loop.sessions.records import Exchange, SessionRow
 
@@ -17,8 +19,8 @@ from chat_loop.sessions.records import Exchange, SessionRow
 class ExchangeIndex:
     """Exchanges and their index. The sessions are numbered in the order in which they came."""
 
-    def __init__(self, index: Engine | None = None) -> None:
-        self.index = index or Index(Path(), in_memory=True)
+    def __init__(self, index: Any = None) -> None:
+        self.index: Any = index or Index(Path(), in_memory=True)
         self._sessions: list[list[Exchange]] = []
 
     def add(self, exchanges: Iterable[Exchange]) -> None:

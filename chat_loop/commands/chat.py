@@ -145,7 +145,7 @@ class Chat(Struct, kw_only=True):
 
         library = self.library
         try:
-            if library.database is None:
+            if library.shared is None:
                 numbered = partial(self.numbered, library)
                 return find_session(self.sessions, library, reference, numbered, self.here_id)
             path, trouble = await self.look(find)  # a database may take a while
@@ -186,7 +186,7 @@ class Chat(Struct, kw_only=True):
                 self.display.progress(done, of)
 
         def work() -> tuple[T, str]:
-            library = Library(self.sessions.directory, progress, database=self.library.database)
+            library = Library(self.sessions.directory, progress, shared=self.library.shared)
             with contextlib.closing(library):
                 return look(library), library.trouble
 

@@ -12,7 +12,8 @@ from chat_loop.characters import exact_line
 from chat_loop.display.rows import name_text
 from chat_loop.display.status import home_text
 from chat_loop.errors import SessionNotFound
-from chat_loop.library.library import Library, SessionFilter
+from chat_loop.library.filters import SessionFilter
+from chat_loop.library.library import Library
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.pointers import Recent, pointers_of
@@ -36,7 +37,7 @@ class AmbiguousSession(SessionNotFound):
 
 def require_file(path: Path, library: Library) -> None:
     """Raise SessionNotFound when only a team's library has the session, not this folder."""
-    if library.database is None or path.is_file():
+    if library.shared is None or path.is_file():
         return
     row = library.rows_of([path.stem]).get(path.stem)
     if row is not None:

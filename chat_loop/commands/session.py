@@ -36,7 +36,8 @@ from chat_loop.display.questions import Question
 from chat_loop.display.rows import cost_of, nothing_text
 from chat_loop.errors import SessionError, SessionNotFound, UsageError
 from chat_loop.input.editor import open_file
-from chat_loop.library.library import BROWSED, Library, filter_of
+from chat_loop.library.filters import filter_of
+from chat_loop.library.library import BROWSED, Library
 from chat_loop.library.lineage import Node, tree
 from chat_loop.sessions import naming, summary_block
 from chat_loop.sessions.chain import exchange_of
@@ -101,7 +102,7 @@ class BrowsedSessions(Struct):
 
     def rows(self) -> Sequence[SessionRow]:
         """Return the conversations."""
-        if self.chat.library.database is None:
+        if self.chat.library.shared is None:
             rows, _ = self.chat.library.rows(here=self.chat.here_id)
         else:
             rows = [row for row in self.shared if row.id not in self.trashed]
@@ -109,13 +110,12 @@ class BrowsedSessions(Struct):
 
     def preview(self, row: SessionRow) -> Preview:
         """Return the facts and the last exchanges of a session."""
-        database = self.chat.library.database
-        folder = row.folder
+        library = self.chat.library.shared
         try:
-            if database is not None and not row.path.is_file():
-                with contextlib.closing(Library(folder, database=database)) as library:
-                    if (stored := library.session(row.id)) is not None:
-                        return preview_of(stored, ())
+            if library is not None and not row.path.is_file():
+                stored, _ = library.session(row.id)
+                if stored is not None:
+                    return preview_of(stored, ())
             loaded = self.chat.sessions.load(row.path)
         except SessionError as error:
             return Preview(about=[("Damage", error.message)])
@@ -142,7 +142,7 @@ async def _browse(chat: Chat, words: str = "") -> None:
     """Let the user choose one of the sessions that match `words`, and resume it."""
     from chat_loop.browser.app import browse  # loads the editor's library
 
-    shared = chat.library.database is not None
+    shared = chat.library.shared is not None
     (rows, _), _ = await chat.look(  # shows progress, which the browser does not
         lambda library: library.rows(BROWSED if shared else 1, here=chat.here_id)
     )

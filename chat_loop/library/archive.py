@@ -18,11 +18,11 @@ from msgspec.structs import replace
 
 from chat_loop.errors import IndexUnavailable, SessionError
 from chat_loop.library.archive_tools import READ
-from chat_loop.library.engine import Engine
+from chat_loop.library.hits import Hit, Place
 from chat_loop.library.index import Index
 from chat_loop.library.library import Library
 from chat_loop.library.refresh import texts
-from chat_loop.library.search import LEAST, Hit, Place, excerpt, search_chain
+from chat_loop.library.search import LEAST, excerpt, search_chain
 from chat_loop.library.semantic import SemanticIndex
 from chat_loop.library.terms import is_question
 from chat_loop.sessions.chain import last_queries, link_of
@@ -149,7 +149,7 @@ class Archive:
         room = min(room, ROOM)
         text = arguments["queries" if name == READ else "query"]
 
-        def answer(index: Engine) -> str:
+        def answer(index: Index) -> str:
             ancestors = self._ancestors(index)
             if name == READ:
                 return read_text(self._exchanges(text, ancestors), text, room, self._count)
@@ -184,7 +184,7 @@ class Archive:
                 return [replace(each, depth=at) for each in seen.exchanges]
         return []
 
-    def _ask(self, question: Callable[[Engine], T], seconds: float) -> T:
+    def _ask(self, question: Callable[[Index], T], seconds: float) -> T:
         """Return the answer of the folder's index, up to date except for the open session. Raises
         SessionError, and TimeoutError after `seconds` of indexing, which the next call goes on
         with.
@@ -200,7 +200,7 @@ class Archive:
             self._forget()
             return self._ask_anew(question, seconds)
 
-    def _ask_anew(self, question: Callable[[Engine], T], seconds: float) -> T:
+    def _ask_anew(self, question: Callable[[Index], T], seconds: float) -> T:
         """Return the answer of the folder's index after a look at all of its files."""
         until = time.monotonic() + seconds
 
@@ -212,7 +212,7 @@ class Archive:
         folder = self._sessions.directory
         with closing(Library(folder, check, unread=self._link.id)) as library:
 
-            def ask(index: Engine) -> tuple[T, dict[str, int], list[Stamp]]:
+            def ask(index: Index) -> tuple[T, dict[str, int], list[Stamp]]:
                 ancestors = self._ancestors(index)
                 stamps = self._stamps(ancestors)
                 is_current = not index.stale(stamps)[0]
@@ -241,7 +241,7 @@ class Archive:
         """Return the size and time of each ancestor's file, zero for one that is gone."""
         return [_stamp(self._sessions.session_file(identity), identity) for identity in ancestors]
 
-    def _ancestors(self, index: Engine) -> dict[str, int]:
+    def _ancestors(self, index: Index) -> dict[str, int]:
         """Return the ancestors, nearest first, each with the last of its queries that counts."""
         if self._known is not None and index is self._known.index:
             return self._known.ancestors

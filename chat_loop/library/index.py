@@ -18,8 +18,7 @@ from typing import Any
 import msgspec
 
 from chat_loop.errors import IndexUnavailable, os_reason
-from chat_loop.library.engine import (
-    FIGURES,
+from chat_loop.library.indexed import (
     RUNNING,
     Condition,
     IndexedSession,
@@ -34,6 +33,24 @@ from chat_loop.sessions.chain import Link
 from chat_loop.sessions.records import ALL, RunningTotals, SessionRow
 from chat_loop.sessions.rows import Stamp
 
+_SUMMARIES = "FROM message_summaries"
+FIGURES = {
+    "sessions": "count(*) FROM sessions",
+    "conversations": "NULL",  # `Library.figures` counts them
+    "queries": "coalesce(sum(queries), 0) FROM sessions",
+    "tokens": "coalesce(sum(tokens), 0) FROM sessions",
+    "bytes": "coalesce(sum(size), 0) FROM sessions",
+    "exchanges_in_archives": "count(*) FROM exchanges WHERE archived = 1",
+    "summaries": f"count(*) {_SUMMARIES}",
+    "tokens_of_summaries": f"coalesce(sum(tokens), 0) {_SUMMARIES}",
+    "compactions": f"count(before) {_SUMMARIES}",
+    "tokens_saved_by_compactions": f"coalesce(sum(max(before - after, 0)), 0) {_SUMMARIES}",
+    "cost_of_compactions": (
+        "CASE WHEN count(cost) < count(before) THEN NULL ELSE coalesce(sum(cost), 0.0) END "
+        f"{_SUMMARIES}"
+    ),
+}
+"""The totals of an index by name, in SQL."""
 FILE = ".index.sqlite"
 VERSION = 16
 """The version of `schema.sql`. An index of another version is rebuilt: there are no migrations."""
@@ -205,22 +222,14 @@ class Index:
             found = [RUNNING.decode(text) for (text,) in self.ask(statement, (identity,)) if text]
         return found[0] if found else None
 
-    def relatives(self, ids: Sequence[str]) -> dict[str, Link]:
-        """Return the links of all sessions: a folder has few enough."""
-        return self.links()
+    def uses(self) -> dict[str, float]:
+        """Return when each session was last used, in seconds; 0 if it is not known."""
+        return {
+            identity: used or 0.0 for identity, used in self.ask("SELECT id, used FROM sessions")
+        }
 
-    def newest_ids(self, conditions: Sequence[Condition], limit: int) -> list[str] | None:
-        """Return None: there are so few sessions that a list can examine all of them."""
-        return None
-
-    def beginnings(self) -> int:
-        """Return the number of listed sessions that begin a conversation."""
-        return sum(link.is_listed and not link.parent for link in self.links().values())
-
-    def ids_where(
-        self, conditions: Sequence[Condition] = (), among: Collection[str] | None = None
-    ) -> set[str]:
-        """Return the ids of the sessions that meet all conditions, even outside `among`."""
+    def ids_where(self, conditions: Sequence[Condition] = ()) -> set[str]:
+        """Return the ids of the sessions that meet all conditions."""
         where, values = _where(conditions)
         return {identity for (identity,) in self.ask(f"SELECT id FROM sessions {where}", values)}
 
@@ -252,10 +261,6 @@ class Index:
         with self.transaction(writes=True):
             self._remove([*ids])
             self.ask("DELETE FROM vectors WHERE content NOT IN (SELECT content FROM exchanges)")
-
-    def erase(self, ids: Sequence[str]) -> None:
-        """Delete sessions: the index has one owner and one folder."""
-        self.drop(ids)
 
     def keep_vectors(self, rows: Sequence[tuple[bytes, str, bytes]]) -> None:
         """Store rows of (digest of query and reply, space, concatenated vectors)."""

@@ -1,4 +1,4 @@
-"""The indexer: a background thread that updates the index and a team's library."""
+"""The indexer: a background thread that updates the index and a shared library."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chat_loop.errors import IndexUnavailable, SessionError
-from chat_loop.library.library import Database, Library
+from chat_loop.library.library import Library
 from chat_loop.library.semantic import SPACE, start_process
 
 if TYPE_CHECKING:
-    from chat_loop.library.engine import Engine
+    from chat_loop.library.index import Index
+    from chat_loop.library.shared import SharedLibrary
 
 PAUSE_SECONDS = 0.002  # between two transactions, so that others get the processor and the index
 AGAIN_SECONDS = 5.0  # before an index that could not be used is tried again
@@ -30,10 +31,10 @@ class Indexer:
     """The thread that updates one folder's index, and the process that embeds its exchanges."""
 
     def __init__(
-        self, directory: Path, *, embeds: bool = False, database: Database | None = None
+        self, directory: Path, *, embeds: bool = False, shared: SharedLibrary | None = None
     ) -> None:
         self._library = Library(directory, self._pause)
-        self._database = database
+        self._shared = shared
         self._embeds = embeds
         self._process: subprocess.Popen[bytes] | None = None
         self._wake = threading.Event()
@@ -70,8 +71,8 @@ class Indexer:
                 try:
                     if any(self._library.directory.glob("*.md")):
                         self._library.ask(self._embed)
-                    if self._database is not None:
-                        self._share(self._database)
+                    if self._shared is not None:
+                        self._share(self._shared)
                 except (
                     SessionError,
                     IndexUnavailable,
@@ -86,28 +87,26 @@ class Indexer:
                 if not self._closed:
                     self._wake.wait()
 
-    def _embed(self, index: Engine) -> None:
+    def _embed(self, index: Index) -> None:
         """Start a process if an exchange has no vectors, unless one is running or has failed."""
         is_free = self._process is None or self._process.poll() == 0
         if self._embeds and is_free and not self._closed:
             self._process = start_process(index, os.getpid())
 
-    def _share(self, database: Database) -> None:
-        """Update the team's library, and send it the vectors that this machine has made."""
-        directory = self._library.directory
-        shared = Library(directory, self._pause, thorough=True, database=database, tells=False)
-        with closing(shared):
-            shared.ask(bool, texts=False)
-            index = shared.shared
-            lacking: set[bytes] = set()  # the exchanges that have no vectors here either
-            while index is not None and not self._closed and len(lacking) < MOST_LACKING:
-                unembedded = index.unembedded(SPACE, VECTORS + len(lacking))
-                bare = [content for content, *_ in unembedded if content not in lacking]
-                if not bare:
-                    break
-                found = self._library.ask(partial(_vectors_of, contents=bare))
-                index.keep_vectors(found)
-                lacking |= {*bare} - {content for content, *_ in found}
+    def _share(self, shared: SharedLibrary) -> None:
+        """Update the shared library, and send it the vectors that this machine has made."""
+        from chat_loop.library.refresh import share  # loads the code that reads and redacts texts
+
+        share(self._library.directory, shared, self._pause)
+        lacking: set[bytes] = set()  # the exchanges that have no vectors here either
+        while not self._closed and len(lacking) < MOST_LACKING:
+            without = shared.lacking(VECTORS + len(lacking))
+            bare = [content for content in without if content not in lacking]
+            if not bare:
+                break
+            found = self._library.ask(partial(_vectors_of, contents=bare))
+            shared.keep_vectors(found)
+            lacking |= {*bare} - {content for content, *_ in found}
 
     def _pause(self, done: float, of: int) -> None:
         """Let others work. Raises _ClosedError when the indexer is closed, to stop the update."""
@@ -116,7 +115,7 @@ class Indexer:
             raise _ClosedError
 
 
-def _vectors_of(index: Engine, contents: Sequence[bytes]) -> list[tuple[bytes, str, bytes]]:
+def _vectors_of(index: Index, contents: Sequence[bytes]) -> list[tuple[bytes, str, bytes]]:
     return index.vectors_of(SPACE, contents)
 
 

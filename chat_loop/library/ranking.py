@@ -14,7 +14,7 @@ from operator import mul
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chat_loop.library.engine import Phrase, Position
+from chat_loop.library.indexed import Phrase, Position
 from chat_loop.library.terms import QUESTION_MARK, VALUE_MARK, Term, related
 
 AROUND = ((0, 0.8), (-1, 0.45), (1, 0.45), (-2, 0.2), (2, 0.2))

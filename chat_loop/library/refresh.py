@@ -1,14 +1,15 @@
-"""Updates of the index from the files of its folder."""
+"""Updates of an index, and of a shared library, from the files of a folder."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from chat_loop.library.engine import Engine, IndexedExchange, IndexedSession, Texts
+from chat_loop.library.indexed import IndexedExchange, IndexedSession, Texts
 from chat_loop.library.terms import lines
 from chat_loop.redact import redact_text
 from chat_loop.sessions import legacy, summary_block
@@ -16,9 +17,13 @@ from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Exchange, RunningTotals, Session, SessionRow
-from chat_loop.sessions.rows import Stamp, clamp_time, is_transcript, read_row, row_of, said
+from chat_loop.sessions.rows import Stamp, clamp_time, is_transcript, read_row, row_of, said, stamps
 from chat_loop.tokens import estimate
 from chat_loop.values import compaction_text
+
+if TYPE_CHECKING:
+    from chat_loop.library.index import Index
+    from chat_loop.library.shared import SharedLibrary
 
 BATCH_FILES = 50
 BATCH_BYTES = 1 << 18
@@ -31,7 +36,7 @@ MAX_TEXT = 1 << 20  # characters of a text that the index keeps; the rest is onl
 
 
 def refresh(
-    index: Engine,
+    index: Index,
     stale: Sequence[Stamp],
     gone: Collection[str],
     *,
@@ -41,6 +46,36 @@ def refresh(
     """Index stale files, or only their rows, and drop sessions that are `gone`, in small steps."""
     if gone:
         index.drop(gone)
+    for batch in batches(index.directory, stale, rows_only=rows_only, progress=progress):
+        index.put(batch)
+
+
+def share(
+    directory: Path,
+    shared: SharedLibrary,
+    progress: Callable[[float, int], None] = lambda done, of: None,
+) -> int:
+    """Store the changed sessions of a folder in a shared library, in small steps. Return their
+    number. Raises OSError and IndexUnavailable.
+    """
+    stale, gone = shared.behind(stamps(directory))
+    if gone:
+        shared.push((), gone)
+    for batch in batches(directory, stale, progress=progress):
+        shared.push(batch, ())
+    return len(stale)
+
+
+def batches(
+    directory: Path,
+    stale: Sequence[Stamp],
+    *,
+    rows_only: bool = False,
+    progress: Callable[[float, int], None] = lambda done, of: None,
+) -> Iterator[list[IndexedSession]]:
+    """Yield stale files, or only their rows, as an index stores them: each time as many as one
+    transaction takes.
+    """
     batch: list[IndexedSession] = []
     size = done = 0
 
@@ -48,7 +83,7 @@ def refresh(
         progress(done - 1 + share, len(stale))
 
     for done, stamp in enumerate(stale, 1):
-        path = index.directory / f"{stamp.id}.md"
+        path = directory / f"{stamp.id}.md"
         if rows_only:
             row = read_row(path)
             session = IndexedSession(row=row, size=stamp.size, changed=stamp.changed)
@@ -57,7 +92,7 @@ def refresh(
         batch.append(replace(session, row=without_secrets(session.row)))
         size += stamp.size
         if size >= BATCH_BYTES or len(batch) >= BATCH_FILES or done == len(stale):
-            index.put(batch)
+            yield batch
             batch = []
             size = 0
             progress(done, len(stale))

@@ -5,17 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from math import ceil
+from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from chat_loop.errors import SessionError
 from chat_loop.library import days, ranking, terms
-from chat_loop.library.engine import EVERYTHING, TEXTS, Engine, Phrase, Position, Scope, Texts
-from chat_loop.library.library import Library, SessionFilter
+from chat_loop.library.filters import SessionFilter
+from chat_loop.library.hits import Hit, Place, fused
+from chat_loop.library.indexed import EVERYTHING, TEXTS, Corpus, Phrase, Position, Scope, Texts
+from chat_loop.library.library import Library, listed_in
 from chat_loop.library.ranking import AROUND, Question, RankedExchange
 from chat_loop.library.semantic import NO_PARENT, SemanticIndex, start_process
-from chat_loop.sessions.records import Exchange, Query, Reply, SessionRow
+from chat_loop.library.shared import Answer
+from chat_loop.sessions.records import Exchange, Query, Reply
 from chat_loop.text import sentences
+
+if TYPE_CHECKING:
+    from chat_loop.library.index import Index
 
 CANDIDATES = 150
 """In `benchmarks.archive`, 100 candidates have 86 % of the facts, 150 have 92 %, 300 no more."""
@@ -30,30 +37,6 @@ _EXCERPT_ROOM = 60  # tokens of an excerpt for a person
 LEAST = 40  # the least number of characters that an excerpt is cut to
 
 
-class Place(Struct, frozen=True):
-    """Characters `start` to `end` of an exchange's `texts[part]`."""
-
-    part: int
-    start: int
-    end: int
-
-
-class Hit(Struct, frozen=True):
-    """An exchange that fits a query, its strength from 0 to 1, and its best sentences first."""
-
-    exchange: Exchange
-    texts: Texts
-    row: SessionRow
-    strength: float
-    places: tuple[Place, ...] = ()
-    listed: int | None = None  # the number of its conversation in lists
-
-    @property
-    def related(self) -> bool:
-        """True if only its meaning fits: it contains no word of the query."""
-        return not self.places
-
-
 def search_all(
     library: Library,
     text: str,
@@ -63,30 +46,61 @@ def search_all(
     *,
     standalone: bool = False,
 ) -> list[Hit]:
-    """Return at most `limit` exchanges of the wanted sessions that fit, best first. A `standalone`
-    search numbers the hits, and leaves a process behind that embeds. Raises SessionError.
+    """Return at most `limit` exchanges of the wanted sessions that fit, best first: those of the
+    folder and those of the library that it shares. A `standalone` search numbers the hits, and
+    leaves a process behind that embeds. Raises SessionError.
     """
+    if library.shared is None and not library.directory.exists():
+        return []
+    if semantic is not None and _has_words(text):
+        semantic.prepare(text)
+    limit = max(0, limit)
+    others, warning = Answer[list[Hit]]([])
+    page = None
+    if library.shared is not None:
+        others, warning = library.shared.search(text, wanted, limit, semantic)
+        page, _ = library.numbered_page() if standalone else Answer(None)
 
-    def ask(index: Engine) -> list[Hit]:
-        scope = Scope(conditions=wanted.conditions())
-        hits = _hits(index, search(index, text, semantic, scope)[: max(0, limit)])
+    def ask(index: Index) -> list[Hit]:
+        hits = find(index, text, Scope(conditions=wanted.conditions()), limit, semantic)
+        hits = fused(hits, others)[:limit]
         if standalone and hits:
-            listed = library.listed_in(index)
-            numbers = {identity: number for number, identity in enumerate(listed, 1)}
+            numbers = {one: number for number, one in enumerate(listed_in(index, page), 1)}
             hits = [replace(hit, listed=numbers.get(hit.row.id)) for hit in hits]
         if standalone and semantic is not None and not semantic.problem:
             start_process(index, NO_PARENT)
         return hits
 
-    if library.database is None and not library.directory.exists():
-        return []
-    if semantic is not None and _has_words(text):
-        semantic.prepare(text)
-    return library.ask(ask)
+    hits = _hits_of_both(library, ask, others)
+    library.trouble = library.trouble or warning
+    return hits
+
+
+def _hits_of_both(
+    library: Library, ask: Callable[[Index], list[Hit]], others: list[Hit]
+) -> list[Hit]:
+    """Return what `ask` finds, or without a folder or an index the `others`. Raises SessionError if
+    there is no shared library either.
+    """
+    if not library.directory.exists():
+        return others
+    try:
+        return library.ask(ask)
+    except SessionError:
+        if library.shared is None:
+            raise
+        return others
+
+
+def find(
+    corpus: Corpus, text: str, scope: Scope, limit: int, semantic: SemanticIndex | None
+) -> list[Hit]:
+    """Return at most `limit` exchanges in a scope that fit, best first."""
+    return _hits(corpus, search(corpus, text, semantic, scope)[:limit])
 
 
 def search_chain(
-    index: Engine,
+    index: Corpus,
     text: str,
     last_queries: Mapping[str, int],
     depth: int,
@@ -106,7 +120,7 @@ def search_chain(
 
 
 def search(
-    index: Engine,
+    index: Corpus,
     text: str,
     semantic: SemanticIndex | None = None,
     scope: Scope = EVERYTHING,
@@ -185,7 +199,7 @@ def excerpts_of(hit: Hit, count: Callable[[str], int]) -> list[tuple[str, str]]:
 
 
 def _hits(
-    index: Engine, ranked: Sequence[RankedExchange], depths: Mapping[str, int] | None = None
+    index: Corpus, ranked: Sequence[RankedExchange], depths: Mapping[str, int] | None = None
 ) -> list[Hit]:
     """Return the ranked exchanges as hits, at `depths` if given. Raises IndexUnavailable."""
     stored = index.exchanges_at(exchange.position for exchange in ranked)
@@ -210,7 +224,7 @@ def _hits(
     return hits
 
 
-def _question(index: Engine, text: str) -> Question:
+def _question(index: Corpus, text: str) -> Question:
     """Return the terms of a query, weighted by their rarity in the index."""
     everything = terms.terms(text)
     telling = terms.drop_common(everything)
@@ -246,7 +260,7 @@ def _expressions(
     return forms, (*forms, reversed_word, *(Phrase((part,)) for part in sorted(parts)))
 
 
-def _candidates(index: Engine, question: Question, scope: Scope) -> list[Position]:
+def _candidates(index: Corpus, question: Question, scope: Scope) -> list[Position]:
     """Return the likeliest exchanges, and the newest with an id of the query, oldest first."""
     if not question.terms:
         return []

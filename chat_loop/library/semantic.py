@@ -19,12 +19,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chat_loop.errors import IndexUnavailable, Locked, ModelError
-from chat_loop.library.engine import EVERYTHING
+from chat_loop.library.indexed import EVERYTHING
 from chat_loop.sessions.files import take_lock
 
 if TYPE_CHECKING:
     from chat_loop.library import vectors
-    from chat_loop.library.engine import Engine, Position, Scope
+    from chat_loop.library.index import Index
+    from chat_loop.library.indexed import Corpus, Position, Scope
 
 SPACE = "minilm-l6-v2-int8/128/2"
 """The model and the version of `vectors.passages`: vectors of another space are recomputed."""
@@ -55,7 +56,7 @@ class SemanticIndex:
         self._vectors: vectors.Vectors[Position] | None = None
         self._version: object = None  # the version of the index that `_vectors` come from
 
-    def embed_batch(self, index: Engine) -> bool:
+    def embed_batch(self, index: Index) -> bool:
         """Embed a few exchanges without vectors. Return False when none are left, or no model."""
         with self._lock:
             batch = index.unembedded(SPACE, BATCH)
@@ -78,7 +79,7 @@ class SemanticIndex:
 
     def near(
         self,
-        index: Engine,
+        index: Corpus,
         question: str,
         also: Collection[Position],
         scope: Scope = EVERYTHING,
@@ -92,7 +93,7 @@ class SemanticIndex:
             return embedder.near(question, exchanges, also)
 
     def _vectors_of(
-        self, index: Engine, question: str, also: Collection[Position], scope: Scope
+        self, index: Corpus, question: str, also: Collection[Position], scope: Scope
     ) -> vectors.Vectors[Position] | None:
         """Return the vectors, or None if there are none. Keep those of a whole index until it
         changes, unless they take more than MAX_KEPT.
@@ -129,7 +130,7 @@ class SemanticIndex:
         return self._embedder
 
 
-def start_process(index: Engine, parent: int) -> subprocess.Popen[bytes] | None:
+def start_process(index: Index, parent: int) -> subprocess.Popen[bytes] | None:
     """Start a process if an exchange has no vectors. It ends with its parent, if it has one."""
     if not (available() and index.unembedded(SPACE, 1)):
         return None

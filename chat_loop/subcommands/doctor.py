@@ -214,11 +214,11 @@ def check_sessions(manager: SessionManager) -> Iterator[Finding]:
 
 def check_library(parts: Parts) -> Iterator[Finding]:
     """Check that the team's library answers, if the config names one."""
-    if parts.database is None:
+    if (shared := parts.shared) is None:
         return
     try:
-        with closing(parts.database.open(parts.sessions.directory)) as index:
-            yield passed("Library", f"{index.name} answers")
+        with closing(shared):
+            yield passed("Library", shared.check())
     except errors.IndexUnavailable as error:
         yield problem("Library", str(error), "Using the local index until then.")
 

@@ -203,9 +203,9 @@ def _carry_out(
             text = "The index still has the words: it is in use."
             raise SessionError(text, "Run the command again.")
         stored.sessions.pointers.forget()
-        if (database := stored.parts.database) is not None:
+        if (shared := stored.parts.shared) is not None:
             erased = {path.stem for path in (*changes, *gone) if path.suffix == ".md"}
-            database.erase(folder, [*erased])
+            shared.erase([*erased])
     err(
         "Removed. Exports, backups and other copies are not touched."
         if changes

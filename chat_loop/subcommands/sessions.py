@@ -15,8 +15,7 @@ from chat_loop.display.plain import Meter, err, out, out_json, out_line
 from chat_loop.display.text import one_line
 from chat_loop.errors import TRIED_AGAIN, SaveError, SessionError, UsageError
 from chat_loop.library import lineage
-from chat_loop.library.engine import FIGURES
-from chat_loop.library.library import filter_of
+from chat_loop.library.filters import filter_of
 from chat_loop.parts import build
 from chat_loop.providers.prices import costs
 from chat_loop.sessions import copies, naming, organizing, summary_block
@@ -53,13 +52,14 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
         except SaveError as error:
             error.hint = error.hint.replace(TRIED_AGAIN, ".")
             raise
-        if stored.library.trouble:
-            err(stored.library.trouble)
+        if problem := stored.library.trouble or stored.problem:
+            err(problem)
         return code
 
 
 def list_(stored: StoredSessions, options: argparse.Namespace) -> int:
     """Print the conversations, last used first, with the numbers that other commands take."""
+    stored.share()
     folder = stored.sessions.directory
     if has_copies := bool(misnamed_files(folder)):
         for text in copies.adopt_conflict_copies(stored.sessions):
@@ -172,6 +172,7 @@ def search(stored: StoredSessions, options: argparse.Namespace) -> int:
     from chat_loop.library.search import excerpts_of, search_all
     from chat_loop.library.semantic import SemanticIndex
 
+    stored.share()
     by_meaning = stored.parts.config.search.meaning and not options.text
     semantic = SemanticIndex(once=True) if by_meaning else None
     filters = filter_of(vars(options), stored.sessions.now())
@@ -223,8 +224,7 @@ def tree(stored: StoredSessions, options: argparse.Namespace) -> int:
 
 def stats(stored: StoredSessions, options: argparse.Namespace) -> int:
     """Print totals over the sessions of the folder."""
-    rows, _ = stored.library.rows(1, everything=True)
-    figures = stored.library.figures() if rows else dict.fromkeys(FIGURES, 0)
+    figures = stored.own.figures()
     if options.as_json:
         out_json(figures)
         return 0
@@ -238,9 +238,11 @@ def stats(stored: StoredSessions, options: argparse.Namespace) -> int:
 
 def reindex(stored: StoredSessions, options: argparse.Namespace) -> int:
     """Rebuild the index from the files, and this folder's part of a team's library."""
-    if stored.own is not stored.library:
-        stored.own.update_index(rebuild=True)
-    out(f"{plural(stored.library.update_index(rebuild=True), 'session')} read into the index.\n")
+    count = stored.own.update_index(rebuild=True)
+    if (shared := stored.parts.shared) is not None:
+        shared.push((), shared.behind(())[1])
+        stored.share()
+    out(f"{plural(count, 'session')} read into the index.\n")
     return 0
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from chat_loop.commands.references import find_session, require_file
 from chat_loop.display.plain import Meter
-from chat_loop.errors import SessionNotFound
+from chat_loop.errors import IndexUnavailable, SessionNotFound
 from chat_loop.library.library import Library
 from chat_loop.parts import Parts
 from chat_loop.sessions.manager import LoadedSession
@@ -23,16 +23,31 @@ class StoredSessions:
         self.sessions = parts.sessions
         progress = partial(Meter().count, what="sessions read")
         folder = self.sessions.directory
-        self.library = Library(folder, progress, thorough=True, database=parts.database)
+        self.library = Library(folder, progress, thorough=True, shared=parts.shared)
         self.own = self.library
         """The library of this folder alone."""
-        if parts.database is not None:
+        if parts.shared is not None:
             self.own = Library(folder, progress, thorough=True)
+        self.problem = ""  # why the shared library could not be updated
+        self._progress = progress
 
     def close(self) -> None:
         """Close the libraries."""
         self.library.close()
         self.own.close()
+        if self.parts.shared is not None:
+            self.parts.shared.close()
+
+    def share(self) -> None:
+        """Store what has changed in the folder in the library that it shares."""
+        if (shared := self.parts.shared) is None:
+            return
+        from chat_loop.library import refresh  # loads the code that reads and redacts texts
+
+        try:
+            refresh.share(self.sessions.directory, shared, self._progress)
+        except IndexUnavailable as error:
+            self.problem = str(error)
 
     def path(self, reference: str, *, stored: bool = False) -> Path:
         """Return the file of the session that `reference` names. With `stored`, it may exist only

@@ -14,7 +14,7 @@ from chat_loop.display.questions import CONFIRMING, Question
 from chat_loop.display.text import one_line, visible_newlines
 from chat_loop.errors import ChatLoopError, SessionError, UsageError
 from chat_loop.library import lineage
-from chat_loop.library.library import moment_of
+from chat_loop.library.filters import moment_of
 from chat_loop.sessions import organizing
 from chat_loop.sessions.chain import Link
 from chat_loop.sessions.records import SessionRow

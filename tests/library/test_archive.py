@@ -31,10 +31,11 @@ from chat_loop.library.archive import (
     search_text,
 )
 from chat_loop.library.archive_tools import READ, SEARCH, TOOLS
+from chat_loop.library.hits import Hit, Place
 from chat_loop.library.index import FILE, stale_count
 from chat_loop.library.library import Library
 from chat_loop.library.refresh import texts
-from chat_loop.library.search import Hit, Place, excerpt
+from chat_loop.library.search import excerpt
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange
 from chat_loop.sessions.rows import newest_first

@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from chat_loop.errors import IndexUnavailable, SessionError
-from chat_loop.library.engine import Engine, Position
+from chat_loop.library.filters import SessionFilter
 from chat_loop.library.index import FILE, Index
-from chat_loop.library.library import Library, SessionFilter
+from chat_loop.library.indexed import Position
+from chat_loop.library.library import Library
 from chat_loop.library.search import search_all
 from chat_loop.library.semantic import SPACE, SemanticIndex, available
 from tests.support.session_folders import session, write
@@ -49,7 +50,7 @@ def hits(shelf: Library, words: str, semantic: SemanticIndex | None = None) -> l
 def test_a_bug_is_not_taken_for_a_damaged_index(folder: Path, shelf: Library) -> None:
     before = (folder / FILE).read_bytes()
 
-    def wrong(index: Engine) -> int:
+    def wrong(index: Index) -> int:
         index.ask("SELECT 1")
         return int("x")
 
@@ -212,7 +213,7 @@ def test_an_index_that_is_replaced_again_and_again_is_waited_for(
 ) -> None:
     replaced: list[int] = []
 
-    def question(times: int, index: Engine) -> str:
+    def question(times: int, index: Index) -> str:
         if len(replaced) < times:
             replaced.append(1)
             (folder / FILE).unlink()

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from benchmarks.support.exchanges import ExchangeIndex
 from benchmarks.support.planting import FACTS, NOTHING_TO_FIND, START, conversation, exchange
+from chat_loop.library.hits import Hit
 from chat_loop.library.ranking import MatchedSentence, RankedExchange, fuse
-from chat_loop.library.search import Hit
 from chat_loop.library.terms import fold
 from chat_loop.sessions.records import Call, Exchange, Result, Use
 from tests.support.engines import open_index

@@ -23,7 +23,6 @@ from chat_loop.library.library import Library
 from chat_loop.library.refresh import refresh
 from chat_loop.sessions.records import Query
 from chat_loop.sessions.rows import newest_first
-from tests.support.engines import open_library
 from tests.support.index_tables import (
     SEALED,
     contents,
@@ -34,7 +33,7 @@ from tests.support.index_tables import (
 )
 from tests.support.session_folders import Made, files, session, write
 
-library = open_library
+library = Library
 
 
 changes = st.lists(
@@ -116,7 +115,6 @@ def test_a_file_that_was_renamed_copied_or_changed_by_hand(tmp_path: Path) -> No
     shelf.close()
 
 
-@pytest.mark.usefixtures("engine")
 def test_the_newest_session_changes_while_another_one_comes(tmp_path: Path) -> None:
     write(tmp_path, session("first", 1), 1)
     shelf = library(tmp_path)
@@ -128,7 +126,6 @@ def test_the_newest_session_changes_while_another_one_comes(tmp_path: Path) -> N
     shelf.close()
 
 
-@pytest.mark.usefixtures("engine")
 def test_a_file_of_the_same_size_and_time_is_taken_for_the_same(tmp_path: Path) -> None:
     """This is the price of comparing only sizes and times. `rebuild` reads everything."""
     path = write(tmp_path, session("a", text="What is bread?"), 1)

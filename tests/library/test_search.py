@@ -17,10 +17,12 @@ from benchmarks.support.exchanges import ExchangeIndex
 from benchmarks.support.planting import FACTS, START, conversation, exchange
 from chat_loop.errors import IndexUnavailable, SessionError
 from chat_loop.library import refresh
-from chat_loop.library.engine import Position
+from chat_loop.library.filters import SessionFilter
+from chat_loop.library.hits import Hit
 from chat_loop.library.index import Index
-from chat_loop.library.library import Library, SessionFilter
-from chat_loop.library.search import Hit, search_all
+from chat_loop.library.indexed import Position
+from chat_loop.library.library import Library
+from chat_loop.library.search import search_all
 from chat_loop.library.semantic import SemanticIndex
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Exchange, Summary

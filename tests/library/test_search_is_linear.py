@@ -14,7 +14,8 @@ import pytest
 
 from benchmarks.support.exchanges import ExchangeIndex
 from benchmarks.support.planting import exchange
-from chat_loop.library.library import Library, SessionFilter
+from chat_loop.library.filters import SessionFilter
+from chat_loop.library.library import Library
 from chat_loop.library.search import search_all
 from tests.support.library_folder import write
 

@@ -5,19 +5,23 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
 from benchmarks.support.postgres_server import PostgresServer, binaries, binaries_with_pgvector
-from chat_loop.library.engine import Engine
 from chat_loop.library.index import Index
-from chat_loop.library.library import Database, Library
-from chat_loop.library.postgres import PostgresIndex
+from chat_loop.library.library import Library
+from chat_loop.library.refresh import share
+from chat_loop.library.shared import Answer
+from chat_loop.team.library import TeamLibrary
+from chat_loop.team.postgres import Postgres
+
+T = TypeVar("T")
 
 _servers: list[PostgresServer] = []
 _roles: set[str] = set()
@@ -37,11 +41,11 @@ def on_postgres(server: PostgresServer) -> Iterator[None]:
         _servers.pop()
 
 
-def open_index() -> Engine:
+def open_index() -> Any:
     """Return an empty index for a test that adds exchanges to it."""
     if not _servers:
         return Index(Path(), in_memory=True)
-    return PostgresIndex(Path(), _url(f"index{os.getpid()}_{next(_numbers)}"))
+    return Postgres(Path(), _url(f"index{os.getpid()}_{next(_numbers)}"))
 
 
 def _url(role: str) -> str:
@@ -51,15 +55,34 @@ def _url(role: str) -> str:
     return _servers[-1].url("library", role)
 
 
-def open_library(folder: Path, **options: Any) -> Library:
-    """Return the library of `folder`. On PostgreSQL all libraries share one database, and each
-    folder has its own owner, so row security separates them.
+class Shared(TeamLibrary):
+    """A team's library that always has the sessions of a folder as they are now."""
+
+    def _answer(self, ask: Callable[[Postgres], T], otherwise: T) -> Answer[T]:
+        share(self._folder, self)
+        return super()._answer(ask, otherwise)
+
+
+class Joined(Library):
+    """The library of a folder, which closes the one that it shares with itself."""
+
+    def close(self) -> None:
+        super().close()
+        if self.shared is not None:
+            self.shared.close()
+
+
+def open_library(folder: Path) -> Library:
+    """Return the library of `folder`, on PostgreSQL that of an empty folder which shares those
+    sessions. All of them share one database, and each folder has its own owner, so row security
+    separates them.
     """
     if not _servers:
-        return Library(folder, **options)
+        return Library(folder)
     role = "r" + blake2b(str(folder.resolve()).encode(), digest_size=8).hexdigest()
-    database = Database(_url(role))
-    return Library(folder, database=database, **options)
+    here = folder / "elsewhere"
+    here.mkdir(exist_ok=True)
+    return Joined(here, shared=Shared(_url(role), folder))
 
 
 def require_server(*, with_pgvector: bool = False) -> None:

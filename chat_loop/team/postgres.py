@@ -15,10 +15,9 @@ from typing import Any
 import msgspec
 
 from chat_loop.errors import IndexUnavailable, install_hint
-from chat_loop.library.engine import (
-    FIGURES,
+from chat_loop.library.filters import SessionFilter
+from chat_loop.library.indexed import (
     RUNNING,
-    TEXTS,
     Condition,
     IndexedSession,
     Likely,
@@ -28,6 +27,7 @@ from chat_loop.library.engine import (
     StoredExchange,
     columns_of,
 )
+from chat_loop.library.shared import Cursor, SharedPage
 from chat_loop.sessions.chain import Link
 from chat_loop.sessions.records import ALL, RunningTotals, SessionRow
 from chat_loop.sessions.rows import Stamp
@@ -37,7 +37,7 @@ try:
     from psycopg import conninfo, errors
 
     IS_INSTALLED = True
-except ImportError:  # `PostgresIndex` reports it
+except ImportError:  # `Postgres` reports it
     IS_INSTALLED = False
 
 VERSION = 2
@@ -49,7 +49,6 @@ DEFAULTS = {
     "target_session_attrs": "read-write",
 }
 STATEMENT_SECONDS = 20
-MANY = 2_000  # sessions; if there are more, lists examine only the newest ones
 _BYTES_OF_VECTOR = 384
 _NEAREST = 200  # passages that pgvector looks for
 _CAPPED = 20_000  # the most exchanges that are counted exactly, or whose vectors are read
@@ -70,6 +69,10 @@ _PASSAGES = (
 )
 _LINKS = msgspec.json.Decoder(list[Link])
 _NEWEST = "ORDER BY used DESC NULLS LAST, id DESC"
+_AFTER = (
+    "(used < %s OR (used IS NULL AND %s::float8 IS NOT NULL) "
+    "OR (used IS NOT DISTINCT FROM %s AND id < %s))"
+)
 _AT_PLACES = (
     "exchanges e JOIN unnest(%s::bigint[], %s::int[]) AS place (session, position) "
     "ON e.session = place.session AND e.position = place.position"
@@ -90,7 +93,8 @@ WITH RECURSIVE family (id, parent, merged) AS (
         UNION ALL SELECT id, parent, merged FROM sessions WHERE merged = f.id AND merged <> ''
     ) AS r
 )
-SELECT link FROM sessions WHERE id IN (SELECT id FROM family)
+SELECT link, used, {admitted} FROM sessions WHERE id IN (SELECT id FROM family)
+ORDER BY used DESC NULLS LAST, id DESC
 """
 
 
@@ -100,13 +104,12 @@ def name_of(url: str) -> str:
     return f"postgresql://{host}/{name}"
 
 
-class PostgresIndex:
+class Postgres:
     """A connection to a team's library for the sessions of one folder, for one thread at a time.
     Every method may raise IndexUnavailable.
     """
 
     def __init__(self, directory: Path, url: str) -> None:
-        self.directory = directory
         self.name = name_of(url)
         self.place = f"{platform.node()}:{directory.resolve()}"
         self._rows = msgspec.json.Decoder(SessionRow, dec_hook=lambda kind, value: directory)
@@ -156,11 +159,6 @@ class PostgresIndex:
         """Return the error for an index with impossible content."""
         return IndexUnavailable(f"The library {self.name} contains impossible values.")
 
-    def clear(self) -> None:
-        """Delete this owner's sessions of this folder, but not their vectors, in a transaction."""
-        here = "SELECT session FROM copies WHERE owner = current_user AND place = %s"
-        self._remove(f"key IN ({here})", (self.place,))
-
     def version(self) -> None:
         """Return None: others may write at any time, so do not reuse any earlier answer."""
 
@@ -181,37 +179,76 @@ class PostgresIndex:
         stale = sorted(current - indexed, reverse=True)
         return [*map(Stamp._make, stale)], gone.difference(identity for _, identity, _ in stale)
 
-    def links(self) -> dict[str, Link]:
-        """Return the links of all sessions, most recently used first, undated last."""
-        return self._decoded(self.ask(f"SELECT link FROM sessions {_NEWEST}"))
-
-    def relatives(self, ids: Sequence[str]) -> dict[str, Link]:
-        """Return the links of these sessions and all their relatives, most recently used first."""
-        return self._decoded(self.ask(f"{_FAMILY} {_NEWEST}", ([*ids],)))
-
-    def newest_ids(self, conditions: Sequence[Condition], limit: int) -> list[str] | None:
-        """Return the ids of at most `limit` sessions that meet all conditions, most recently used
-        first. Return None if there are so few sessions that a list can examine all of them.
-        """
-        holds = f"SELECT 1 FROM sessions LIMIT {MANY + 1}"
-        [(count,)] = self.ask(f"SELECT count(*) FROM ({holds}) AS few")
-        if count <= MANY:
-            return None
-        where, values = _where(conditions)
+    def page(self, wanted: SessionFilter, limit: int, after: Cursor | None) -> SharedPage:
+        """Return the next `limit` wanted sessions, last used first, and their relatives."""
+        some = wanted.conditions(of_newest=False)
+        newest = wanted.conditions(of_any=False)
+        where, values = _where(some or newest)
+        if after is not None:
+            where = f"{where or 'WHERE true'} AND {_AFTER}"
+            values += [after.used, after.used, after.used, after.id]
         most = limit
         while True:
-            rows = self.ask(f"SELECT id FROM sessions {where} {_NEWEST} LIMIT {most}", values)
-            ids = list(dict.fromkeys(identity for (identity,) in rows))
-            if len(ids) >= limit or len(rows) < most:
-                return ids[:limit]
+            found = self.ask(
+                f"SELECT id, used FROM sessions {where} {_NEWEST} LIMIT {most}", values
+            )
+            ids = list(dict.fromkeys(identity for identity, _ in found))
+            if len(ids) >= limit or len(found) < most:
+                break
             most *= 2  # several owners have the same sessions
-
-    def beginnings(self) -> int:
-        """Return the number of listed sessions that begin a conversation; one that several owners
-        changed counts for each of them.
-        """
+        last = Cursor(found[-1][1], found[-1][0]) if len(found) == most else None
+        page = self.family(ids, newest, last)
+        if last is None or wanted:
+            return page
         [(count,)] = self.ask("SELECT count(*) FROM sessions WHERE listed AND parent = ''")
-        return int(count)
+        return msgspec.structs.replace(page, beginnings=int(count))
+
+    def family(
+        self,
+        ids: Sequence[str],
+        newest: Sequence[Condition] = (),
+        last: Cursor | None = None,
+    ) -> SharedPage:
+        """Return sessions with their relatives. A conversation's newest session must meet `newest`,
+        and must not have been used before the `last` session that was examined.
+        """
+        where, values = _where(newest)
+        admitted = where.removeprefix("WHERE ") or "true"
+        found = self.ask(_FAMILY.format(admitted=admitted), ([*ids], *values))
+        with self._translated():
+            decoded = _LINKS.decode(f"[{','.join(link for link, _, _ in found)}]")
+        links: dict[str, Link] = {}
+        used: dict[str, float] = {}
+        listed = set[str]()
+        for link, (_, seconds, is_admitted) in zip(decoded, found, strict=True):
+            if link.id in links:  # if two owners have a session, its newest state comes first
+                continue
+            links[link.id] = link
+            used[link.id] = seconds or 0.0
+            if is_admitted and (
+                last is None or (seconds or 0.0, link.id) >= (last.used or 0.0, last.id)
+            ):
+                listed.add(link.id)
+        return SharedPage(wanted={*ids}, newest=listed, links=links, used=used, next=last)
+
+    def _row(self, owner: str, text: str) -> SessionRow:
+        with self._translated():
+            row = self._rows.decode(text)
+        return msgspec.structs.replace(row, owner="" if owner == self.owner else owner)
+
+    def running_totals(self, ids: Sequence[str]) -> dict[str, list[RunningTotals]]:
+        """Return the running totals of sessions, preferably this owner's; not of those of which
+        only the row was read.
+        """
+        if not ids:
+            return {}
+        found = self.ask(
+            "SELECT DISTINCT ON (id) id, running FROM sessions WHERE id = ANY (%s) "
+            "ORDER BY id, owner <> current_user, changed DESC",
+            ([*ids],),
+        )
+        with self._translated():
+            return {identity: RUNNING.decode(text) for identity, text in found if text}
 
     def rows(self, ids: Sequence[str]) -> dict[str, SessionRow]:
         """Return the rows of the indexed sessions among `ids`, preferably this owner's rows."""
@@ -220,38 +257,8 @@ class PostgresIndex:
             "ORDER BY id, owner <> current_user, changed DESC",
             ([*ids],),
         )
-        with self._translated():
-            rows = [(owner, self._rows.decode(text)) for owner, text in found]
-        return {
-            row.id: msgspec.structs.replace(row, owner="" if owner == self.owner else owner)
-            for owner, row in rows
-        }
-
-    def running_totals(self, identity: str) -> list[RunningTotals] | None:
-        """Return the running totals of a session, preferably this owner's, or None if only its row
-        was read.
-        """
-        found = self.ask(
-            "SELECT running FROM sessions WHERE id = %s "
-            "ORDER BY owner <> current_user, changed DESC LIMIT 1",
-            (identity,),
-        )
-        with self._translated():
-            return RUNNING.decode(found[0][0]) if found and found[0][0] else None
-
-    def ids_where(
-        self, conditions: Sequence[Condition] = (), among: Collection[str] | None = None
-    ) -> set[str]:
-        """Return the ids of the sessions that meet all conditions, only in `among` if given."""
-        where, values = _where(conditions)
-        if among is not None:
-            where = f"{where or 'WHERE true'} AND id = ANY (%s)"
-            values.append([*among])
-        return {identity for (identity,) in self.ask(f"SELECT id FROM sessions {where}", values)}
-
-    def figures(self) -> dict[str, int | float | None]:
-        """Return the totals in FIGURES: counts, tokens, bytes, US dollars. None means unknown."""
-        return {name: self.ask(f"SELECT {text}")[0][0] for name, text in FIGURES.items()}
+        rows = [self._row(owner, text) for owner, text in found]
+        return {row.id: row for row in rows}
 
     def put(self, sessions: Sequence[IndexedSession]) -> None:
         """Store this owner's sessions, replacing earlier versions of them. If another owner has
@@ -475,33 +482,18 @@ class PostgresIndex:
         )
         return {(session, position): bytes(data) for session, position, data in rows}
 
-    def vectors_of(self, space: str, contents: Sequence[bytes]) -> list[tuple[bytes, str, bytes]]:
-        """Return the vectors stored under these digests, as rows for `keep_vectors`."""
-        statement = "SELECT content, space, data FROM vectors WHERE space = %s"
-        rows = self.ask(f"{statement} AND content = ANY (%s)", (space, [*contents]))
-        return [(bytes(content), space, bytes(data)) for content, space, data in rows]
-
-    def unembedded(self, space: str, limit: int) -> list[tuple[bytes, str, str]]:
-        """Return the digest, query and reply of exchanges without vectors in this owner's ended
-        sessions, the last changed session first.
+    def lacking(self, space: str, limit: int) -> list[bytes]:
+        """Return the digests of exchanges without vectors in this owner's ended sessions, the last
+        changed session first.
         """
         rows = self.ask(
-            "SELECT e.content, e.texts FROM exchanges e JOIN sessions s ON s.key = e.session "
+            "SELECT e.content FROM exchanges e JOIN sessions s ON s.key = e.session "
             "WHERE s.state <> 'unsealed' AND e.owner = current_user AND NOT EXISTS (SELECT 1 "
             "FROM vectors v WHERE v.content = e.content AND v.space = %s) "
             "ORDER BY s.changed DESC, e.position LIMIT %s",
             (space, limit),
         )
-        found = [(content, TEXTS.decode(texts)) for content, texts in rows]
-        return [(bytes(content), texts[0][1], texts[1][1]) for content, texts in found]
-
-    def _decoded(self, rows: Sequence[tuple[str]]) -> dict[str, Link]:
-        with self._translated():
-            links = _LINKS.decode(f"[{','.join(link for (link,) in rows)}]")
-        unique: dict[str, Link] = {}
-        for link in links:  # if two owners have a session, its newest state comes first
-            unique.setdefault(link.id, link)
-        return unique
+        return [bytes(content) for (content,) in rows]
 
     def _in_scope(self, scope: Scope) -> tuple[list[int] | None, str]:
         """Return the keys of the sessions in a scope, or None for all sessions, and a condition on

@@ -20,12 +20,14 @@ from benchmarks.support.postgres_server import (
 )
 from chat_loop.config import parse
 from chat_loop.errors import ConfigError, IndexUnavailable, SessionError
-from chat_loop.library import postgres as module
+from chat_loop.library.filters import SessionFilter
 from chat_loop.library.indexer import Indexer
-from chat_loop.library.library import Database, Library, SessionFilter
-from chat_loop.library.postgres import VERSION, PostgresIndex
+from chat_loop.library.library import Library
+from chat_loop.library.refresh import share
 from chat_loop.library.search import search_all
 from chat_loop.library.semantic import SPACE, SemanticIndex, available
+from chat_loop.team.library import TeamLibrary
+from chat_loop.team.postgres import VERSION, Postgres
 from tests.support.engines import require_server
 from tests.support.index_tables import SEALED, fill, rows_of, up_to_date
 from tests.support.session_folders import session, write
@@ -56,13 +58,16 @@ class Team:
 
     @contextmanager
     def library(self, who: str, folder: str = "") -> Iterator[Library]:
+        """Yield a library that shares what is in its folder now."""
         place = self.folder(folder or who)
-        with closing(Library(place, thorough=True, database=Database(self.url(who)))) as library:
-            yield library
+        with closing(TeamLibrary(self.url(who), place)) as shared:
+            share(place, shared)
+            with closing(Library(place, thorough=True, shared=shared)) as library:
+                yield library
 
     @contextmanager
-    def index(self, who: str, folder: str = "") -> Iterator[PostgresIndex]:
-        with closing(PostgresIndex(self.folder(folder or who), self.url(who))) as index:
+    def index(self, who: str, folder: str = "") -> Iterator[Postgres]:
+        with closing(Postgres(self.folder(folder or who), self.url(who))) as index:
             yield index
 
     def listed(self, who: str, folder: str = "") -> list[tuple[str, str]]:
@@ -121,7 +126,7 @@ def test_the_database_itself_guards_every_table(team: Team) -> None:
         fill(team.folder(who), 3)
         team.listed(who)
         with team.index(who) as index:
-            bare = [content for content, *_ in index.unembedded(SPACE, 99)]
+            bare = index.lacking(SPACE, 99)
             index.keep_vectors([(content, SPACE, bytes(384)) for content in bare])
     with team.index("bob") as bob, team.index("maker") as maker:
         for table in TABLES:
@@ -155,7 +160,8 @@ def test_a_session_that_somebody_shares_is_stored_once(team: Team) -> None:
         write(team.folder(who), session("plan", 2), 1 + len(who))
     assert team.listed("alice") == [("plan", "")]
     team.grant("alice", to="bob")
-    assert team.listed("bob") == [("plan", "alice")]
+    assert team.listed("bob") == [("plan", "")]  # he has the file
+    assert team.listed("bob", "elsewhere") == [("plan", "alice")]
     with team.index("bob") as index:
         assert index.ask("SELECT count(*) FROM sessions") == [(1,)]
         assert index.stale([]) == ([], {"plan"})
@@ -167,6 +173,29 @@ def test_a_session_that_somebody_shares_is_stored_once(team: Team) -> None:
     with team.index("bob") as index:
         assert index.ask("SELECT count(*) FROM sessions") == [(2,)]
         assert index.rows(["plan"])["plan"].queries == 3
+
+
+def test_a_conversation_that_two_people_went_on_with_is_one_row_and_its_hits_are_unique(
+    team: Team,
+) -> None:
+    plan = session("plan", 2, text="The heron is blue.")
+    write(team.folder("alice"), plan, 1)
+    for made, changed in ((plan, 1), (session("next", 1, parent="plan", text="Herons?"), 2)):
+        write(team.folder("bob"), made, changed)
+    team.grant("bob", to="alice")
+    assert team.listed("bob") == [("next", ""), ("plan", "")]
+    with team.library("alice") as library:
+        [row], more = library.rows()
+        assert (row.id, row.owner.partition("_")[0], row.folded, row.queries) == (
+            "next",
+            "bob",
+            1,
+            3,
+        )
+        assert (more, library.listed(), library.newest(["plan"])) == (0, ["next"], ["next"])
+        hits = search_all(library, "heron", SessionFilter(), 9)
+        places = [(hit.row.id, hit.exchange.query.number) for hit in hits]
+        assert sorted(places) == [("next", 1), ("plan", 1), ("plan", 2)]
 
 
 # Two machines of one owner.
@@ -205,11 +234,11 @@ def test_erased_sessions_are_gone_from_all_folders(team: Team) -> None:
         write(team.folder(folder), session("one", 1, text="The code is heron."), 1)
         team.listed("alice", folder)
     (team.folder("laptop") / "one.md").unlink()
-    database = Database(team.url("alice"))
-    database.erase(team.folder("laptop"), ["one"])
+    with closing(TeamLibrary(team.url("alice"), team.folder("laptop"))) as shared:
+        shared.erase(["one"])
     assert team.listed("alice", "laptop") == []
     with pytest.raises(SessionError, match="may still have the words"):
-        Database("postgresql:///x?host=/nowhere").erase(team.top, ["one"])
+        TeamLibrary("postgresql:///x?host=/nowhere", team.top).erase(["one"])
 
 
 # Very many sessions.
@@ -222,8 +251,10 @@ def test_a_page_is_the_same_whether_all_sessions_are_looked_at_or_few(
     write(team.folder("alice"), session("lone", 1, text="Heron?"), 99)
     wanted = (None, SessionFilter(words="heron"), SessionFilter(words="#work"))
 
+    team.listed("alice")
+
     def pages() -> list[object]:
-        with team.library("alice") as library:
+        with team.library("alice", "elsewhere") as library:
             return [
                 [library.rows(limit, wanted=one, fold=fold)[0] for limit in (1, 3, 20)]
                 for one in wanted
@@ -231,8 +262,8 @@ def test_a_page_is_the_same_whether_all_sessions_are_looked_at_or_few(
             ] + [library.listed(), library.rows(5)[1]]
 
     expected = pages()
-    monkeypatch.setattr(module, "MANY", 5)
-    monkeypatch.setattr("chat_loop.library.library.EXAMINED", 2)
+    monkeypatch.setattr("chat_loop.library.shared.ALL_AT_ONCE", 3)
+    monkeypatch.setattr("chat_loop.library.shared.EXAMINED", 2)
     assert pages() == expected
 
 
@@ -240,8 +271,7 @@ def test_a_page_is_the_same_whether_all_sessions_are_looked_at_or_few(
 def test_sessions_that_several_owners_changed_do_not_end_a_page(
     team: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "MANY", 5)
-    monkeypatch.setattr("chat_loop.library.library.EXAMINED", 2)
+    monkeypatch.setattr("chat_loop.library.shared.EXAMINED", 2)
     for number in range(10):
         for who in ("alice", "bob"):
             write(team.folder(who), session(f"s{number}", 1, text=who), number)
@@ -290,16 +320,17 @@ def test_what_is_said_in_other_words_is_found_with_the_vectors_of_another_machin
         for number, text in enumerate(said):
             sealed = session(f"s{number}", 1, text=text, seal=SEALED)
             write(team.folder("alice"), sealed, number)
-        semantic, database = SemanticIndex(), Database(team.url("alice"))
+        semantic = SemanticIndex()
         with closing(up_to_date(team.folder("alice"))) as local:
             while semantic.embed_batch(local):
                 pass
         newer = session("newer", 1, text="This machine has no vectors of it.", seal=SEALED)
         write(team.folder("alice"), newer, len(said))
-        indexer = Indexer(team.folder("alice"), database=database)
-        indexer.start()
-        assert indexer.idle.wait(PATIENCE)
-        indexer.close()
+        with closing(TeamLibrary(team.url("alice"), team.folder("alice"))) as shared:
+            indexer = Indexer(team.folder("alice"), shared=shared)
+            indexer.start()
+            assert indexer.idle.wait(PATIENCE)
+            indexer.close()
         team.grant("alice", to="bob")
         for who, hits in (("alice", ["s2"]), ("bob", ["s2"]), ("carol", [])):
             with team.library(who) as library:
@@ -313,7 +344,8 @@ def test_what_is_said_in_other_words_is_found_with_the_vectors_of_another_machin
 def sentence(url: str, folder: Path) -> str:
     """Return the message about a library that cannot be used. The list comes from the folder."""
     fill(folder, 3)
-    with closing(Library(folder, thorough=True, database=Database(url))) as library:
+    shared = TeamLibrary(url, folder)
+    with closing(Library(folder, thorough=True, shared=shared)) as library:
         assert len(rows_of(library)) == 1
         trouble = library.trouble
         assert found(library, "monad")
@@ -370,6 +402,22 @@ def test_a_library_in_another_encoding(postgres: PostgresServer, tmp_path: Path)
     assert "has the encoding LATIN1, not UTF8" in sentence(postgres.url("latin"), tmp_path)
 
 
+@pytest.mark.slow
+def test_a_library_that_takes_no_sessions_is_still_read(team: Team) -> None:
+    write(team.folder("alice"), session("plan", 1), 1)
+    team.listed("alice")
+    team.grant("alice", to="bob")
+    with team.index("maker") as index:
+        index.ask("REVOKE INSERT ON chat_loop.sessions FROM PUBLIC")
+    write(team.folder("bob"), session("own", 1), 2)
+    with closing(TeamLibrary(team.url("bob"), team.folder("bob"))) as shared:
+        with pytest.raises(IndexUnavailable, match="administrator has to allow"):
+            share(team.folder("bob"), shared)
+        with closing(Library(team.folder("bob"), shared=shared)) as library:
+            assert [row.id for row in library.rows()[0]] == ["own", "plan"]
+            assert library.trouble == ""
+
+
 def test_a_connection_that_breaks_is_opened_again(team: Team) -> None:
     fill(team.folder("alice"), 3)
     with team.library("alice") as library:
@@ -410,11 +458,12 @@ def test_nothing_is_loaded_without_the_setting(tmp_path: Path) -> None:
 import sys
 from pathlib import Path
 import chat_loop.interactive, chat_loop.headless, chat_loop.subcommands.sessions
-from chat_loop.library.library import Library, SessionFilter
+from chat_loop.library.filters import SessionFilter
+from chat_loop.library.library import Library
 from chat_loop.library.search import search_all
 library = Library(Path(sys.argv[1]))
 print(len(library.rows()[0]), len(search_all(library, "monad", SessionFilter(), 5)))
-print([name for name in sys.modules if "psycopg" in name or name.endswith("library.postgres")])
+print([name for name in sys.modules if "psycopg" in name or name.startswith("chat_loop.team")])
 """
     fill(tmp_path, 3)
     command = [sys.executable, "-c", code, str(tmp_path)]

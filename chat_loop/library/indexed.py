@@ -1,11 +1,9 @@
-"""The interface of an index, which each engine implements, and the values that it exchanges."""
+"""The values that an index stores and returns, and what a search asks of one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
@@ -14,35 +12,12 @@ from msgspec import Struct
 from chat_loop.errors import IndexUnavailable
 from chat_loop.sessions.chain import Link
 from chat_loop.sessions.records import RunningTotals, SessionRow
-from chat_loop.sessions.rows import Stamp
 
 Texts = tuple[tuple[str, str], ...]
 """Pairs of speaker and text in an exchange: user, model, then tools and files."""
 TEXTS = msgspec.json.Decoder(Texts)
 RUNNING = msgspec.json.Decoder(list[RunningTotals])
 Position = tuple[int, int]  # the key of a session, and the position of an exchange in it, from 1
-
-_SUMMARIES = "FROM message_summaries"
-FIGURES = {
-    "sessions": "count(*) FROM sessions",
-    "conversations": "NULL",  # `Library.figures` counts them
-    "queries": "CAST(coalesce(sum(queries), 0) AS bigint) FROM sessions",
-    "tokens": "CAST(coalesce(sum(tokens), 0) AS bigint) FROM sessions",
-    "bytes": "CAST(coalesce(sum(size), 0) AS bigint) FROM sessions",
-    "exchanges_in_archives": "count(*) FROM exchanges WHERE archived = 1",
-    "summaries": f"count(*) {_SUMMARIES}",
-    "tokens_of_summaries": f"CAST(coalesce(sum(tokens), 0) AS bigint) {_SUMMARIES}",
-    "compactions": f"count(before) {_SUMMARIES}",
-    "tokens_saved_by_compactions": (
-        "CAST(coalesce(sum(CASE WHEN before > after THEN before - after ELSE 0 END), 0) AS bigint) "
-        f"{_SUMMARIES}"
-    ),
-    "cost_of_compactions": (
-        "CASE WHEN count(cost) < count(before) THEN NULL ELSE coalesce(sum(cost), 0.0) END "
-        f"{_SUMMARIES}"
-    ),
-}
-"""The totals of an index by name, in SQL that all engines understand."""
 
 
 class IndexedExchange(Struct, frozen=True):
@@ -158,28 +133,8 @@ class StoredExchange(NamedTuple):
     texts: str
 
 
-class Engine(Protocol):
-    """An open index, for one thread at a time. Every method may raise IndexUnavailable."""
-
-    @property
-    def directory(self) -> Path:
-        """The folder of the sessions."""
-
-    @property
-    def name(self) -> str:
-        """The name of the index in messages, without a password."""
-
-    def close(self) -> None:
-        """Close the index."""
-
-    def clear(self) -> None:
-        """Delete the sessions of this folder, but not their vectors, in a transaction."""
-
-    def ask(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """Run an SQL statement and return its rows."""
-
-    def transaction(self, *, writes: bool = False) -> AbstractContextManager[None]:
-        """Run the statements of a context on one snapshot or, if it `writes`, as one change."""
+class Corpus(Protocol):
+    """What a search asks of an open index. Every method may raise IndexUnavailable."""
 
     def damage(self) -> IndexUnavailable:
         """Return the error for an index with impossible content."""
@@ -189,56 +144,8 @@ class Engine(Protocol):
         None, do not reuse any earlier answer of the index.
         """
 
-    def stale(
-        self, files: Sequence[tuple[int, str, int]], *, texts: bool = True
-    ) -> tuple[list[Stamp], set[str]]:
-        """Return new and changed `files`, last changed first, and ids whose files are gone. With
-        `texts`, a file of which only the row was read counts as new.
-        """
-
-    def links(self) -> dict[str, Link]:
-        """Return the links of all sessions, most recently used first, undated last."""
-
-    def relatives(self, ids: Sequence[str]) -> dict[str, Link]:
-        """Return the links of these sessions, of all their relatives, and perhaps of others, most
-        recently used first, undated last.
-        """
-
-    def newest_ids(self, conditions: Sequence[Condition], limit: int) -> list[str] | None:
-        """Return the ids of at most `limit` sessions that meet all conditions, most recently used
-        first. Return None if there are so few sessions that a list can examine all of them.
-        """
-
-    def beginnings(self) -> int:
-        """Return the number of listed sessions that begin a conversation."""
-
     def rows(self, ids: Sequence[str]) -> dict[str, SessionRow]:
         """Return the rows of the indexed sessions among `ids`."""
-
-    def running_totals(self, identity: str) -> list[RunningTotals] | None:
-        """Return the running totals of a session, or None if only its row was read."""
-
-    def ids_where(
-        self, conditions: Sequence[Condition] = (), among: Collection[str] | None = None
-    ) -> set[str]:
-        """Return the ids of the sessions that meet all conditions. If `among` is given, the ids of
-        other sessions may be missing.
-        """
-
-    def figures(self) -> dict[str, int | float | None]:
-        """Return the totals in FIGURES: counts, tokens, bytes, US dollars. None means unknown."""
-
-    def put(self, sessions: Sequence[IndexedSession]) -> None:
-        """Store sessions, replacing earlier versions of them."""
-
-    def drop(self, ids: Iterable[str]) -> None:
-        """Delete sessions, and the vectors of texts that no other session contains."""
-
-    def erase(self, ids: Sequence[str]) -> None:
-        """Delete this owner's sessions, whichever folders they are in."""
-
-    def keep_vectors(self, rows: Sequence[tuple[bytes, str, bytes]]) -> None:
-        """Store rows of (digest of query and reply, space, concatenated vectors)."""
 
     def exchange_count(self) -> int:
         """Return the number of exchanges."""
@@ -250,7 +157,7 @@ class Engine(Protocol):
         self, terms: Sequence[tuple[Sequence[Phrase], float]], scope: Scope, limit: int
     ) -> list[Likely]:
         """Return the exchanges that match one of these terms, best first by the terms' weights or
-        by the engine's own.
+        by the index's own.
         """
 
     def newest(self, phrases: Sequence[Phrase], scope: Scope, limit: int) -> list[Likely]:
@@ -265,20 +172,9 @@ class Engine(Protocol):
     def exchanges_at(self, positions: Iterable[Position]) -> dict[Position, StoredExchange]:
         """Return the exchanges at these positions."""
 
-    def texts_of(self, identity: str) -> list[StoredExchange]:
-        """Return the exchanges of a session."""
-
     def vectors(
         self, space: str, scope: Scope, also: Collection[Position], embed: Callable[[], bytes]
     ) -> dict[Position, bytes]:
         """Return vectors in a space: of all exchanges in the scope, of those in `also` and the ones
         nearest to the vector that `embed` returns, or of the newest.
-        """
-
-    def vectors_of(self, space: str, contents: Sequence[bytes]) -> list[tuple[bytes, str, bytes]]:
-        """Return the vectors stored under these digests, as rows for `keep_vectors`."""
-
-    def unembedded(self, space: str, limit: int) -> list[tuple[bytes, str, str]]:
-        """Return the digest, query and reply of exchanges without vectors in ended sessions, the
-        last changed session first.
         """

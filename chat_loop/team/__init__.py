@@ -1,0 +1,1 @@
+"""A team's library in PostgreSQL, loaded only when the config names one."""
