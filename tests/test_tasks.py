@@ -13,7 +13,7 @@ from chat_loop.tasks import in_daemon_thread, report_bug
 from tests.support.headless import ECHO, run, saved
 from tests.support.injected_bugs import MESSAGE, bug
 
-NEAR = "context: {max_history_tokens: 300}\nsummary: {on_exit: later}\n"
+NEAR = "context: {max_history_tokens: 300}\nauto_compact: {summary_on_exit: later}\n"
 """A config with which the summary for the next compaction begins in the first few exchanges."""
 
 

@@ -16,7 +16,7 @@ def test_the_cost_of_the_context_is_that_of_input(tmp_path: Path) -> None:
     with Loopback() as server:
         identity = begun(tmp_path, server)
         prices = "models: {test-model: {input_price: 1000, output_price: 7000}}\n"
-        (tmp_path / "config.yaml").write_text(f"{prices}summary: {{on_exit: later}}\n")
+        (tmp_path / "config.yaml").write_text(f"{prices}auto_compact: {{summary_on_exit: later}}\n")
         shown = " ".join(chat(tmp_path, server, "/info", options=("-r", identity)).split())
     found = re.search(r"\(1 query, ([\d,]+) tokens\) .* · \$([\d.]+)", shown)
     assert found is not None, shown

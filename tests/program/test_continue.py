@@ -56,7 +56,9 @@ def test_a_resume_takes_keys_at_once_and_gets_its_summary_behind(tmp_path: Path,
             assert released.wait(PATIENCE_SECONDS)
         return talk(request)
 
-    (tmp_path / "config.yaml").write_text("summary: {on_exit: later}\nresume: {mode: summary}\n")
+    (tmp_path / "config.yaml").write_text(
+        "auto_compact: {summary_on_exit: later}\nresume: {mode: summary}\n"
+    )
     with Loopback(answer) as server:
         chat(tmp_path, server, QUESTION, *[f"Number {number}?" for number in range(5)], "exit")
         [parent] = files(tmp_path)

@@ -27,7 +27,9 @@ def is_summary(request: Received) -> bool:
 
 @pytest.mark.slow
 def test_a_server_that_fails_and_then_hangs_does_not_keep_the_session_open(tmp_path: Path) -> None:
-    (tmp_path / "config.yaml").write_text("summary: {on_exit: wait, timeout: 1}\n")
+    (tmp_path / "config.yaml").write_text(
+        "auto_compact: {summary_on_exit: wait, summary_timeout: 1}\n"
+    )
     with Loopback() as server:
         server.enqueue(Reply(chunks=("Noted.",)), BOOM, Reply(chunks=("never",), stall_after=0))
         shown = chat(tmp_path, server, QUESTION, "exit")

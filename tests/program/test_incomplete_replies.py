@@ -52,7 +52,9 @@ def test_tools_that_were_stopped_at_their_limit_are_said_and_exit_with_3(
 
 
 def test_in_a_chat_both_are_said(tmp_path: Path, server: Loopback) -> None:
-    (tmp_path / "config.yaml").write_text("tools: {max_steps: 1}\nsummary: {on_exit: false}\n")
+    (tmp_path / "config.yaml").write_text(
+        "tools: {max_steps: 1}\nauto_compact: {summary_on_exit: false}\n"
+    )
     call = ToolCall("a", "list_files", "{}")
     server.enqueue(
         Reply(calls=(call,)),
@@ -115,7 +117,7 @@ def test_a_reply_that_is_no_answer_is_said_and_exits_with_1(
 
 
 def test_in_a_chat_retry_takes_an_empty_reply(tmp_path: Path, server: Loopback) -> None:
-    (tmp_path / "config.yaml").write_text("summary: {on_exit: false}\n")
+    (tmp_path / "config.yaml").write_text("auto_compact: {summary_on_exit: false}\n")
     used = Usage(input=7, output=5)
     server.enqueue(Reply(thinking=("Hm.",), usage=used), Reply(chunks=("At last.",)))
 

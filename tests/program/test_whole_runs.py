@@ -81,9 +81,8 @@ def test_a_whole_run_on_a_real_embedded_model(tmp_path: Path) -> None:
     # A small model continues until it is stopped, above all in acknowledgments and summaries.
     config = (
         "providers: {local: {max_tokens: 12, threads: 1}}\n"
-        "auto_compact: {summary_max_tokens: 100}\n"
-        "summary: {on_exit: false}\n"
-        "restoration: {acknowledge: false}\n"
+        "auto_compact: {summary_max_tokens: 100, summary_on_exit: false}\n"
+        "resume: {acknowledge: false}\n"
     )
     (tmp_path / "config.yaml").write_text(config)
     program = Program(

@@ -50,7 +50,7 @@ def test_an_agent_answers_by_its_path_by_its_name_and_as_the_default(tmp_path: P
     )  # fmt: skip
     assert run(home, "--agent", "sal", "-p", "hi").stdout == b"You said: hi\n"
     (home / "config.yaml").write_text(
-        "agent: {default: sal}\nagents: {sally: {summary: {on_exit: false}}}\n"
+        "agent: {default: sal}\nagents: {sally: {auto_compact: {summary_on_exit: false}}}\n"
     )
     text = run(home, stdin=b"hi\n/info\n").stdout.decode()
     assert f"Agent:          Sally\nAgent Path:     {file}\n" in text

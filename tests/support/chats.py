@@ -191,10 +191,11 @@ class Chats:
         """
         config: dict[str, Mapping[str, object]] = {
             "models": {"test-model": {"window": self.window}},
-            "summary": {"on_exit": "wait"},
             "search": {"meaning": False},
+            **settings,
         }
-        (self.home / "config.yaml").write_text(json.dumps(config | settings))
+        config["auto_compact"] = {"summary_on_exit": "wait", **settings.get("auto_compact", {})}
+        (self.home / "config.yaml").write_text(json.dumps(config))
 
     @property
     def environment(self) -> dict[str, str]:

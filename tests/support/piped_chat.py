@@ -10,7 +10,7 @@ from chat_loop.sessions.records import Session
 from tests.support.headless import run
 
 QUESTION = "Our port is 8443."
-WAITS = "summary: {on_exit: wait}\n"
+WAITS = "auto_compact: {summary_on_exit: wait}\n"
 """A config with which an exit waits for its summary. Otherwise a busy machine leaves the summary to
 another process after 3 seconds.
 """

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminal
 def test_ctrl_c_at_the_prompt_clears_the_line_and_twice_quits_with_a_summary(
     tmp_path: Path,
 ) -> None:
-    (tmp_path / "config.yaml").write_text("summary: {on_exit: wait}\n")
+    (tmp_path / "config.yaml").write_text("auto_compact: {summary_on_exit: wait}\n")
     with PtyChat([*command(), "--plain"], env=environment(tmp_path)) as chat:
         chat.wait_for("You: ")
         chat.line("hello")

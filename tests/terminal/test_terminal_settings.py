@@ -50,7 +50,7 @@ def state(process: int) -> str:
 
 def test_no_echo_in_a_reply_after_a_model_was_chosen(tmp_path: Path) -> None:
     found = smollm2_path()
-    (tmp_path / "config.yaml").write_text("summary: {on_exit: false}\n")
+    (tmp_path / "config.yaml").write_text("auto_compact: {summary_on_exit: false}\n")
     models = sorted(CATALOGUE, key=lambda model: not model.recommended)
     with PtyChat([sys.executable, "-m", "chat_loop", "--local"], env=environment(tmp_path)) as chat:
         chat.wait_for("Number [1], or n for none:", PATIENCE)
