@@ -263,7 +263,7 @@ def test_what_gains_nothing_does_not_happen_and_asks_no_model(tmp_path: Path) ->
         chats.configure(
             auto_compact={"preserve_recent": 2},
             context={"max_history_tokens": 1_100},
-            summary={"on_exit": "later"},
+            on_exit="later",
         )
         played = chats.play(*[f"Short {number}" for number in range(12)], "exit")
     assert "Fact 90 of the boats." in played.requests[0].system
@@ -275,7 +275,7 @@ def test_what_gains_nothing_does_not_happen_and_asks_no_model(tmp_path: Path) ->
 def test_the_window_that_a_server_names_is_the_one_that_holds(tmp_path: Path, wire: Wire) -> None:
     """The config says 128,000, and the server was started with 4,000."""
     with Chats(tmp_path, wire, window=128_000) as chats:
-        chats.configure(auto_compact={"use_ai_summary": False}, summary={"on_exit": "later"})
+        chats.configure(auto_compact={"use_ai_summary": False}, on_exit="later")
         chats.served_window = 4_000
         played = chats.play("The port is 8443.", *long(2, 16), "/context", "exit")
         said = asked(chats)
@@ -297,7 +297,7 @@ def test_the_window_that_a_server_names_is_the_one_that_holds(tmp_path: Path, wi
 
 def test_a_conversation_that_is_refused_as_too_long_is_sent_once_more(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
-        chats.configure(auto_compact={"use_ai_summary": False}, restoration={"acknowledge": False})
+        chats.configure(auto_compact={"use_ai_summary": False}, resume={"acknowledge": False})
         refusal = failing(
             400, "invalid_request_error", "prompt is too long", code="context_length_exceeded"
         )
@@ -347,7 +347,7 @@ def test_a_smaller_model_gets_what_fits_before_the_next_message(tmp_path: Path) 
 @pytest.mark.parametrize("length", [20, 400, 900])
 def test_after_a_refusal_the_block_leaves_room_for_the_query(tmp_path: Path, length: int) -> None:
     with Chats(tmp_path, window=8_192) as chats:
-        chats.configure(auto_compact={"use_ai_summary": False}, summary={"on_exit": "later"})
+        chats.configure(auto_compact={"use_ai_summary": False}, on_exit="later")
         chats.served_window = 2_048
         facts = [
             " ".join(

@@ -36,7 +36,7 @@ def test_an_image_and_a_pdf_are_carried_over_three_children(tmp_path: Path, wire
     with Chats(tmp_path, wire) as chats:
         chats.configure(
             models={"test-model": {"window": 32_000, "images": True}},
-            restoration={"acknowledge": False},
+            resume={"acknowledge": False},
         )
         (chats.project / "photo.png").write_bytes(photo)
         (chats.project / "plan.pdf").write_bytes(pdf("Sand it twice."))

@@ -42,7 +42,7 @@ def test_no_word_is_summarized_twice_in_days_of_resuming(tmp_path: Path) -> None
 
 def test_words_without_a_summary_are_summarized_once_they_have_to_be(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
-        chats.configure(summary={"on_exit": "later"})
+        chats.configure(on_exit="later")
         chats.play(DAYS[0], "exit")
         chats.play(DAYS[1], "exit", options=("-c",))
         chats.configure()
@@ -57,7 +57,7 @@ def test_a_summary_of_words_that_were_redacted_is_made_again(tmp_path: Path) -> 
     with Chats(tmp_path) as chats:
         chats.play(DAYS[0], "exit")
         chats.play(DAYS[1], "exit", options=("-c",))
-        chats.configure(summary={"on_exit": "later"})
+        chats.configure(on_exit="later")
         chats.play(DAYS[2], "exit", options=("-c",))
         done = chats.run("sessions", "redact", "session-3", DAYS[1].removesuffix("."), "--yes")
         chats.configure()

@@ -145,7 +145,7 @@ def test_the_words_give_way_to_a_block_that_the_model_confirms(tmp_path: Path, w
 @pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
 def test_the_newest_short_exchanges_stay_with_their_words(tmp_path: Path, wire: Wire) -> None:
     with Chats(tmp_path, wire) as chats:
-        chats.configure(restoration={"acknowledge": False})
+        chats.configure(resume={"acknowledge": False})
         chats.replies["What is new"] = "Nothing, but the tide of 14:20."
         played = chats.play(
             LONG, "The hull is oak.", "The paint is red.", "What is new?", "/compact --focus the colors",
@@ -227,7 +227,7 @@ BAD = {
 @pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
 def test_a_summary_that_fails_is_made_without_the_model(tmp_path: Path, wire: Wire) -> None:
     with Chats(tmp_path, wire) as chats:
-        chats.configure(restoration={"acknowledge": False})
+        chats.configure(resume={"acknowledge": False})
         lines: list[Step] = []
         for number, answer in enumerate(BAD.values()):
             lines += [
@@ -250,7 +250,7 @@ def test_a_summary_that_fails_is_made_without_the_model(tmp_path: Path, wire: Wi
 
 def test_what_is_typed_is_done_also_where_it_gains_nothing(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
-        chats.configure(restoration={"acknowledge": False})
+        chats.configure(resume={"acknowledge": False})
         played = chats.play(
             *("compact", "Hi", "compact", "compact", "/compact --what", "So?"),
             *("/compact --force boats", "Well?", "/summarize", "exit"),
@@ -271,7 +271,7 @@ def _look_it_up(chats: Chats) -> None:
     """Let the model read a file when the user says so."""
     chats.configure(
         agent={"tools": ["read_file", "write_file", "edit_file"]},
-        restoration={"acknowledge": False},
+        resume={"acknowledge": False},
     )
     (chats.project / "notes.txt").write_text("The port is 5150.\n")
     chats.replies["read the notes"] = [call("read_file", path="notes.txt"), "I read them."]

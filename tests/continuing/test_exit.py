@@ -84,7 +84,7 @@ def test_what_leaves_no_file_and_what_is_left_without_a_request(tmp_path: Path) 
         assert "[1.1] User: Who am I?" in played.summaries[0].text
         assert "Al is 42" not in played.after("/pin")
         assert "reason=clear summary=none queries=1" in chats.transcripts()["session-2"]
-        chats.configure(summary={"on_exit": "later"})
+        chats.configure(on_exit="later")
         played = chats.play("Our port is 8443.", "exit")
         assert [asked.kind for asked in played.asked] == ["reply"]
         [*_, transcript] = chats.transcripts().values()
@@ -133,13 +133,13 @@ def test_a_long_summary_is_left_to_another_process_and_a_resume_does_not_wait(
     tmp_path: Path,
 ) -> None:
     with Chats(tmp_path) as chats:
-        chats.configure(summary={})
+        chats.configure(on_exit="")
         chats.summary = Reply(chunks=(SUMMARY,), stall_after=0)
         played = chats.play(LONG, "exit")
         assert "📝 Summary continues in the background.\nGoodbye!" in played.after("exit")
         chats.server.stalled(1)
         assert "reason=exit summary=none " in chats.transcripts()["session-1"]
-        chats.configure(summary={"on_exit": "later"})
+        chats.configure(on_exit="later")
         played = chats.play("resume 1", "So?", "exit")
         assert "⚠️  The summary of session-1 is still being made." in played.after("resume 1")
         assert played.requests[0].messages[0] == f"user: {LONG}"
@@ -153,7 +153,7 @@ def test_a_long_summary_is_left_to_another_process_and_a_resume_does_not_wait(
 
 def test_the_process_that_an_exit_starts_adds_a_missing_summary_once(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
-        chats.configure(summary={"on_exit": "later"})
+        chats.configure(on_exit="later")
         chats.play("Our port is 8443.", "exit")
         path = chats.path("session-1")
         bare = path.read_text()

@@ -22,7 +22,7 @@ def results(request: Asked) -> list[str]:
 
 
 def with_tools(chats: Chats, *tools: str, **more: dict[str, object]) -> None:
-    chats.configure(agent={"tools": [*tools]}, restoration={"acknowledge": False}, **more)
+    chats.configure(agent={"tools": [*tools]}, resume={"acknowledge": False}, **more)
 
 
 @pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
@@ -59,7 +59,7 @@ def test_a_window_of_a_thousand_tokens(tmp_path: Path, calls_tools: bool) -> Non
     with Chats(tmp_path, window=1_000) as chats:
         chats.served_window = 1_000
         chats.configure(
-            restoration={"acknowledge": False},
+            resume={"acknowledge": False},
             providers={"openai": {"tools": calls_tools}},
             agent={"system_prompt": "Be brief."},
         )

@@ -20,7 +20,7 @@ def branched(chats: Chats, *, sealed: bool = False) -> None:
     """Make session-1, and session-2 and session-3, which both go on from it. Code writes all
     summaries: at an exit if `sealed`, else when they are needed.
     """
-    chats.configure(auto_compact={"use_ai_summary": False}, restoration={"acknowledge": False})
+    chats.configure(auto_compact={"use_ai_summary": False}, resume={"acknowledge": False})
     parts = [(*FACTS[1], "/rename Kitchen", "/tag home")]
     for number in (2, 3):
         parts.append(("/resume session-1 --quick", *FACTS[number], f"/tag branch{number}"))
@@ -187,7 +187,7 @@ def test_a_fork_does_not_bring_back_what_the_other_branch_corrected(
 
 def test_the_question_about_unrelated_sessions_comes_first(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
-        chats.configure(summary={"on_exit": "later"})
+        chats.configure(on_exit="later")
         chats.play("Oak.", "/new", "Ash.", "exit")
         played = chats.play("/merge session-1 session-2", "n", "exit")
     assert played.asked == ()
@@ -196,7 +196,7 @@ def test_the_question_about_unrelated_sessions_comes_first(tmp_path: Path) -> No
 def test_words_go_to_no_other_model_unasked(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         branched(chats, sealed=True)  # with OpenAI's; the default model is Anthropic's
-        chats.configure(restoration={"acknowledge": False})
+        chats.configure(resume={"acknowledge": False})
         same = chats.run(stdin="/merge session-2 session-3\nSo?\nexit\n")
         stored = chats.run("sessions", "merge", "session-2", "session-3")
         went_on = chats.run("--resume", "session-5", "-p", "So?")

@@ -11,7 +11,7 @@ def test_a_number_goes_on_with_its_conversation_and_a_branch_has_one_of_its_own(
     tmp_path: Path,
 ) -> None:
     with Chats(tmp_path) as chats:
-        chats.configure(summary={"on_exit": "later"})
+        chats.configure(on_exit="later")
         chats.play("Alpha.", "/new", "Beta.", "exit")
         played = chats.play(
             *("sessions", "/resume 2 --full --quick", "The mast is 12 m."),
@@ -38,7 +38,7 @@ def test_a_number_goes_on_with_its_conversation_and_a_branch_has_one_of_its_own(
 
 def test_a_hit_of_a_search_is_shown_as_it_was_and_goes_on_as_it_is(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
-        chats.configure(summary={"on_exit": "later"})
+        chats.configure(on_exit="later")
         chats.play("Which heron is it?", "exit")
         chats.play("/resume last --full --quick", "It was gray.", "exit")
         played = chats.play(

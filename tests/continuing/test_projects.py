@@ -15,7 +15,7 @@ def at_work(folder: Path) -> tuple[Chats, Path]:
     other = folder / "other"
     for project in (chats.project, other):
         (project / ".git").mkdir(parents=True)
-    chats.configure(summary={"on_exit": "later"})
+    chats.configure(on_exit="later")
     return chats, other
 
 

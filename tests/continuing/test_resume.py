@@ -123,7 +123,7 @@ def test_going_on_at_once_asks_nothing_and_leaves_no_file(tmp_path: Path) -> Non
             assert left.shown.endswith("--resume session-1\n")
             assert left.asked == ()
         assert chats.transcripts() == parent
-        chats.configure(restoration={"acknowledge": False})
+        chats.configure(resume={"acknowledge": False})
         assert chats.play("resume 1", "exit").asked == ()
         chats.configure(sessions={"auto_resume": True})
         assert "✓ Found: " not in chats.play("exit", options=("--new-session",)).shown
@@ -146,7 +146,7 @@ def test_a_session_is_named_by_its_number_id_words_or_last(tmp_path: Path) -> No
     misused = ("/resume 1 --last", "/resume 1 --last 2 --full", "/resume 1 --nope")
     right = {"last": "Ash.", "2": "Oak.", "session-2": "Ash.", "kitchen": "Oak.", "garden": "Ash."}
     with Chats(tmp_path) as chats:
-        chats.configure(restoration={"acknowledge": False})
+        chats.configure(resume={"acknowledge": False})
         chats.play("Oak.", "/rename Kitchen", "/new", "Ash.", "/rename Garden", "exit")
         named = chats.play(
             *("sessions", "/resume e"),
@@ -271,7 +271,7 @@ def test_words_that_do_not_fit_stay_summarized(tmp_path: Path) -> None:
 def test_a_session_without_a_summary(tmp_path: Path) -> None:
     """A short one comes back word for word, a longer one as an extract and its last exchanges."""
     with Chats(tmp_path) as chats:
-        chats.configure(summary={"on_exit": "later"}, restoration={"acknowledge": False})
+        chats.configure(on_exit="later", resume={"acknowledge": False})
         chats.play("Our port is 8443.", "/new", *SHELVES, "exit")
         before = chats.transcripts()
         played = chats.play(
@@ -298,7 +298,7 @@ def test_a_session_without_a_summary(tmp_path: Path) -> None:
 
 def test_a_session_torn_by_a_crash_goes_on_from_what_is_left(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
-        chats.configure(summary={"on_exit": "later"}, restoration={"acknowledge": False})
+        chats.configure(on_exit="later", resume={"acknowledge": False})
         chats.play(*SHELVES, "exit")
         path = chats.path("session-1")
         kept = path.read_text()[: path.read_text().rindex("holds 700")]
@@ -632,7 +632,7 @@ def test_chains_and_dates_that_somebody_edited(tmp_path: Path) -> None:
 
 def test_a_number_names_the_newest_session_of_its_conversation(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
-        chats.configure(restoration={"acknowledge": False})
+        chats.configure(resume={"acknowledge": False})
         chats.play("Alpha.", "/new", "Beta.", "exit")
         played = chats.play(
             *("sessions", "/resume 2 --full", "The mast is 12 m."),

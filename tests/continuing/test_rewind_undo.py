@@ -182,7 +182,7 @@ def test_after_tools_that_changed_something_the_user_is_asked_first(tmp_path: Pa
 
 def test_rewind_goes_back_to_before_a_message(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
-        chats.configure(restoration={"acknowledge": False})
+        chats.configure(resume={"acknowledge": False})
         played = chats.play(
             *("/rewind", "One.", "/rewind", "Two.", "Three.", "/rewind 9", "/rewind 2", "/rewind"),
             *("Four.", "Five.", "/rewind", "Six.", "exit"),

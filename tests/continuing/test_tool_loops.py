@@ -16,7 +16,7 @@ LONG = "We talk about the harbor, its cranes and its tides at some length. " * 2
 def harbor(chats: Chats, lines: int = 190) -> None:
     """Let the model read files of about `lines` times nine tokens, one in each of ten steps."""
     tools = {"tools": ["read_file"]}
-    chats.configure(agent=tools, restoration={"acknowledge": False}, tools={"max_steps": STEPS + 2})
+    chats.configure(agent=tools, resume={"acknowledge": False}, tools={"max_steps": STEPS + 2})
     steps: list[Answer] = []
     for number in range(STEPS):
         name = f"log{number}.txt"
@@ -110,7 +110,7 @@ def test_results_are_shortened_before_an_exchange_is_left_out(tmp_path: Path, wa
         chats.configure(
             models={"test-model": {"window": 9_000}},
             agent={"tools": ["read_file"]},
-            restoration={"acknowledge": False},
+            resume={"acknowledge": False},
         )
         lines = ["/resume session-1 --full", way] if way == "/fork" else [way]
         played = chats.play(*lines, "And now?", "exit")

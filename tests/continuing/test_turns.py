@@ -19,7 +19,7 @@ def test_a_message_that_failed_is_kept_with_a_mark_and_not_sent_again(
 ) -> None:
     with Chats(tmp_path, wire) as chats:
         (chats.project / "notes.txt").write_text("poison")
-        chats.configure(agent={"tools": ["read_file"]}, restoration={"acknowledge": False})
+        chats.configure(agent={"tools": ["read_file"]}, resume={"acknowledge": False})
 
         def next_replies(*replies: Reply) -> None:
             chats.server.enqueue(*replies)
@@ -137,7 +137,7 @@ def test_a_message_is_on_disk_before_its_request_leaves(tmp_path: Path) -> None:
             return answer(request)
 
         chats.server.handler = served
-        chats.configure(summary={"on_exit": "later"})
+        chats.configure(on_exit="later")
         chats.play("Our port is 8443.", "And the host?", "exit")
     first, second = seen
     assert "**You:** Our port is 8443.\n" in first

@@ -14,7 +14,7 @@ LONG = "word " * 700
 @pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
 def test_the_words_come_back_in_their_order(tmp_path: Path, wire: Wire) -> None:
     with Chats(tmp_path, wire) as chats:
-        chats.configure(restoration={"acknowledge": False})
+        chats.configure(resume={"acknowledge": False})
         played = chats.play(
             "Our port is 8443.", LONG, "compact", "/uncompact", "Which port?", "/context",
             "compact", "Which host?", "/uncompact", "And now?", "exit",
@@ -48,7 +48,7 @@ def test_the_words_come_back_in_their_order(tmp_path: Path, wire: Wire) -> None:
 
 def test_what_was_not_compacted_has_nothing_to_bring_back(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
-        chats.configure(summary={"on_exit": "later"})
+        chats.configure(on_exit="later")
         played = chats.play("/uncompact", "Hi", "/uncompact", "So?", "exit")
         assert list(chats.transcripts()) == ["session-1"]
     assert played.shown.count("✗ This session was not compacted.") == 2
@@ -57,7 +57,7 @@ def test_what_was_not_compacted_has_nothing_to_bring_back(tmp_path: Path) -> Non
 
 def test_an_automatic_compaction_is_undone_too(tmp_path: Path) -> None:
     with Chats(tmp_path, window=8_000) as chats:
-        chats.configure(auto_compact={"use_ai_summary": False}, summary={"on_exit": "later"})
+        chats.configure(auto_compact={"use_ai_summary": False}, on_exit="later")
         lines = [f"{number} " + "word " * 400 for number in range(1, 14)]
         played = chats.play(*lines, "/uncompact", "And now?", "exit")
         transcripts = chats.transcripts()
@@ -71,7 +71,7 @@ def test_an_automatic_compaction_is_undone_too(tmp_path: Path) -> None:
 
 def test_no_words_pass_through_a_model_twice(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
-        chats.configure(restoration={"acknowledge": False})
+        chats.configure(resume={"acknowledge": False})
         played = chats.play(
             "Our port is 8443.", LONG, "compact", "/uncompact", "Which port?", "compact", "exit"
         )

@@ -103,7 +103,7 @@ def table(folder: Path, wire: Wire, window: int) -> dict[str, tuple[str, ...]]:
         chats.configure(
             agent={"tools": ["read_file"]},
             models={"test-model": model},
-            restoration={"acknowledge": False},
+            resume={"acknowledge": False},
         )
         (chats.project / "notes.txt").write_text("the port is 5150\n")
         (chats.project / "log.txt").write_text("the lamp 953 is lit\n")
@@ -129,7 +129,7 @@ def table(folder: Path, wire: Wire, window: int) -> dict[str, tuple[str, ...]]:
         chats.configure(
             agent={"tools": ["read_file"]},
             models={"test-model": model},
-            restoration={"acknowledge": False},
+            resume={"acknowledge": False},
             context={"max_history_messages": 12},
             auto_compact={"preserve_recent": 2},
         )

@@ -185,16 +185,16 @@ class Chats:
     ) -> None:
         self.server.__exit__(kind, error, trace)
 
-    def configure(self, **settings: Mapping[str, object]) -> None:
-        """Write the config: these sections, a window for the model, and an exit that waits for its
-        summary (a busy machine would otherwise leave it to another process).
+    def configure(self, *, on_exit: str = "wait", **settings: Mapping[str, object]) -> None:
+        """Write the config: these sections, a window for the model, and what an exit does about its
+        summary: it waits (a busy machine would otherwise leave it to another process).
         """
         config: dict[str, Mapping[str, object]] = {
             "models": {"test-model": {"window": self.window}},
             "search": {"meaning": False},
             **settings,
         }
-        config["auto_compact"] = {"summary_on_exit": "wait", **settings.get("auto_compact", {})}
+        config["auto_compact"] = {"summary_on_exit": on_exit, **settings.get("auto_compact", {})}
         (self.home / "config.yaml").write_text(json.dumps(config))
 
     @property
