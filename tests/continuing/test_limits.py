@@ -21,8 +21,8 @@ def results(request: Asked) -> list[str]:
     return [line for line in request.messages if line.startswith("result: ")]
 
 
-def with_tools(chats: Chats, *tools: str, **more: dict[str, object]) -> None:
-    chats.configure(agent={"tools": [*tools]}, resume={"acknowledge": False}, **more)
+def with_tools(chats: Chats, *names: str, **tools: int) -> None:
+    chats.configure(agent={"tools": [*names]}, tools=tools, resume={"acknowledge": False})
 
 
 @pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
@@ -75,7 +75,7 @@ def test_a_loop_of_two_hundred_steps_in_a_small_window_comes_to_its_end(tmp_path
     steps = 200
     with Chats(tmp_path, window=8_000) as chats:
         chats.served_window = 8_000
-        with_tools(chats, "read_file", tools={"max_steps": steps + 1})
+        with_tools(chats, "read_file", max_steps=steps + 1)
         lines = "".join(f"line {line}\n" for line in range(90))
         for number in range(steps):
             (chats.project / f"log{number}.txt").write_text(f"Log {number}.\n{lines}")
@@ -113,7 +113,7 @@ BAD = {
 def test_forty_calls_in_one_step_and_bad_results(tmp_path: Path, wire: Wire) -> None:
     with Chats(tmp_path, wire, window=8_000) as chats:
         chats.served_window = 8_000
-        with_tools(chats, "read_file", "run_command", tools={"timeout": 60})
+        with_tools(chats, "read_file", "run_command", timeout=60)
         made: list[ToolCall] = []
         for number, data in enumerate(BAD.values()):
             (chats.project / f"bad{number}").write_bytes(data)
