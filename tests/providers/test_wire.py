@@ -84,14 +84,20 @@ def test_events_that_are_no_json_objects(
     assert error.message == f"{host(server)} sent something that is not the expected stream."
 
 
-def test_a_page_instead_of_a_stream(server: Loopback, provider_at: MakeProvider) -> None:
-    page = b"<html><head><title>Hotel\nWi-Fi</title></head>" + b"x" * 100_000
-    server.enqueue(Reply(body=page, headers={"content-type": "text/html; charset=utf-8"}))
+@pytest.mark.parametrize(
+    ("head", "named"),
+    [(b"", ""), (b"<html><head><title>Hotel\nWi-Fi</title></head>", " (“Hotel Wi-Fi”)")],
+)
+def test_a_page_instead_of_a_stream(
+    server: Loopback, provider_at: MakeProvider, head: bytes, named: str
+) -> None:
+    headers = {"content-type": "text/html; charset=utf-8"}
+    server.enqueue(Reply(body=head + b"x" * 100_000, headers=headers))
 
     error = failure_of(provider_at(server.url))
 
     assert type(error) is RequestRejected
-    what = f"{host(server)} answered with text/html (“Hotel Wi-Fi”) instead of a stream."
+    what = f"{host(server)} answered with text/html{named} instead of a stream."
     assert error.message.startswith(f"{what} The address was {server.url}/v1/")
     assert error.hint == "Check the provider's address; a login page or a proxy may answer for it."
 
