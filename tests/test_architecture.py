@@ -213,7 +213,7 @@ def test_each_library_has_one_door() -> None:
 
 def test_display_prompt_and_browser_know_only_values() -> None:
     allowed = {"values", "events", "errors", "tasks", "characters", "display", "input"} | {
-        *("__version__", "sessions.records", "sessions.summary_block", "terminal"),
+        *("__version__", "sessions.records", "sessions.summary_block", "terminal")
     }
     wrong = []
     for name, tree in modules():
@@ -240,9 +240,7 @@ PRINTING = {
     "agent/isolation.py",  # keeps the output of foreign code off the screen
     *("conversation/pdf_child.py", "providers/local_child.py"),  # write to a pipe
 }
-WRITING = {
-    *("sessions/files.py", "display/nonblocking.py", "input/ahead.py", "terminal.py"),
-}
+WRITING = {*("sessions/files.py", "display/nonblocking.py", "input/ahead.py", "terminal.py")}
 """The modules that write to descriptors; the first one only to those of files."""
 _STREAMS = {f"sys.{name}" for name in ("stdout", "stderr", "__stdout__", "__stderr__")}
 _OPENING = {"open", "os.fdopen", "os.dup", "os.dup2"}

@@ -141,11 +141,7 @@ REFUSED: list[tuple[tuple[str, ...], int, str]] = [
     (("--json",), 2, "--json needs -p."),
     (("--model", "nonsense", "-p", "x"), 2, "Unknown model “nonsense”."),
     (("--config", "/nowhere.yaml", "-p", "x"), 2, "No config file at /nowhere.yaml."),
-    (
-        ("--model", "compatible:m", "-p", "x"),
-        2,
-        "The address of a compatible server is not set.",
-    ),
+    (("--model", "compatible:m", "-p", "x"), 2, "The address of a compatible server is not set."),
     (("--local", "-p", "x"), 2, "To download one: chat-loop models install qwen2.5-coder-1.5b"),
     (
         ("--model", "anthropic:m", "-p", "x"),
@@ -156,11 +152,7 @@ REFUSED: list[tuple[tuple[str, ...], int, str]] = [
     (("sessions", "show", "../../etc/passwd"), 1, "No session named ../../etc/passwd."),
     (("models", "install", "nope"), 2, "No embedded model named nope."),
     (("models", "remove", "smollm2-135m"), 2, "smollm2-135m is not installed."),
-    (
-        ("--config", "~nosuchuser/x", "-p", "x"),
-        2,
-        "~nosuchuser/x names a user who does not exist.",
-    ),
+    (("--config", "~nosuchuser/x", "-p", "x"), 2, "~nosuchuser/x names a user who does not exist."),
     (("--sessions-dir", "~nosuchuser/x", "-p", "x"), 2, "Give the whole path."),
     (("--frobnicate",), 2, "Unknown option --frobnicate."),
 ]

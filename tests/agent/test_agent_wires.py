@@ -99,10 +99,7 @@ def test_whatever_functions_do_the_conversation_goes_on(server: Loopback, tmp_pa
     }
     assert told == {
         "c1": ("raises failed: LookupError: no such invoice [2J", True),
-        "c2": (
-            "hangs took longer than 1 seconds and was stopped.",
-            True,
-        ),
+        "c2": ("hangs took longer than 1 seconds and was stopped.", True),
         "c3": (HOSTILE, False),
         "c4": ("ä" * 200, False),
         "c5": ("The arguments are not a JSON object. Call the tool again with valid JSON.", True),

@@ -57,18 +57,7 @@ def test_always_is_for_all_calls_of_a_tool() -> None:
     assert user.approve("write_file", "diff 1") is False
     asked = "Apply? [y]es [n]o [a]lways, always in this [p]roject ({}) "
     edit, write = asked.format("edit_file"), asked.format("write_file")
-    assert user.seen == [
-        *(
-            "diff 0",
-            edit,
-            "diff 1",
-            edit,
-            "diff 2",
-            edit,
-            "diff 1",
-            write,
-        ),
-    ]
+    assert user.seen == [*("diff 0", edit, "diff 1", edit, "diff 2", edit, "diff 1", write)]
 
 
 @pytest.mark.parametrize(
@@ -133,7 +122,7 @@ async def test_questions_come_one_at_a_time_and_no_result_is_told_meanwhile() ->
         assert open_questions == 0
         order.append(f"told {event.id} {event.text}")
     assert [step for step in order if step.startswith(("asked", "answered"))] == [
-        *("asked 1", "answered 1", "asked 2", "answered 2"),
+        *("asked 1", "answered 1", "asked 2", "answered 2")
     ]
     assert order.index("told c3 done") > order.index("answered 1")
     assert "run 2" not in order

@@ -531,9 +531,7 @@ HOSTILE = st.text(max_size=20) | st.sampled_from(
 
 
 @given(st.sampled_from(FILES), HOSTILE, HOSTILE, st.integers(-3, 2**70))
-@settings(
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-)
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 def test_whatever_a_model_writes_a_sentence_comes_back(
     bench: Bench, name: str, path: str, text: str, number: int
 ) -> None:

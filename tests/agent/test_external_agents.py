@@ -18,14 +18,7 @@ from chat_loop.config import AutoCompactConfig, Config
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.errors import ProviderError, RequestRejected
-from chat_loop.events import (
-    Event,
-    Finished,
-    SummaryEnded,
-    TextDelta,
-    ToolCalled,
-    ToolReturned,
-)
+from chat_loop.events import Event, Finished, SummaryEnded, TextDelta, ToolCalled, ToolReturned
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.values import Message, Request, ToolCall, Usage
 from tests.support.agent_turns import events_of

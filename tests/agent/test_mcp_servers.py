@@ -148,10 +148,7 @@ def test_what_cannot_be_connected_is_said_and_the_others_are_there(tmp_path: Pat
                 "The MCP server none cannot be connected: No such file or directory: /does/not/exist.",
                 again.format("none"),
             ),
-            (
-                "The MCP server bad ended. It said: “no key, no luck”",
-                again.format("bad"),
-            ),
+            ("The MCP server bad ended. It said: “no key, no luck”", again.format("bad")),
             ("The MCP server shut did not answer within 1 seconds.", again.format("shut")),
             (
                 (

@@ -93,11 +93,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     ("answer", "sent"),
-    [
-        ("send", f"one\n{PASSWORD}\nthree\n"),
-        ("marks", f"one\n{MARKED}\nthree\n"),
-        ("no", None),
-    ],
+    [("send", f"one\n{PASSWORD}\nthree\n"), ("marks", f"one\n{MARKED}\nthree\n"), ("no", None)],
 )
 def test_a_file_with_a_secret_is_asked_about_once(
     root: Path, answer: Answer, sent: str | None

@@ -81,10 +81,7 @@ def ids(sessions: SessionList) -> list[str]:
 
 @given(
     st.integers(0, 30),
-    st.lists(
-        st.sampled_from(("up", "down", "end", "deploy", "sally 1", "zz", "")),
-        max_size=40,
-    ),
+    st.lists(st.sampled_from(("up", "down", "end", "deploy", "sally 1", "zz", "")), max_size=40),
 )
 def test_whatever_is_done_a_row_that_matches_is_selected(count: int, acts: Sequence[str]) -> None:
     shelf = MadeShelf(count)
@@ -193,10 +190,7 @@ def test_what_a_preview_holds() -> None:
     preview = preview_of(SUMMARISED, faults, "$0.01")
     assert preview == Preview(
         about=[
-            (
-                "",
-                facts,
-            ),
+            ("", facts),
             ("Damage", "Line 7: text outside a record. … and 1 more fault"),
             ("Topics", "Sorting [1]; Ties [2]"),
             ("Decisions", "The database sorts [2]"),

@@ -58,12 +58,7 @@ def test_a_whole_screen(tmp_path: Path) -> None:
         "/forget 1",
         "/memory",
     ]
-    screen = Screen(
-        tmp_path / "sessions",
-        lines,
-        options=QUIET,
-        memory=place(tmp_path),
-    )
+    screen = Screen(tmp_path / "sessions", lines, options=QUIET, memory=place(tmp_path))
     expected = (Path(__file__).parents[1] / "golden" / "memory" / "screen.txt").read_text("utf-8")
     assert screen.text == expected
 

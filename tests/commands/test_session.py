@@ -205,13 +205,7 @@ def test_names_and_tags(tmp_path: Path) -> None:
 def test_on_a_narrow_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     shelf(tmp_path)
-    lines = [
-        "sessions",
-        "/search gateway port",
-        "/tree kitchen",
-        "/tree 1",
-        "/merge 1 2",
-    ]
+    lines = ["sessions", "/search gateway port", "/tree kitchen", "/tree 1", "/merge 1 2"]
     assert run(tmp_path, *lines, hours=7, answers=("q",)) == (
         """\
 You: sessions

@@ -35,23 +35,6 @@ def shelf(folder: Path) -> None:
         os.utime(path, (noon, noon))
 
 
-def test_the_list_is_numbered_as_resume_takes_it(tmp_path: Path) -> None:
-    shelf(tmp_path)
-    screen = Screen(tmp_path, ["sessions", "/resume 2 --quick"], hours=9)
-    assert "\n".join(line.rstrip() for line in screen.text.splitlines()).startswith(
-        """\
-You: sessions
-1  How do I sort?                                     14h  1 message   5 tokens
-2  [red]Wie sortiert[/] man ␛]0;x␇ das?               15h  1 message  12 tokens
-3  漢字                                               16h  1 message   3 tokens
-4  word word word word word word word word word wor…  17h  1 message  61 tokens
-You: /resume 2 --quick
-📋 Loading session...
-✓ Found: Sally - Nov 21, 16:30 (1 query, 16 tokens)"""
-    )
-    assert screen.talk.conversation.live.header.parent == "sally_20261121_163015"
-
-
 def test_an_empty_folder(tmp_path: Path) -> None:
     screen = Screen(tmp_path / "none", ["sessions", "resume 1", "compact", "/pin"])
     assert screen.text == (

@@ -94,19 +94,13 @@ def test_a_command_keeps_its_name_and_an_unknown_one_sends_nothing(tmp_path: Pat
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (
-            b"\xff",
-            "'utf-8' codec can't decode byte 0xff in position 0: invalid start byte",
-        ),
+        (b"\xff", "'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"),
         (b"x" * 300_000, "it is larger than 256 KB"),
         (b"", "it has no text"),
         (b"---\ndescription: x\n---\n \n", "it has no text"),
         (b"---\nx", "the line --- that ends its beginning is missing"),
         (b"---\n- a\n---\nx", "Expected `object`, got `array`"),
-        (
-            b"---\ndescription: 3\n---\nx",
-            "Expected `str`, got `int` - at `$.description`",
-        ),
+        (b"---\ndescription: 3\n---\nx", "Expected `str`, got `int` - at `$.description`"),
     ],
 )
 def test_a_file_that_is_no_template_is_one_line_and_sends_nothing(

@@ -43,13 +43,7 @@ def folder(path: Path) -> list[str]:
 
 
 def test_a_live_session_is_exported_as_it_is_now_and_goes_on(tmp_path: Path) -> None:
-    lines = [
-        "How do I sort?",
-        "/export now.json",
-        "And in place?",
-        "/export md then.md",
-        "/export",
-    ]
+    lines = ["How do I sort?", "/export now.json", "And in place?", "/export md then.md", "/export"]
     found = screen(tmp_path, *lines, steps=("With sorted().", "list.sort()", SUMMARY))
     here = tmp_path / "here"
     assert folder(here) == ["how_do_i_sort.html", "now.json", "then.md"]
@@ -93,10 +87,7 @@ def test_another_session_its_chain_and_a_page(tmp_path: Path) -> None:
     assert [
         len(json.loads((here / name).read_text())["sessions"])
         for name in ("one", "my own talk.json")
-    ] == [
-        1,
-        2,
-    ]
+    ] == [1, 2]
     assert shown(found, "/export --session rate ~/no/such.md") == [
         f"✗ {tmp_path / 'home' / 'no' / 'such.md'} cannot be written: no such file or directory."
     ]
@@ -116,10 +107,7 @@ def test_another_session_its_chain_and_a_page(tmp_path: Path) -> None:
         ("/import nowhere.json", "⚠️  nowhere.json: no such file or directory."),
         ("/import ~nobody-of-that-name/x", "x: no such file or directory."),
         ("/import a\0b", "✗ That is not a file name."),
-        (
-            "/import taken.md",
-            "⚠️  taken.md: It is neither an export nor a transcript.",
-        ),
+        ("/import taken.md", "⚠️  taken.md: It is neither an export nor a transcript."),
         ("/import .", "⚠️  taken.md: It is neither an export nor a transcript."),
     ],
 )

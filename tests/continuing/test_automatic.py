@@ -8,16 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Reply, failing
-from tests.support.chats import (
-    ONE_WIRE_QUICK,
-    SUMMARY,
-    Asked,
-    Chats,
-    Step,
-    Wire,
-    call,
-    echoed,
-)
+from tests.support.chats import ONE_WIRE_QUICK, SUMMARY, Asked, Chats, Step, Wire, call, echoed
 
 LONG = "word " * 400
 """In a window of 8,000 tokens, the 9th such query starts the summary and the 13th the compaction."""

@@ -107,11 +107,7 @@ def test_the_flow_of_a_typed_resume_line_by_line(tmp_path: Path, wire: Wire) -> 
         "Keep your response concise.",
     ):
         assert any(line.startswith(expected) for line in prompt), expected
-    assert request.messages == (
-        *asked.messages,
-        f"assistant: {ACKNOWLEDGED}",
-        "user: Which port?",
-    )
+    assert request.messages == (*asked.messages, f"assistant: {ACKNOWLEDGED}", "user: Which port?")
     assert "**Total Queries:** 1 " in child
     assert f"**Restoration Tokens:** {asked.usage.total:,} (in: " in child
     assert f"  Restoration: {asked.usage.total:,} (in: " in played.shown

@@ -155,10 +155,7 @@ def test_the_newest_short_exchanges_stay_with_their_words(tmp_path: Path, wire: 
     after, again = played.requests[4:]
     assert after.messages[0].startswith("user: CONTEXT RESTORATION")
     assert after.messages[0].endswith("\n\nWhat is new?")
-    assert after.messages[1:] == (
-        "assistant: Nothing, but the tide of 14:20.",
-        "user: And then?",
-    )
+    assert after.messages[1:] == ("assistant: Nothing, but the tide of 14:20.", "user: And then?")
     assert "*User, session 1:*\n- The hull is oak.\n- The paint is red.\n" in after.block
     assert "14:20" not in after.block
     summary, next_summary, _ = played.summaries

@@ -90,10 +90,7 @@ def test_a_fork_of_a_compacted_session_has_its_block_and_the_words_behind_it(
     eleven, twelve = played.requests[-2:]
     assert "- Shelf 1 holds 100 files.\n" in eleven.block
     assert eleven.messages[0].endswith(f" from [1.7] on.\n\n{SHELVES[6]}")
-    assert eleven.messages[1:] == (
-        *echoed(*SHELVES[6:], "Nine.")[1:],
-        "user: Eleven.",
-    )
+    assert eleven.messages[1:] == (*echoed(*SHELVES[6:], "Nine.")[1:], "user: Eleven.")
     assert twelve.messages == (*echoed(*SHELVES, "Nine.", "Eleven."), "user: Twelve.")
 
 

@@ -32,10 +32,7 @@ def test_the_middle_of_a_message_larger_than_the_window_is_left_out_and_can_be_r
     with Chats(tmp_path, wire, window=8_000) as chats:
         chats.served_window = 8_000
         with_tools(chats, "read_file")
-        chats.replies["Read it."] = [
-            call("session_archive_read", queries="1.2:3"),
-            "It goes on.",
-        ]
+        chats.replies["Read it."] = [call("session_archive_read", queries="1.2:3"), "It goes on."]
         played = chats.play("Hello.", NUMBERED, "Read it.", "exit")
         transcript = chats.transcripts()["session-1"]
     _, request, *_, last = played.requests

@@ -47,9 +47,6 @@ def test_a_hit_of_a_search_is_shown_as_it_was_and_goes_on_as_it_is(tmp_path: Pat
         )
     assert "Which heron is it?" in played.after("/show 1")
     later, earlier = played.requests
-    assert later.messages == (
-        *echoed("Which heron is it?", "It was gray."),
-        "user: Gray, then?",
-    )
+    assert later.messages == (*echoed("Which heron is it?", "It was gray."), "user: Gray, then?")
     # the numbers of a tree are those of its sessions
     assert earlier.messages == (*echoed("Which heron is it?"), "user: Which one?")

@@ -64,9 +64,7 @@ def test_a_script_gets_the_command_that_takes_a_conversation_of_another_project(
     assert f"of {other}.\n" in gone.errors
 
 
-def test_a_person_is_asked_before_a_conversation_of_another_project_goes_on(
-    tmp_path: Path,
-) -> None:
+def test_a_person_is_asked_before_a_conversation_of_another_project_goes_on(tmp_path: Path) -> None:
     chats, other = at_work(tmp_path)
     with chats:
         chats.play("Here.", "exit")

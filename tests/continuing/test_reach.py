@@ -36,10 +36,7 @@ def test_what_was_undone_comes_back_until_something_new_is_said(tmp_path: Path) 
     assert "Forked after 1.4: 3 exchanges in the context." in played.shown
     assert sent(played, "Six.") == (*echoed("One.", "Two.", "Four."), "user: Six.")
     assert resumed.code == whole.code == 0
-    assert whole.requests[0].messages == (
-        *echoed("One.", "Two.", "Four.", "Six."),
-        "user: Eight.",
-    )
+    assert whole.requests[0].messages == (*echoed("One.", "Two.", "Four.", "Six."), "user: Eight.")
 
 
 def test_words_that_came_back_with_a_resume_are_undone_and_redone(tmp_path: Path) -> None:
@@ -55,21 +52,14 @@ def test_words_that_came_back_with_a_resume_are_undone_and_redone(tmp_path: Path
     assert sent(seen, "Five.") == (*echoed("One.", "Two.", "Four."), "user: Five.")
     assert "Three." not in seen.after("/history")
     assert seen.after("/redo").startswith("✗ Something new was said since 1.3 was undone.")
-    assert script.requests[0].messages == (
-        *echoed("One.", "Two.", "Four.", "Five."),
-        "user: Six.",
-    )
+    assert script.requests[0].messages == (*echoed("One.", "Two.", "Four.", "Five."), "user: Six.")
     assert "Undone" not in parent
 
 
 def test_after_a_compaction_the_last_message_is_undone_and_comes_back(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
-        played = chats.play(
-            *("One.", "Two.", "/compact", "/undo", "Three.", "exit"),
-        )
-        other = chats.play(
-            *("Ash.", "Oak.", "/compact", "/undo", "/redo", "Elm.", "exit"),
-        )
+        played = chats.play(*("One.", "Two.", "/compact", "/undo", "Three.", "exit"))
+        other = chats.play(*("Ash.", "Oak.", "/compact", "/undo", "/redo", "Elm.", "exit"))
         script = chats.run("-m", chats.model, "-c", "-p", "Fir.")
     assert "Undone: “Two.” (/redo brings it back)" in played.shown
     assert sent(played, "Three.") == (*echoed("One."), "user: Three.")

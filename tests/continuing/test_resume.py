@@ -378,10 +378,7 @@ def test_a_session_that_is_open_elsewhere_is_resumed_as_far_as_it_is_saved(tmp_p
     assert (
         "⚠️  Session session-1 is open in another process. Going on in a branch of it, after 1.1.\n"
     ) in resumed.after("/resume 1 --quick")
-    assert resumed.requests[0].messages == (
-        *echoed("Our port is 8443."),
-        "user: The mast is 12 m.",
-    )
+    assert resumed.requests[0].messages == (*echoed("Our port is 8443."), "user: The mast is 12 m.")
     [last] = [asked for asked in outer.requests if asked.messages[-1] == "user: Our lock is 77."]
     assert last.messages[:-1] == echoed("Our port is 8443.")
     assert "**You:** Our lock is 77.\n" in files["session-1"]

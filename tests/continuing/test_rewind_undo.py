@@ -217,10 +217,7 @@ def test_an_undo_can_be_undone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("steps", "before"),
-    [
-        (("/fork", "/undo"), ("One.",)),
-        (("/fork 2", "Four.", "/rewind 1.2"), ("One.",)),
-    ],
+    [(("/fork", "/undo"), ("One.",)), (("/fork 2", "Four.", "/rewind 1.2"), ("One.",))],
 )
 def test_words_that_were_carried_can_be_taken_back(
     tmp_path: Path, steps: tuple[str, ...], before: tuple[str, ...]

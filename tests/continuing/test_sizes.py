@@ -99,7 +99,7 @@ def test_the_sizes_agree(tmp_path: Path, wire: Wire) -> None:
                 "resume with the last words": ["/resume session-3 --last 3"],
                 "a text file": ["Tell me of this.", "Look at @notes.txt"],
                 "a text file, after uncompact": [
-                    *(*TALK[:4], "Look at @notes.txt", "compact", "/uncompact"),
+                    *(*TALK[:4], "Look at @notes.txt", "compact", "/uncompact")
                 ],
                 "a failed message": [
                     *SHORT,

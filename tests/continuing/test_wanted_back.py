@@ -164,11 +164,7 @@ def test_another_model_does_not_get_it(tmp_path: Path, wire: Wire) -> None:
     back = signed(wire)
     # without its own reasoning, a model gets a blank in the place of what the service requires
     blank: list[object] = [" "] if wire == "openai" else []
-    assert returned(played.requests) == [
-        *([], back),
-        *(blank, blank, blank + back),
-        back + blank,
-    ]
+    assert returned(played.requests) == [*([], back), *(blank, blank, blank + back), back + blank]
     calls = [line for line in played.requests[-1].messages if line.startswith("call: ")]
     assert len(calls) == 2
 

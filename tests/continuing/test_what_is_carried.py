@@ -123,8 +123,7 @@ def table(folder: Path, wire: Wire, window: int) -> dict[str, tuple[str, ...]]:
         talk = [f"{number} {TALK}" for number in range(5)]
         play("compact", "/resume session-1 --full", *talk, "/compact", "And now?")
         play(
-            "uncompact",
-            *("/resume session-1 --full", *talk, "/compact", "/uncompact", "And now?"),
+            "uncompact", *("/resume session-1 --full", *talk, "/compact", "/uncompact", "And now?")
         )
         chats.configure(
             agent={"tools": ["read_file"]},

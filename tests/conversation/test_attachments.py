@@ -18,13 +18,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from chat_loop.context import activity, budget
-from chat_loop.context.budget import (
-    Budget,
-    Limits,
-    last_report,
-    newest_within,
-    weigh,
-)
+from chat_loop.context.budget import Budget, Limits, last_report, newest_within, weigh
 from chat_loop.context.exchanges import query_message
 from chat_loop.context.messages import Context, messages_of, pieces
 from chat_loop.context.summary import transcribe

@@ -11,14 +11,8 @@ from pathlib import Path
 import pytest
 
 from chat_loop.conversation.options import Options
-from chat_loop.errors import (
-    Overloaded,
-    SaveError,
-)
-from chat_loop.events import (
-    SessionBegun,
-    Warned,
-)
+from chat_loop.errors import Overloaded, SaveError
+from chat_loop.events import SessionBegun, Warned
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Query, Reply
 from chat_loop.values import Usage

@@ -57,11 +57,7 @@ async def test_a_summary_that_was_prepared_with_it_is_not_used(
         talk.model.steps.append(SUMMARY)
         assert await talk.conversation.compact()
     else:
-        talk.model.steps += [
-            Says(("Fine.",), usage=Usage(input=190, output=10)),
-            SUMMARY,
-            "So.",
-        ]
+        talk.model.steps += [Says(("Fine.",), usage=Usage(input=190, output=10)), SUMMARY, "So."]
         await talk.conversation.ask("And bright?")
         await talk.conversation.background.wait()
         await talk.conversation.ask("And dark?")

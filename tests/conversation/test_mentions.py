@@ -9,11 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.conversation.mentions import MAX_COMPLETIONS, MAX_PATH, completions, mentions
-from chat_loop.conversation.reading import (
-    AS_TEXT,
-    MAX_FILES,
-    read_files,
-)
+from chat_loop.conversation.reading import AS_TEXT, MAX_FILES, read_files
 from chat_loop.errors import UsageError
 from tests.support.limits import cpu_limit
 from tests.support.strategies import texts

@@ -11,12 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.conversation.reading import (
-    MAX_TEXT,
-    QueryFile,
-    read,
-    read_files,
-)
+from chat_loop.conversation.reading import MAX_TEXT, QueryFile, read, read_files
 from chat_loop.errors import UsageError
 from chat_loop.sessions.images import MAX_IMAGE
 from chat_loop.sessions.records import EPOCH, Attachment
@@ -92,8 +87,7 @@ def test_a_huge_file_is_not_read_to_its_end(here: Path) -> None:
     (here / "x.txt").write_text("x")
     os.truncate(here / "x.txt", 1 << 40)
     with pytest.raises(
-        UsageError,
-        match=r"x\.txt is too large: 1,099\.51 GB\. The limit is 4\.2 MB\.",
+        UsageError, match=r"x\.txt is too large: 1,099\.51 GB\. The limit is 4\.2 MB\."
     ):
         read("x.txt", here / "x.txt", here)
 

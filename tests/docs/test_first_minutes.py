@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
-from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -30,15 +28,6 @@ def steps() -> list[dict[str, str]]:
 
 def words(text: str) -> str:
     return " ".join(re.sub(r"[*`>#]", " ", text).split())
-
-
-def test_it_is_a_recording_of_asciinema() -> None:
-    header = json.loads(CAST.read_text("utf-8").split("\n")[0])
-    assert (header["version"], header["width"], header["height"]) == (2, COLS, ROWS)
-    moments = [at for at, _ in read_cast()]
-    assert moments[0] == 0
-    assert all(before <= after for before, after in pairwise(moments))
-    assert 30 < moments[-1] < LONGEST
 
 
 def test_it_shows_every_step_of_today() -> None:

@@ -22,15 +22,7 @@ from chat_loop.export.html_page import STYLE
 from chat_loop.redact import Redactor
 from chat_loop.sessions import marker
 from chat_loop.sessions.parser import parse
-from chat_loop.sessions.records import (
-    Entry,
-    Header,
-    Opaque,
-    Query,
-    Reply,
-    Seal,
-    Session,
-)
+from chat_loop.sessions.records import Entry, Header, Opaque, Query, Reply, Seal, Session
 from chat_loop.sessions.writer import render
 from tests.support import strategies
 from tests.support.hostile_chain import FIRST, SECRET, SESSIONS, START, loaded

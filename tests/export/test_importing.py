@@ -361,10 +361,7 @@ def test_storing_writes_private_files_with_the_times_of_their_last_events(tmp_pa
     ]
     assert files(directory) == {f"{session.header.id}.md": render(session) for session in SESSIONS}
     assert {stat.S_IMODE(path.stat().st_mode) for path in directory.iterdir()} == {0o600}
-    assert [row.id for row in read_rows(directory)] == [
-        SECOND.header.id,
-        FIRST.header.id,
-    ]
+    assert [row.id for row in read_rows(directory)] == [SECOND.header.id, FIRST.header.id]
     assert (directory / f"{FIRST.header.id}.md").stat().st_mtime == FIRST.seal.at.timestamp()  # type: ignore[union-attr]
 
 

@@ -35,12 +35,7 @@ SECONDS = 60.0  # after this time a program counts as hung
 TRIES = 8  # a trial whose program has ended before the fault is repeated
 MOST_QUERIES = 10  # in one trial
 LONG = 2_500  # words of a reply whose summary an exit leaves to another process
-ENDS = (
-    *("SIGKILL",) * 5,
-    *("SIGTERM",) * 2,
-    *("SIGHUP",) * 2,
-    *("terminal closed",) * 2,
-)
+ENDS = (*("SIGKILL",) * 5, *("SIGTERM",) * 2, *("SIGHUP",) * 2, *("terminal closed",) * 2)
 _ASKED = re.compile(r"Q(\d+)Q")
 
 

@@ -7,13 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.support.loopback import (
-    PATIENCE_SECONDS,
-    Loopback,
-    Received,
-    Reply,
-    talk,
-)
+from benchmarks.support.loopback import PATIENCE_SECONDS, Loopback, Received, Reply, talk
 from tests.support.piped_chat import QUESTION, begun, chat, files, session
 from tests.support.saved_sessions import last_id
 from tests.support.started_chat import started

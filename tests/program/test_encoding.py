@@ -57,10 +57,7 @@ def test_the_encoding_is_loaded_near_the_limit(tmp_path: Path) -> None:
     def answer(request: Received) -> Reply:
         return Reply(chunks=("Noted.",), usage=Usage(input=used.pop(0), output=2))
 
-    with (
-        Loopback(answer) as server,
-        PtyChat(command(server), env=environment(tmp_path)) as chat,
-    ):
+    with Loopback(answer) as server, PtyChat(command(server), env=environment(tmp_path)) as chat:
         chat.wait_for(re.compile("You:.*context ", re.DOTALL), PATIENCE)
         for number in range(3):
             if number:  # the thread removes it right before it waits for the need of the encoding

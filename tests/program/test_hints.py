@@ -116,9 +116,7 @@ def test_an_output_that_shows_only_ascii_gets_signs_of_ascii(tmp_path: Path) -> 
     assert reply == b'You said: -> "\\u65e5\\u672c"...\n'
 
 
-def test_a_model_that_gets_no_tools_is_named_before_it_answers_without_them(
-    tmp_path: Path,
-) -> None:
+def test_a_model_that_gets_no_tools_is_named_before_it_answers_without_them(tmp_path: Path) -> None:
     with Loopback() as server:
         model = ("--model", "compatible:m", "--base-url", f"{server.url}/v1")
         asked = run(tmp_path, *model, "--tools", "read_file", "-p", "Hi")

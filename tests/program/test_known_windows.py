@@ -30,10 +30,7 @@ def examined(home: Path, *options: str, keys: dict[str, str] | None = None) -> s
 
 @pytest.mark.slow
 def test_the_status_line_shows_the_window_without_a_key_being_pressed(tmp_path: Path) -> None:
-    keys = {
-        "ANTHROPIC_API_KEY": "k",
-        "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{closed_port()}",
-    }
+    keys = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{closed_port()}"}
     assert "window 1M" in examined(tmp_path, "--model", CLAUDE, keys=keys)
     with PtyChat(
         [sys.executable, "-m", "chat_loop", "--model", CLAUDE], env=environment(tmp_path) | keys

@@ -130,11 +130,7 @@ def test_one_question_with_a_tool(tmp_path: Path) -> None:
     configured(tmp_path)
     with Loopback() as server:
         server.enqueue(calling("raw_echo"), Reply(chunks=("It says hello.",)))
-        assert answer(tmp_path, server, "-p", "What does it say?") == (
-            0,
-            "It says hello.\n",
-            "",
-        )
+        assert answer(tmp_path, server, "-p", "What does it say?") == (0, "It says hello.\n", "")
         offered = [tool["function"]["name"] for tool in server.request(0).body["tools"]]
         assert offered == ["raw_echo", "raw_hang"]
         assert server.request(1).body["messages"][-1]["content"] == "a \x1b[31mred\x1b[0m hello"

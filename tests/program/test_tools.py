@@ -18,14 +18,7 @@ from chat_loop.sessions.records import Call, Result
 from chat_loop.sessions.rows import read_rows
 from tests.support import fork_server
 from tests.support.headless import run
-from tests.support.tool_chat import (
-    ASKED,
-    PATIENCE,
-    TOOLS,
-    at_prompt,
-    calling,
-    chatting,
-)
+from tests.support.tool_chat import ASKED, PATIENCE, TOOLS, at_prompt, calling, chatting
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="pseudo-terminals and shells of POSIX"
@@ -136,7 +129,7 @@ def test_keys_typed_before_the_question_are_no_answer(tmp_path: Path, server: Lo
         chat.ctrl("d")
         assert chat.exit_code(PATIENCE) == 0
     assert results(tmp_path) == [
-        ("run_command", "[allowed by the user]\nExit code 0. It printed nothing.", False),
+        ("run_command", "[allowed by the user]\nExit code 0. It printed nothing.", False)
     ]
 
 

@@ -17,10 +17,7 @@ from benchmarks.support.loopback import Loopback, Reply
 from tests.support.pty_chat import PtyChat
 from tests.support.tool_chat import chatting
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(sys.platform != "linux", reason="/proc"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="/proc")]
 
 PATIENCE = 60
 SOON = 15

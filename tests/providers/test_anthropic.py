@@ -8,20 +8,12 @@ import pytest
 from msgspec.structs import replace
 
 from benchmarks.support.loopback import Loopback, Reply
-from chat_loop.errors import (
-    AuthenticationFailed,
-)
+from chat_loop.errors import AuthenticationFailed
 from chat_loop.events import Finished, TextDelta
 from chat_loop.providers.anthropic import AnthropicProvider
 from chat_loop.values import Message, Request, Usage, Window
 from tests.support.catalogue import bearer_of
-from tests.support.providers import (
-    REQUEST,
-    anthropic_at,
-    entry,
-    events_of,
-    failure_of,
-)
+from tests.support.providers import REQUEST, anthropic_at, entry, events_of, failure_of
 
 KEPT = {"cache_control": {"type": "ephemeral"}}
 

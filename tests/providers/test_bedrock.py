@@ -15,12 +15,7 @@ from benchmarks.support.loopback import Loopback, Reply
 from benchmarks.support.loopback_aws import framed
 from benchmarks.support.loopback_wires import unmarked
 from chat_loop.config import ProviderConfig
-from chat_loop.errors import (
-    AuthenticationFailed,
-    NoProvider,
-    ProviderError,
-    install_hint,
-)
+from chat_loop.errors import AuthenticationFailed, NoProvider, ProviderError, install_hint
 from chat_loop.events import Event, OpaqueArrived, TextDelta, ThinkingDelta, ToolCalled
 from chat_loop.providers.bedrock import BedrockProvider
 from chat_loop.providers.catalogue import entry_of

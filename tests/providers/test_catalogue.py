@@ -177,11 +177,7 @@ ERRORS: list[tuple[Reply, type[ProviderError], str]] = [
         RateLimited,
         "HOST limits requests or tokens (429): slow",
     ),
-    (
-        failing(402, "billing_error", "pay"),
-        RequestRejected,
-        "HOST requires payment (402): pay",
-    ),
+    (failing(402, "billing_error", "pay"), RequestRejected, "HOST requires payment (402): pay"),
     (
         failing(400, "invalid_request_error", "prompt is too long: 9 > 8"),
         ContextTooLong,

@@ -292,10 +292,7 @@ def test_keys_are_considered_in_the_order_of_the_catalogue(tmp_path: Path) -> No
 def test_azure_bedrock_and_servers_of_one_s_own_are_considered_when_their_model_is_set(
     tmp_path: Path,
 ) -> None:
-    azure = {
-        "AZURE_OPENAI_API_KEY": "k",
-        "AZURE_OPENAI_ENDPOINT": "http://x",
-    }
+    azure = {"AZURE_OPENAI_API_KEY": "k", "AZURE_OPENAI_ENDPOINT": "http://x"}
     bedrock = {"AWS_REGION": "x", "AWS_BEARER_TOKEN_BEDROCK": "k"}
     office = {"OFFICE_KEY": "k"}
     settings = {

@@ -5,19 +5,11 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.support.loopback import Loopback, Reply
-from chat_loop.errors import (
-    AuthenticationFailed,
-)
+from chat_loop.errors import AuthenticationFailed
 from chat_loop.events import Finished, TextDelta
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.values import Message, Request, Window
-from tests.support.providers import (
-    compatible_at,
-    entry,
-    events_of,
-    failure_of,
-    openai_at,
-)
+from tests.support.providers import compatible_at, entry, events_of, failure_of, openai_at
 
 FULL = Request(
     system="Be brief.",

@@ -12,12 +12,7 @@ from msgspec.structs import replace
 
 from benchmarks.support.loopback import Loopback, Reply, failing
 from chat_loop.config import Config
-from chat_loop.errors import (
-    AuthenticationFailed,
-    ModelNotFound,
-    NoProvider,
-    ProviderError,
-)
+from chat_loop.errors import AuthenticationFailed, ModelNotFound, NoProvider, ProviderError
 from chat_loop.events import Event, Finished, OpaqueArrived, TextDelta, ThinkingDelta
 from chat_loop.providers.choose import create, this_machine
 from chat_loop.providers.openai import OpenAIProvider
@@ -125,11 +120,7 @@ MODEL_HINTS = {
     [(401, HINTS, AuthenticationFailed), (404, MODEL_HINTS, ModelNotFound)],
 )
 def test_hints_name_what_each_provider_needs(
-    server: Loopback,
-    tmp_path: Path,
-    status: int,
-    hints: dict[str, str],
-    kind: type[ProviderError],
+    server: Loopback, tmp_path: Path, status: int, hints: dict[str, str], kind: type[ProviderError]
 ) -> None:
     for name, hint in hints.items():
         server.enqueue(failing(status))
@@ -414,8 +405,4 @@ def test_importing_the_providers_imports_no_sdk() -> None:
 
 def test_a_name_that_no_catalogue_has_is_a_server_like_others() -> None:
     made = OpenAIProvider("m", entry("elsewhere", "http://x/v1"), window=Window(1))
-    assert (made.entry.title, made.entry.think_tags, made.calls_tools) == (
-        "elsewhere",
-        True,
-        False,
-    )
+    assert (made.entry.title, made.entry.think_tags, made.calls_tools) == ("elsewhere", True, False)

@@ -284,12 +284,7 @@ MISTRAL = {"object": "error", "message": "Invalid model: x", "type": "invalid_mo
         (429, [{"error": {"code": 429, "message": "Quota", "status": "X"}}], "Quota.", LIMITED),
         (400, XAI_KEY, "Incorrect API key provided.", KEY),
         (400, MISTRAL, "Invalid model: x.", UNKNOWN),
-        (
-            422,
-            {"detail": [{"loc": ["n"], "msg": "less"}]},
-            "n: less.",
-            REJECTED,
-        ),
+        (422, {"detail": [{"loc": ["n"], "msg": "less"}]}, "n: less.", REJECTED),
         (422, {"detail": "nope"}, "nope.", REJECTED),
         (404, {"error": "model 'x' not found"}, "model 'x' not found.", UNKNOWN),
         (404, "404 page not found", "404 page not found.", UNKNOWN),

@@ -13,12 +13,7 @@ from benchmarks.support.loopback import Loopback
 from chat_loop.config import Config, parse
 from chat_loop.errors import NoProvider
 from chat_loop.providers import Provider
-from chat_loop.providers.choose import (
-    Machine,
-    choose,
-    full_reference,
-    this_machine,
-)
+from chat_loop.providers.choose import Machine, choose, full_reference, this_machine
 from chat_loop.subcommands.providers import providers
 from tests.support.environments import environment
 from tests.support.providers import clear_environment, listening

@@ -19,9 +19,7 @@ from tests.support.providers import REQUEST, calling, openai_at
 
 BY_NAME = {service.name: service for service in ALL}
 ASK = Request(
-    system="",
-    messages=(Message("user", "Hi"),),
-    tools=(ToolSpec("f", "", {"type": "object"}),),
+    system="", messages=(Message("user", "Hi"),), tools=(ToolSpec("f", "", {"type": "object"}),)
 )
 
 MEMBERS = """

@@ -16,12 +16,7 @@ from chat_loop.providers.local import LocalProvider
 from chat_loop.values import Image, Message, Request, ToolCall, ToolResult, Window
 from tests.support.headless import run, saved
 from tests.support.images import base64, gif, jpeg, place, png, webp
-from tests.support.providers import (
-    anthropic_at,
-    events_of,
-    failure_of,
-    openai_at,
-)
+from tests.support.providers import anthropic_at, events_of, failure_of, openai_at
 
 PHOTO = png(640, 480)
 PHOTO_DATA = base64(PHOTO)

@@ -30,10 +30,7 @@ def asked(
     """The body of the request for one question; `ceiling` is in the config unless it is 0."""
     service.set_up(patch, home)
     patch.setenv("CHAT_LOOP_HOME", str(home))
-    setting = {
-        "tools": service.setting.tools,
-        "max_tokens": ceiling,
-    }
+    setting = {"tools": service.setting.tools, "max_tokens": ceiling}
     with Loopback() as server, Path(os.devnull).open(encoding="utf-8") as nothing:
         patch.setattr(sys, "stdin", nothing)
         given = {name: value for name, value in setting.items() if value} | {

@@ -79,9 +79,7 @@ class Talk:
             REASONING: {"wants_back": ["reasoning_content", "extra_content"]},
         }
         self.chats.configure(
-            models=models,
-            tools={"max_steps": 2},
-            providers={"openai": settings.get(talk, {})},
+            models=models, tools={"max_steps": 2}, providers={"openai": settings.get(talk, {})}
         )
         project = self.chats.project
         (project / "agent.py").write_text(AGENT)

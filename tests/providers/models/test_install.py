@@ -37,12 +37,7 @@ def put(
     model: EmbeddedModel, directory: Path, shop: ModelServer, seen: list[Step] | None = None
 ) -> Path:
     steps = [] if seen is None else seen
-    return install(
-        model,
-        directory,
-        lambda *step: steps.append(step),
-        index=shop.index,
-    )
+    return install(model, directory, lambda *step: steps.append(step), index=shop.index)
 
 
 def leftovers(directory: Path) -> set[str]:
@@ -185,12 +180,7 @@ def test_too_small_a_disk_is_told_before_the_network_is_asked(
 ) -> None:
     model = replace(fake_model(shop.direct()), size=1 << 60)
     with pytest.raises(ModelError, match=r"needs 1152921504\.61 GB in .*, where .* GB are free"):
-        install(
-            model,
-            tmp_path,
-            lambda *_: None,
-            index=shop.index,
-        )
+        install(model, tmp_path, lambda *_: None, index=shop.index)
     assert shop.asked == []
 
 
@@ -253,12 +243,7 @@ def test_two_installations_at_a_time_are_refused(shop: ModelServer, tmp_path: Pa
 def test_the_index_gets_its_password_and_messages_do_not(shop: ModelServer, tmp_path: Path) -> None:
     model = fake_model(shop.wheels())
     index = shop.index.replace("http://", "http://me:s%40crt@")
-    install(
-        model,
-        tmp_path,
-        lambda *_: None,
-        index=index,
-    )
+    install(model, tmp_path, lambda *_: None, index=index)
     assert set(shop.authorizations) == {"Basic bWU6c0BjcnQ="}
     shop.files.clear()
     with pytest.raises(ModelError) as caught:
