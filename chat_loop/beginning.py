@@ -28,7 +28,9 @@ def beginning_of(parts: Parts) -> Beginning:
     """Return what the options ask for, or else sessions.auto_resume."""
     options = parts.options
     chooses = options.command == "sessions" or options.resume == BROWSE
-    reference = "" if chooses else str(options.resume)
+    reference = ""
+    if not chooses:
+        reference = str(options.resume)
     if reference == LAST:
         reference = "current"  # an option of the command line means runs of -p as well
     elif not (chooses or reference) and _resumes(parts):

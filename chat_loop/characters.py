@@ -95,7 +95,9 @@ def picture(character: str) -> str:
     code = ord(character)
     if code < 0x20:
         return chr(0x2400 + code)
-    return "␡" if code == 0x7F else f"<U+{code:04X}>"
+    if code == 0x7F:
+        return "␡"
+    return f"<U+{code:04X}>"
 
 
 def readable(text: str, show: Callable[[str], str] = picture) -> str:
@@ -124,7 +126,9 @@ def exact_line(text: str) -> str:
 def begun_flag(text: str) -> int:
     """Return the length of the end of `text` that more text may complete to a flag."""
     begun = _BEGUN_FLAG.search(text, max(0, len(text) - 7))
-    return len(begun[0]) if begun else 0
+    if begun:
+        return len(begun[0])
+    return 0
 
 
 def without_marks(text: str) -> str:

@@ -143,7 +143,9 @@ def _run(arguments: list[str], instant: start.InstantPrompt | None) -> int:
     elif instant is not None:
         instant.erase()
     _report(error)
-    return MISUSED if isinstance(error, (*MISUSES, errors.ModelError)) else FAILED
+    if isinstance(error, (*MISUSES, errors.ModelError)):
+        return MISUSED
+    return FAILED
 
 
 def _dispatch(arguments: list[str], instant: start.InstantPrompt | None) -> int:
@@ -156,7 +158,9 @@ def _dispatch(arguments: list[str], instant: start.InstantPrompt | None) -> int:
     from chat_loop import config, redact
 
     paths = config.find_paths()
-    path = config.expand_home(options.config) if options.config else paths.config
+    path = paths.config
+    if options.config:
+        path = config.expand_home(options.config)
     old_keys: list[str] = []
     settings = config.load_config(path, required=bool(options.config), on_old_key=old_keys.append)
     catalogue = "chat_loop.providers.catalogue"

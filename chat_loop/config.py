@@ -281,7 +281,9 @@ class Paths(Struct, frozen=True):
     def sessions(self, config: Config, override: str = "") -> Path:
         """Return the sessions folder: `override`, or else the config's, or else the default one."""
         chosen = override or config.sessions.directory
-        return expand_home(chosen).absolute() if chosen else self.data / "sessions"
+        if chosen:
+            return expand_home(chosen).absolute()
+        return self.data / "sessions"
 
 
 def find_paths(environment: Mapping[str, str] = os.environ) -> Paths:
@@ -431,7 +433,9 @@ def _config_of(
         value = _renamed(value, source, where, on_old_key)
     for section, (kind, form, described) in NAMED.items():
         # entry by entry, because msgspec's messages leave out their names
-        entries = value.get(section) if isinstance(value, Mapping) else None
+        entries = None
+        if isinstance(value, Mapping):
+            entries = value.get(section)
         for key, entry in entries.items() if isinstance(entries, Mapping) else ():
             if not re.fullmatch(form, str(key)):
                 place = source.at(f"{where}{section}.{key}")
@@ -452,7 +456,8 @@ def convert(value: Any, kind: Any, source: Source, where: str = "", hint: str = 
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         what, _, found = str(error).partition(" - at ")
-    what = "a key is not text" if found.startswith("`key`") else what
+    if found.startswith("`key`"):
+        what = "a key is not text"
     path = found.rpartition("$")[2].strip(".`")
     for part in filter(None, path.split(".")):
         kind = get_type_hints(kind).get(part.partition("[")[0]) if isinstance(kind, type) else None
@@ -466,7 +471,9 @@ def convert(value: Any, kind: Any, source: Source, where: str = "", hint: str = 
         raise ConfigError(f"{source.at(below + key)}: unknown key {below}{key}.", hint)
     if get_origin(kind) is tuple:
         kind = get_args(kind)[0]
-    words = get_args(kind) if get_origin(kind) is Literal else ()
+    words = ()
+    if get_origin(kind) is Literal:
+        words = get_args(kind)
     if words:
         hint = f"It takes {', '.join(words[:-1])} or {words[-1]}."
     elif found_hint := WRITING.get(tuple(re.findall("`(.*?)`", what))):

@@ -35,10 +35,14 @@ def open_with_consent(
         instant.terminal.silence(signals=True)  # the user may stop the code of an agent's file
     try:
         file = registry.read(reference)
-        question = None if trusted else registry.question(file)
+        question = None
+        if not trusted:
+            question = registry.question(file)
         if question is not None:
             if not can_ask:
-                state = "has changed since you approved it" if question.lines else "is not approved"
+                state = "is not approved"
+                if question.lines:
+                    state = "has changed since you approved it"
                 hint = f"chat-loop agents approve {file.path}; --trust-agent runs it this once."
                 raise AgentError(f"The agent {file.path} {state}.", f"Look at it, then: {hint}")
             if instant is None:

@@ -252,9 +252,13 @@ def install_hint(extra: str) -> str:
     except (metadata.PackageNotFoundError, TypeError, ValueError):
         origin = {}
     scheme = "git+" if "vcs_info" in origin else ""
-    source = f" @ {scheme}{origin['url']}" if "url" in origin else ""
+    source = ""
+    if "url" in origin:
+        source = f" @ {scheme}{origin['url']}"
     place = sys.prefix.replace("\\", "/")
-    command = "pip install" if util.find_spec("pip") else "uv pip install"
+    command = "uv pip install"
+    if util.find_spec("pip"):
+        command = "pip install"
     if "/pipx/" in place or "/uv/tools/" in place:
         command = f"{'pipx' if '/pipx/' in place else 'uv tool'} install --force"
     return f"{command} 'chat-loop[{extra}]{source}'"

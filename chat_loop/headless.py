@@ -32,6 +32,7 @@ from chat_loop.commands.references import (
 from chat_loop.conversation import continuing
 from chat_loop.conversation.attachments import release
 from chat_loop.conversation.conversation import Conversation
+from chat_loop.conversation.reading import QueryFile
 from chat_loop.display.plain import PlainDisplay
 from chat_loop.input.lines import clean
 from chat_loop.input.start import SIGNAL_EXIT_BASE
@@ -96,7 +97,9 @@ class Question(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        return f"{self.typed}\n\n{self.piped}".strip("\n") if self.piped else self.typed
+        if self.piped:
+            return f"{self.typed}\n\n{self.piped}".strip("\n")
+        return self.typed
 
 
 def read_question(question: str, show: Show) -> Question:
@@ -243,7 +246,9 @@ class Run:
             raise self._output_error
         if saves and not (self._saved or self._pipe_closed):
             return 1
-        return INCOMPLETE if self._stop in INCOMPLETE_STOPS or self._tools_stopped else 0
+        if self._stop in INCOMPLETE_STOPS or self._tools_stopped:
+            return INCOMPLETE
+        return 0
 
     async def _exchange(self, conversation: Conversation) -> None:
         """Ask, with the named files, but without secrets, since nobody can confirm them."""
@@ -256,7 +261,9 @@ class Run:
         if options.title:
             conversation.describe(name=validate_name(options.title))
         typed = self._question.typed
-        files = await conversation.files(typed) if "@" in typed else ()
+        files: tuple[QueryFile, ...] = ()
+        if "@" in typed:
+            files = await conversation.files(typed)
         released = await release(files, self._secrets)
         piped = await judged(self._question.piped, TextSource("standard input"))
         [sent] = await self._secrets.release([piped])
@@ -271,7 +278,9 @@ class Run:
         header = loaded.session.header
         if header.agent_path != agent.path:
             made, now = (path or "the built-in agent" for path in (header.agent_path, agent.path))
-            theirs = f"--agent {shlex.quote(made)}" if header.agent_path else "no --agent"
+            theirs = "no --agent"
+            if header.agent_path:
+                theirs = f"--agent {shlex.quote(made)}"
             raise errors.UsageError(
                 f"Session {header.id} was made with {made}, not with {now}.",
                 f"Go on with {theirs}; in a chat --resume asks.",

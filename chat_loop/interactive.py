@@ -188,7 +188,9 @@ class Interactive:
                 if error.errno != errno.EIO:
                     raise
                 return TERMINAL_GONE
-            reason = os_reason(error) if isinstance(error, OSError) else "no memory is left"
+            reason = "no memory is left"
+            if isinstance(error, OSError):
+                reason = os_reason(error)
             saved = self._conversation.saved_text
             raise ChatLoopError(f"The chat cannot go on: {reason}.", saved) from error
 
@@ -262,7 +264,9 @@ class Interactive:
         found = sessions.pointers.recent(pointers, chats=True)
         if found is None or found.row.mode or not (found.is_here or pointers.complete):
             return ""
-        project = "" if found.is_here else found.project or "another folder"
+        project = found.project or "another folder"
+        if found.is_here:
+            project = ""
         name = found.row.name or found.row.id
         when = when_text(found.row.updated, sessions.now())
         return wrapped(offer(name, when, columns(), project), columns() - 1, 0)

@@ -171,7 +171,9 @@ class ChatLoop:
                     self._cancel_edit()
                     names = [*registry.names(), *chat.templates.names()]
                     near = get_close_matches(name.lower(), names, 1, 0.75)
-                    hint = f"Did you mean /{near[0]}?" if near else "/help lists the commands."
+                    hint = "/help lists the commands."
+                    if near:
+                        hint = f"Did you mean /{near[0]}?"
                     hint += " To send it as text, start with a space."
                     self._display.warn(f"Unknown command /{name}.", hint)
                 case None:
@@ -218,7 +220,9 @@ class ChatLoop:
         elif chat.replacing is not None:
             await self._command(retry_edit.replace_edited(chat, chat.replacing, text))
         elif text.strip():
-            files = await self._files() if "@" in self._reader.typed else ()
+            files: tuple[QueryFile, ...] | None = ()
+            if "@" in self._reader.typed:
+                files = await self._files()
             if files is None:
                 self._reader.put_back()
                 return

@@ -115,14 +115,16 @@ class ProjectMemory:
         main = self._file(path or place.own, MAX_BYTES)
         limit = place.window // 5
         files = [main, *(self._file(note, limit) for note in find_notes(place.directory, root))]
-        problem = "" if main.answer == "yes" else self.describe(main)
+        problem = ""
+        if main.answer != "yes":
+            problem = self.describe(main)
         facts = () if problem else tuple(fact.text for fact in find_facts(main.text))
         block, left_out = fact_block(facts, place.room)
-        blocks = [
-            f"Instructions of the project, from {place.display_path(file.path)}:\n\n{file.shown}"
-            for file in files[1:]
-            if file.answer == "yes"
-        ]
+        blocks = []
+        for file in files[1:]:
+            if file.answer == "yes":
+                path_text = place.display_path(file.path)
+                blocks.append(f"Instructions of the project, from {path_text}:\n\n{file.shown}")
         return Memory(
             path=main.path,
             own=path is None,
@@ -265,7 +267,9 @@ class ProjectMemory:
                 if len(data) > MAX_BYTES and after != before:
                     message = f"{path.name} would be larger than {size_text(MAX_BYTES)}"
                     raise ChatLoopError(f"{message}: nothing is written.", "/forget makes room.")
-                mode = path.lstat().st_mode & 0o7777 if exists else 0o600
+                mode = 0o600
+                if exists:
+                    mode = path.lstat().st_mode & 0o7777
                 if not mode & 0o222:  # a rename would ignore that
                     raise OSError(errno.EACCES, "it is write-protected")
                 if after != before:
@@ -306,7 +310,10 @@ def locate(directory: Path, home: Path) -> tuple[Path | None, Path]:
 
 def find_notes(directory: Path, root: Path) -> list[Path]:
     """Return the project's instructions that apply in a directory, those of its root first."""
-    folders = [folder for folder in (directory, *directory.parents) if folder.is_relative_to(root)]
+    folders = []
+    for folder in (directory, *directory.parents):
+        if folder.is_relative_to(root):
+            folders.append(folder)
     paths = (folder / name for folder in reversed(folders) for name in NOTES)
     return [path for path in paths if path.is_file() and not path.is_symlink()]
 
@@ -366,7 +373,9 @@ def find_facts(text: str) -> tuple[Fact, ...]:
         lines = match[0].rstrip().split("\n")
         width = len(lines[0]) - len(lines[0][1:].lstrip(" \t"))
         for number, line in enumerate(lines):
-            indent = len(line) - len(line.lstrip(" \t")) if number else width
+            indent = width
+            if number:
+                indent = len(line) - len(line.lstrip(" \t"))
             lines[number] = line[min(width, indent) :].rstrip()
         if fact := fact_of("\n".join(lines)):
             facts.append(Fact(fact, *match.span()))

@@ -90,7 +90,8 @@ class _Parser(argparse.ArgumentParser):
         options, rest = super().parse_known_args(args, namespace)
         for word in rest:
             if word.startswith("-") and " " not in word:
-                name, known = word.partition("=")[0], [*self._option_string_actions]
+                name = word.partition("=")[0]
+                known = [*self._option_string_actions]
                 longer = [option for option in known if option[1:].startswith(name)]
                 self._refuse(
                     f"Unknown option {name}", [*get_close_matches(name, known, 1, 0.75), *longer]
@@ -102,7 +103,10 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         choice = re.match(r"argument (COMMAND|ACTION|SHELL): invalid choice: '(.*?)'", message)
         if choice is not None:
-            names = [name for action in self._actions for name in action.choices or ()]
+            names = []
+            for action in self._actions:
+                for name in action.choices or ():
+                    names.append(name)
             near = get_close_matches(choice[2], names, 1)
             self._refuse(f"Unknown {choice[1].lower()} “{choice[2][:60]}”", near)
         for pattern, replacement in REWORDED.items():
@@ -110,7 +114,9 @@ class _Parser(argparse.ArgumentParser):
         self._refuse(message)
 
     def _refuse(self, sentence: str, near: Sequence[str] = ()) -> NoReturn:
-        meant = f" Did you mean {near[0]}?" if near else ""
+        meant = ""
+        if near:
+            meant = f" Did you mean {near[0]}?"
         raise UsageError(f"{sentence}.{meant}", f"{self.prog} --help shows how.")
 
 
@@ -169,7 +175,8 @@ def _command(
     if examples:
         epilog = "\n  chat-loop sessions ".join(("For example:", *examples))
     if epilog:
-        made.epilog, made.formatter_class = epilog, argparse.RawDescriptionHelpFormatter
+        made.epilog = epilog
+        made.formatter_class = argparse.RawDescriptionHelpFormatter
     return made
 
 
@@ -440,7 +447,9 @@ def _parse_chat(chat: _Parser, arguments: list[str]) -> argparse.Namespace:
     options: argparse.Namespace
     options, words = chat.parse_known_args(arguments[:end])
     is_meant = len(words) == 1 or (1 < len(words) < 4 and words[1] in ACTIONS)
-    near = get_close_matches(words[0], COMMANDS, 1, 0.75) if is_meant else []
+    near = []
+    if is_meant:
+        near = get_close_matches(words[0], COMMANDS, 1, 0.75)
     if len(words) == 1 and words[0] in SYNONYMS:  # with options behind it
         near = [" ".join(SYNONYMS[words[0]])]
     if near and end == len(arguments):
@@ -448,15 +457,19 @@ def _parse_chat(chat: _Parser, arguments: list[str]) -> argparse.Namespace:
         raise UsageError(text, f"chat-loop -- {' '.join(words)} sends it as a message.")
     options.message = " ".join([*words, *arguments[end + 1 :]])
     if options.message and options.question is None and not (os.isatty(0) and os.isatty(1)):
-        options.question, options.message = options.message, ""  # nobody can type: reply once
+        options.question = options.message  # nobody can type: reply once
+        options.message = ""
     return options
 
 
 def check(options: argparse.Namespace) -> None:
     """Raise UsageError for options that do not go together."""
-    asks, resume, command = options.question is not None, options.resume, options.command
+    asks = options.question is not None
+    resume = options.resume
+    command = options.command
     if options.json and hasattr(options, "as_json"):  # --json was before the command
-        options.as_json, options.json = True, False
+        options.as_json = True
+        options.json = False
     only_with_p = {
         "--system": options.system is not None,
         "--no-save": not options.save,

@@ -146,7 +146,9 @@ class Parts(Struct, frozen=True, kw_only=True, dict=True):
         folder = self.paths.models
         install = partial(ensure_installed, folder)
         asks = self.instant is not None and not installed_models(folder)
-        return self.instant.lend(install) if self.instant is not None and asks else install()
+        if self.instant is not None and asks:
+            return self.instant.lend(install)
+        return install()
 
     def agent(self, provider: Provider | None = None, memory: ProjectMemory | None = None) -> Agent:
         """Return the agent, by default with the `provider` that the options name. Raises as
@@ -197,7 +199,9 @@ class Parts(Struct, frozen=True, kw_only=True, dict=True):
         if not self.config.memory.enabled:
             names = tuple(name for name in names if name != "remember")
         others = set(names) - set(SPECS)
-        added = self.plugins.tools(others) if others else {}
+        added = {}
+        if others:
+            added = self.plugins.tools(others)
         names = tuple(name for name in names if name not in added)
         builtin = builtin_tools(
             names,
@@ -218,9 +222,9 @@ class Parts(Struct, frozen=True, kw_only=True, dict=True):
         home = Path(os.path.realpath(self.home))
         if not names & {"read_file", "search_files"} or not home.is_relative_to(folder):
             return "", ""
-        what = (
-            "your home folder" if folder == home else f"{folder}, which contains your home folder"
-        )
+        what = f"{folder}, which contains your home folder"
+        if folder == home:
+            what = "your home folder"
         text = f"The tools work in {what}: the model may read all its files without asking, except"
         text += " what looks like a key or a password."
         return text, "Start chat-loop in the folder of a project to limit it to that."
@@ -251,7 +255,9 @@ class Parts(Struct, frozen=True, kw_only=True, dict=True):
         home = self.home.resolve()
         has_all_projects = root in (home, *home.parents)
         agent = self.definition
-        agent_file = f"{agent.path} {agent.digest}" if agent is not None else " "
+        agent_file = " "
+        if agent is not None:
+            agent_file = f"{agent.path} {agent.digest}"
         return ProjectApprovals(file, str(root), agent_file, has_all_projects)
 
     def models(self) -> Models:

@@ -76,7 +76,9 @@ class Plugin(Struct):
         async def guarded(chat: Any, words: str, _: object) -> tuple[str, tuple[()]] | None:
             with _guard(self.name):
                 text = await run(chat, words)
-            return None if text is None else (str(text), ())
+            if text is None:
+                return None
+            return (str(text), ())
 
         self.commands[usage] = guarded
 
@@ -123,7 +125,9 @@ class Plugins:
             return self._plugins
 
     def _load(self, entry: EntryPoint) -> Plugin:
-        package = f"{entry.dist.name} {entry.dist.version}" if entry.dist else ""
+        package = ""
+        if entry.dist:
+            package = f"{entry.dist.name} {entry.dist.version}"
         plugin = Plugin(entry.name, package)
         if not self._switches.get(entry.name, True):
             return Plugin(entry.name, package, SWITCHED_OFF)

@@ -23,8 +23,10 @@ def resume_command(parts: Parts, agent: Agent, model: str = "") -> list[str]:
     """
     options = parts.options
     command = ["chat-loop"]
-    command += ["--plain"] if options.plain else []
-    command += ["--local"] if options.local and not model else []
+    if options.plain:
+        command += ["--plain"]
+    if options.local and not model:
+        command += ["--local"]
     # the user switched from an agent that has its own model to another model
     is_left = bool(parts.definition and parts.definition.foreign) and not agent.own_tools
     if (reference := options.agent_reference) and not is_left:

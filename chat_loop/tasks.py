@@ -19,7 +19,9 @@ def report_bug(task: asyncio.Future[Any]) -> None:
     Add this callback to each task that nobody awaits, or whose errors are dropped. Errors of the
     program's own tree and of the system are expected there, and are for the task to handle.
     """
-    error = None if task.cancelled() else task.exception()
+    error = None
+    if not task.cancelled():
+        error = task.exception()
     if error is not None and not isinstance(error, ChatLoopError | OSError):
         message = "A task in the background failed"
         task.get_loop().call_exception_handler({"message": message, "exception": error})

@@ -89,7 +89,8 @@ class Terminal:
         if self._marks_pastes:
             self._marks_pastes = False
             self._write(MARK_NO_PASTES)
-        settings, self._saved_settings = self._saved_settings, None
+        settings = self._saved_settings
+        self._saved_settings = None
         if settings is not None:
             self._set(settings)
 

@@ -106,7 +106,8 @@ def _lines(text: str) -> Iterator[_Block | None]:
             fence = ""
             inside = []
         elif fence:
-            inside += [_Block(start, end, "code")] if bare else []
+            if bare:
+                inside += [_Block(start, end, "code")]
         elif _FENCE.fullmatch(bare):
             fence = bare[:3]
             yield None

@@ -114,7 +114,9 @@ class TokenCounter:
         """Count the tokens of `text`, by 64 samples if it is long; never wait for `load`."""
         if self._encoding is None:
             return estimate(text)
-        return self._exact(text) if len(text) <= KEPT_CHARS else self._count_long(text)
+        if len(text) <= KEPT_CHARS:
+            return self._exact(text)
+        return self._count_long(text)
 
     def _count_long(self, text: str) -> int:
         """Count a text that is too long to keep. What it had is found by its hash and length."""
@@ -154,9 +156,9 @@ def build_encoding(data: Path | None = None) -> tiktoken.Encoding:
     raw = zlib.decompress(packed, wbits=31)  # 31: gzip
     if hashlib.sha256(raw).hexdigest() != _SHA256:
         raise ValueError("the rank file has another content than expected")
-    ranks = {
-        a2b_base64(token): int(rank) for token, rank in (line.split() for line in raw.splitlines())
-    }
+    ranks = {}
+    for token, rank in (line.split() for line in raw.splitlines()):
+        ranks[a2b_base64(token)] = int(rank)
     encoding = tiktoken.Encoding(
         ENCODING, pat_str=_PATTERN, mergeable_ranks=ranks, special_tokens=_SPECIAL
     )

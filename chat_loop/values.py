@@ -187,7 +187,9 @@ def compact_number(number: int) -> str:
     for unit, name in ((1_000_000, "M"), (1_000, "K")):
         if number >= unit:
             whole, tenth = divmod(number * 10 // unit, 10)
-            return f"{whole}.{tenth}{name}" if whole < 100 and tenth else f"{whole}{name}"
+            if whole < 100 and tenth:
+                return f"{whole}.{tenth}{name}"
+            return f"{whole}{name}"
     return str(number)
 
 
@@ -199,8 +201,10 @@ def counts_text(queries: int, tokens: int) -> str:
 def tokens_text(usage: Usage) -> str:
     """Return `345 (in: 123, out: 222)`, plus cached and reasoning tokens; `~` marks estimates."""
     parts = [f"in: {usage.input:,}", f"out: {usage.output:,}"]
-    parts += [f"cached: {usage.cached:,}"] if usage.cached else []
-    parts += [f"reasoning: {usage.reasoning:,}"] if usage.reasoning else []
+    if usage.cached:
+        parts += [f"cached: {usage.cached:,}"]
+    if usage.reasoning:
+        parts += [f"reasoning: {usage.reasoning:,}"]
     return f"{'~' if usage.estimated else ''}{usage.total:,} ({', '.join(parts)})"
 
 
@@ -214,11 +218,15 @@ def window_text(tokens: int, guessed: bool) -> str:
 def size_text(size: int) -> str:
     """Return bytes in readable units: `812 bytes`, `2.1 KB`, `14 KB`, `491 MB`, `1.12 GB`."""
     if size < 1_000:
-        return "1 byte" if size == 1 else f"{size} bytes"
+        if size == 1:
+            return "1 byte"
+        return f"{size} bytes"
     if size >= 999_500_000:
         return f"{size / 1e9:,.2f} GB"
     number, unit = (size / 1e6, "MB") if size >= 999_500 else (size / 1e3, "KB")
-    return f"{number:.1f} {unit}" if number < 9.95 else f"{number:.0f} {unit}"
+    if number < 9.95:
+        return f"{number:.1f} {unit}"
+    return f"{number:.0f} {unit}"
 
 
 def attached_text(name: str, size: int, width: int, height: int) -> str:
@@ -229,14 +237,18 @@ def attached_text(name: str, size: int, width: int, height: int) -> str:
 def one_line(text: str, length: int) -> str:
     """Return a text on one line of at most `length` characters; `…` replaces the part cut off."""
     flat = " ".join(text[: 4 * length].split())
-    return flat if len(flat) <= length else f"{flat[: length - 1].rstrip()}…"
+    if len(flat) <= length:
+        return flat
+    return f"{flat[: length - 1].rstrip()}…"
 
 
 def plural(number: int, noun: str) -> str:
     """Return `1 pin`, `6 pins` or `2 queries`."""
     if number == 1:
         return f"1 {noun}"
-    return f"{number:,} {noun[:-1]}ies" if noun.endswith("y") else f"{number:,} {noun}s"
+    if noun.endswith("y"):
+        return f"{number:,} {noun[:-1]}ies"
+    return f"{number:,} {noun}s"
 
 
 def compaction_text(compaction: Compaction) -> str:
@@ -268,4 +280,6 @@ def when_text(moment: datetime | None, now: datetime) -> str:
         return "unknown"
     if moment.date() == now.date():
         return f"today {moment:%H:%M}"
-    return f"{moment:%b %d, %H:%M}" if moment.year == now.year else f"{moment:%Y-%m-%d}"
+    if moment.year == now.year:
+        return f"{moment:%b %d, %H:%M}"
+    return f"{moment:%Y-%m-%d}"

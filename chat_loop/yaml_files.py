@@ -44,7 +44,9 @@ class Source(Struct, frozen=True):
         """Return the name, with the line of the setting at `place` (`a.b.c`) if there is one."""
         import yaml
 
-        node = yaml.compose(self.text, yaml.SafeLoader) if self.text else None
+        node = None
+        if self.text:
+            node = yaml.compose(self.text, yaml.SafeLoader)
         if node is None:
             return self.name
         key = node
@@ -87,7 +89,9 @@ def read_yaml(data: bytes, name: str) -> Any:
     except UnicodeDecodeError as error:
         raise ConfigError(f"{name} is not UTF-8.") from error
     except yaml.MarkedYAMLError as error:
-        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        line = ""
+        if error.problem_mark:
+            line = f", line {error.problem_mark.line + 1}"
         raise ConfigError(f"{name}{line}: {error.problem or 'not valid YAML'}.") from error
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise ConfigError(f"{name} is not valid YAML.") from error
@@ -124,7 +128,9 @@ def _check_keys(node: MappingNode, name: str) -> None:
         if key.value in lines:
             before = lines[key.value]
             line = _line(key)
-            place = f"in line {line}" if before == line else f"in lines {before} and {line}"
+            place = f"in lines {before} and {line}"
+            if before == line:
+                place = f"in line {line}"
             message = f"{name}: {key.value[:80]} is there twice, {place}."
             raise ConfigError(message, "Write it once, with everything that belongs to it.")
         lines[key.value] = _line(key)
@@ -144,7 +150,9 @@ def _check_value(node: ScalarNode, key: Node | None, name: str) -> None:
         return
     for form, problem in _CHANGED[kind]:
         if form.fullmatch(node.value):
-            place = f": {str(key.value)[:80]}" if key is not None else ""
+            place = ""
+            if key is not None:
+                place = f": {str(key.value)[:80]}"
             message = f"{name}, line {_line(node)}{place}: {problem}."
             raise ConfigError(message, _QUOTE[kind])
 

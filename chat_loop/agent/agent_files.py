@@ -100,7 +100,9 @@ class AgentFile(Struct, frozen=True, kw_only=True):
 
     def description(self) -> str:
         """Return the description; empty for Python, whose code would have to run first."""
-        return "" if self.kind == "python" else self.definition().description
+        if self.kind == "python":
+            return ""
+        return self.definition().description
 
     def permissions(self) -> tuple[str, ...]:
         """Return the code, processes, addresses and settings that the user must allow."""
@@ -132,7 +134,9 @@ def read_file(path: Path) -> AgentFile:
             raise AgentError(f"{path} is not an agent file.", _FILE_HINT)
         source, _ = read_part(real, MAX_BYTES + 1)
     except (OSError, ValueError, RuntimeError) as error:
-        reason = os_reason(error) if isinstance(error, OSError) else "it is not a regular file"
+        reason = "it is not a regular file"
+        if isinstance(error, OSError):
+            reason = os_reason(error)
         text = f"The agent {path} cannot be read: {reason}."
         raise AgentError(text, "chat-loop agents lists them.") from error
     if len(source) > MAX_BYTES:
@@ -167,7 +171,9 @@ def _parse_definition(
 
 def default_name(path: Path) -> str:
     """Return the default name of an agent, which is that of its file or folder."""
-    name = path.parent.name if path.stem == "agent" and path.parent.name else path.stem
+    name = path.stem
+    if path.stem == "agent" and path.parent.name:
+        name = path.parent.name
     return short_name(name.replace("_", " ")) or "Agent"
 
 
@@ -201,9 +207,13 @@ def _run_python(file: AgentFile) -> Definition:
         raise raised
     frames = traceback.extract_tb(raised.__traceback__)
     lines = [frame.lineno for frame in frames if frame.filename == str(path)]
-    place = f" ({path.name}, line {lines[-1]})" if lines else ""
+    place = ""
+    if lines:
+        place = f" ({path.name}, line {lines[-1]})"
     missing = isinstance(raised, ModuleNotFoundError) and (raised.name or "").partition(".")[0]
-    hint = f"Install {missing} where chat-loop is installed." if missing else ""
+    hint = ""
+    if missing:
+        hint = f"Install {missing} where chat-loop is installed."
     raise AgentError(
         f"{path} failed while it was loaded: {describe(raised)}{place}.", hint
     ) from raised
@@ -215,7 +225,9 @@ def _definition_of(module: ModuleType, path: Path) -> Definition:
     agent: Any = getattr(module, "agent", None) or getattr(module, "root_agent", None)
     if isinstance(agent, Agent):
         functions = tuple(tool for tool in agent.tools if callable(tool))
-        names = [tool for tool in agent.tools if not callable(tool)] if functions else agent.tools
+        names = agent.tools
+        if functions:
+            names = [tool for tool in agent.tools if not callable(tool)]
         return _parse_definition({**asdict(agent), "tools": names}, path, functions)
     ways = ("run_stream_events", "run_stream", "stream_async", "__call__")
     if isinstance(agent, type) or not any(callable(getattr(agent, way, None)) for way in ways):
@@ -249,7 +261,9 @@ def agent_config(config: Config, definition: Definition | None) -> Config:
             config = overlay(config, {"mcp": definition.servers}, Source(definition.path))
     name = config.agent.name
     own = {key.lower(): settings for key, settings in config.agents.items()}.get(name.lower())
-    return overlay(config, own, Source("The config"), f"agents.{name}.") if own else config
+    if own:
+        return overlay(config, own, Source("The config"), f"agents.{name}.")
+    return config
 
 
 def apply_definition(agent: RunningAgent, definition: Definition) -> RunningAgent:

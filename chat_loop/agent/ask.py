@@ -107,7 +107,9 @@ def _pause_after(error: ProviderError, attempt: int, limits: CallLimits) -> floa
     if not error.retryable or attempt >= limits.attempts:
         return None
     if error.retry_after is not None:
-        return error.retry_after if error.retry_after <= limits.max_retry_after else None
+        if error.retry_after <= limits.max_retry_after:
+            return error.retry_after
+        return None
     pause = min(MAX_PAUSE, limits.first_pause * 2.0 ** (attempt - 1))
     return pause * (0.5 + limits.jitter() / 2)
 

@@ -175,7 +175,9 @@ def _rest(path: str, folder: str) -> str | None:
 def _below(path: str, root: Path) -> str:
     """Return a path relative to `root`, or the whole one if it is outside."""
     rest = _rest(path, str(root))
-    return path if rest is None else rest.lstrip("/")
+    if rest is None:
+        return path
+    return rest.lstrip("/")
 
 
 def _parts(path: str) -> list[str]:

@@ -76,7 +76,9 @@ def builtin_tools(
 
 def _file_tool(name: str, workspace: Workspace) -> Tool:
     prepare = partial(workspace.prepare, name)
-    scope = "" if name in FILE_CHANGES else "files outside of the working directory"
+    scope = "files outside of the working directory"
+    if name in FILE_CHANGES:
+        scope = ""
 
     async def run(arguments: Arguments) -> str:
         """Run a call without a question: marks replace secrets."""
@@ -183,7 +185,9 @@ class Place(Struct, frozen=True):
 
     def change(self, before: str | None, after: str, copies: ImageStore | None) -> FileChange:
         """Write `after`, and keep the text `before`, if there was one. Raises ChatLoopError."""
-        replaced = "" if before is None else _digest(before)
+        replaced = ""
+        if before is not None:
+            replaced = _digest(before)
         if before is not None and copies is not None and len(before) <= MAX_COPY:
             with contextlib.suppress(OSError, Locked):  # a restore reports that it is missing
                 copies.keep(f"{IMAGE_FOLDER}/{replaced}.txt", before.encode())
@@ -194,7 +198,9 @@ class Place(Struct, frozen=True):
     def digest(self) -> str:
         """The digest of the file's text, or "" if there is no file."""
         try:
-            return _digest(self.read()) if os.path.lexists(self.path) else ""
+            if os.path.lexists(self.path):
+                return _digest(self.read())
+            return ""
         except ChatLoopError:
             return "unreadable"
 
@@ -297,7 +303,9 @@ class Workspace:
         async def run() -> Output:
             outcome = await in_thread(run_if_unchanged)
             output = outcome.value("The call")
-            return output if isinstance(output, tuple) else str(output)
+            if isinstance(output, tuple):
+                return output
+            return str(output)
 
         return PreparedCall(question, run, changes)
 
@@ -404,7 +412,9 @@ class Workspace:
             raise ChatLoopError("The pattern is too long.")
         if not folder.path.is_dir():
             raise ChatLoopError(f"{folder.display_path} is not a folder.")
-        prefix = "" if folder.display_path == "." else f"{folder.display_path}/"
+        prefix = f"{folder.display_path}/"
+        if folder.display_path == ".":
+            prefix = ""
         patterns = {pattern, pattern.replace("**/", "")}
         places: list[Place] = []
         for visited, file in enumerate(walk_files(folder.path, self._protects)):
@@ -476,9 +486,12 @@ def diff_lines(source: str, target: str, old: str, new: str) -> list[str]:
 
 def _lines(text: str) -> list[str]:
     """Return the lines of a text, without their carriage returns if all lines have one."""
-    text = text.replace("\r\n", "\n") if _uses_crlf(text) else text
+    if _uses_crlf(text):
+        text = text.replace("\r\n", "\n")
     lines = text.split("\n")
-    return lines[:-1] if not lines[-1] else [*lines, "\\ No newline at end of file"]
+    if not lines[-1]:
+        return lines[:-1]
+    return [*lines, "\\ No newline at end of file"]
 
 
 def _uses_crlf(text: str) -> bool:

@@ -47,7 +47,9 @@ class ExternalProvider(Provider):
             self._model_name = ""
             with CapturedError():  # its model's name is foreign code, too
                 model: Any = getattr(self._agent, "model", None)
-                config = model.get_config() if hasattr(model, "get_config") else {}
+                config = {}
+                if hasattr(model, "get_config"):
+                    config = model.get_config()
                 name = config.get("model_id") or getattr(model, "model_name", model)
                 self._model_name = name.rpartition(":")[2] if isinstance(name, str) else ""
         self.window = window_of(self._model_name, windows)
@@ -148,12 +150,13 @@ class ReplyEvents:
 async def _ask_pydantic_ai(agent: Any, request: Request, reply: ReplyEvents) -> None:
     library: Any = importlib.import_module("pydantic_ai.messages")
     capabilities: Any = importlib.import_module("pydantic_ai.capabilities")
-    history = [
-        library.ModelRequest(parts=[library.UserPromptPart(content=message.text)])
-        if message.role == "user"
-        else library.ModelResponse(parts=[library.TextPart(content=message.text)])
-        for message in request.messages[:-1]
-    ]
+    history = []
+    for message in request.messages[:-1]:
+        history.append(
+            library.ModelRequest(parts=[library.UserPromptPart(content=message.text)])
+            if message.role == "user"
+            else library.ModelResponse(parts=[library.TextPart(content=message.text)])
+        )
     options: dict[str, Any] = {"message_history": history, "instructions": request.system or None}
     if request.max_tokens is not None:
         options["model_settings"] = {"max_tokens": request.max_tokens}
@@ -201,7 +204,9 @@ async def _ask_any(agent: Any, request: Request, reply: ReplyEvents) -> None:
 
     def call() -> object:
         result = getattr(agent, "stream_async", agent)(prompt)
-        return "".join(map(answer_text, result)) if isinstance(result, Iterator) else result
+        if isinstance(result, Iterator):
+            return "".join(map(answer_text, result))
+        return result
 
     outcome = await in_thread(call)
     if outcome.error is not None:
@@ -240,7 +245,9 @@ def _send_piece(piece: object, reply: ReplyEvents) -> None:
     reply.text(piece.get("data"))
     raw = piece.get("event")
     message = piece.get("message")
-    metadata = raw.get("metadata", {}) if isinstance(raw, Mapping) else {}
+    metadata = {}
+    if isinstance(raw, Mapping):
+        metadata = raw.get("metadata", {})
     if usage := metadata.get("usage"):
         cached = usage.get("cacheReadInputTokens", 0)
         read = usage.get("inputTokens", 0) + usage.get("cacheWriteInputTokens", 0) + cached

@@ -61,7 +61,9 @@ def describe(error: BaseException | None, length: int = 300) -> str:
     text = ""
     with CapturedError():  # its `__str__` is foreign code, too
         text = plain_line(str(error), length).rstrip(".")
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    if text:
+        return f"{type(error).__name__}: {text}"
+    return type(error).__name__
 
 
 async def in_thread(work: Callable[[], object]) -> Outcome:

@@ -157,7 +157,9 @@ class McpConnection:
             problem = f": {error.message} {error.hint}"
         elif error is not None:
             connected = self.state.state == "connected"
-            verb = "failed" if connected else "cannot be connected"
+            verb = "cannot be connected"
+            if connected:
+                verb = "failed"
             problem = f" {verb}: {self._reason(error)}"
         elif self._scope.deadline <= anyio.current_time():
             problem = f" did not answer within {self._config.timeout:g} seconds."
@@ -221,7 +223,9 @@ class McpConnection:
         """
         with sending, suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             async for item in read:
-                message = item.message if isinstance(item, SessionMessage) else None
+                message = None
+                if isinstance(item, SessionMessage):
+                    message = item.message
                 method = getattr(message, "method", "")
                 if method == _TOOLS_CHANGED:
                     self._tools_changed = True

@@ -133,12 +133,11 @@ class McpServers:
         if connecting := tuple(state.name for state in states if state.state == "connecting"):
             on_wait(connecting)
         await self.wait_ready()
-        listed = [
-            (state.name, tool)
-            for state in self.states()
-            if state.state == "connected" or state.reconnects
-            for tool in state.tools
-        ]
+        listed = []
+        for state in self.states():
+            if state.state == "connected" or state.reconnects:
+                for tool in state.tools:
+                    listed.append((state.name, tool))
         chosen = name_tools(listed, used_names, max_characters, self._owners)
         self._omitted = len(listed) - len(chosen)
         return tuple(self._tool(name, server, tool) for name, (server, tool) in chosen.items())
@@ -249,4 +248,6 @@ def name_tools(
 
 def servers_of(servers: Mapping[str, McpServer]) -> McpServers | None:
     """Return the enabled servers, or None if there are none."""
-    return McpServers(servers) if any(server.enabled for server in servers.values()) else None
+    if any(server.enabled for server in servers.values()):
+        return McpServers(servers)
+    return None

@@ -56,9 +56,13 @@ def _traits(tool: Json) -> str:
     digest of a longer text. None of it has an effect: a server cannot vouch for itself.
     """
     given = {key: tool[key] for key in _TRAITS if tool.get(key) is not None}
-    text = json.dumps(_clean(given, 16), ensure_ascii=False, sort_keys=True) if given else ""
+    text = ""
+    if given:
+        text = json.dumps(_clean(given, 16), ensure_ascii=False, sort_keys=True)
     is_long = len(text) > MAX_TEXT
-    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}" if is_long else text
+    if is_long:
+        return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+    return text
 
 
 def parameters(schema: Json) -> dict[str, Any]:
@@ -66,16 +70,14 @@ def parameters(schema: Json) -> dict[str, Any]:
     clean: Any = _clean(schema, 16)
     properties = clean.get("properties")
     required = clean.get("required")
-    arguments = {
-        name: value if isinstance(value, dict) else {}
-        for name, value in (properties.items() if isinstance(properties, dict) else ())
-        if re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", name)
-    }
+    arguments = {}
+    for name, value in properties.items() if isinstance(properties, dict) else ():
+        if re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", name):
+            arguments[name] = value if isinstance(value, dict) else {}
     required = required if isinstance(required, list) else []
-    basic = {
-        name: {key: value[key] for key in ("type", "items") if key in value}
-        for name, value in arguments.items()
-    }
+    basic = {}
+    for name, value in arguments.items():
+        basic[name] = {key: value[key] for key in ("type", "items") if key in value}
     rest = {key: value for key, value in clean.items() if key not in _CHOICES}
     for candidate in ({**rest, "properties": arguments}, {"properties": basic}):
         candidate |= {"type": "object", "required": [key for key in arguments if key in required]}
@@ -89,7 +91,9 @@ def parameters(schema: Json) -> dict[str, Any]:
 def clean_text(text: str, length: int) -> str:
     """Return at most `length` printable characters of a text."""
     printable = "".join(sign for sign in text[: length * 4] if sign in "\n\t" or sign.isprintable())
-    return printable if len(printable) <= length else f"{printable[: length - 1]}…"
+    if len(printable) <= length:
+        return printable
+    return f"{printable[: length - 1]}…"
 
 
 def _clean(value: object, depth: int) -> object:
@@ -97,7 +101,9 @@ def _clean(value: object, depth: int) -> object:
     if isinstance(value, str):
         return clean_text(value, MAX_TEXT)
     if isinstance(value, list):
-        return [_clean(inner, depth - 1) for inner in value] if depth else []
+        if depth:
+            return [_clean(inner, depth - 1) for inner in value]
+        return []
     if not isinstance(value, dict):
         return value
     items = value.items() if depth else ()

@@ -58,7 +58,9 @@ class AgentRegistry:
         agents: dict[str, NamedAgent] = {}
         for suffix in KINDS:
             for path in (*self.folder.glob(f"*{suffix}"), *self.folder.glob(f"*/agent{suffix}")):
-                name = path.parent.name if path.parent != self.folder else path.stem
+                name = path.stem
+                if path.parent != self.folder:
+                    name = path.parent.name
                 if name[0] not in "._" and name.isprintable():
                     agents.setdefault(name.lower(), NamedAgent(name, path, False))
         for name, target in self._aliases().items():
@@ -89,8 +91,10 @@ class AgentRegistry:
             return agents[name.lower()]
         near = difflib.get_close_matches(name.lower(), agents, 1)
         hint = "chat-loop agents lists them; a path works, too."
-        hint = f"Did you mean {agents[near[0]].name}?" if near else hint
-        hint = f"For the one in this directory: ./{name}" if os.path.lexists(name) else hint
+        if near:
+            hint = f"Did you mean {agents[near[0]].name}?"
+        if os.path.lexists(name):
+            hint = f"For the one in this directory: ./{name}"
         raise AgentError(f"No agent named {name[:80]}.", hint)
 
     def _aliases(self, without: str = "") -> dict[str, str]:
@@ -128,7 +132,9 @@ class AgentRegistry:
             sources = (data.decode("utf-8", "replace") for data in (approved, file.source))
             before, after = (source.split("\n")[:MAX_DIFF_LINES] for source in sources)
             lines = tuple(difflib.unified_diff(before, after, "approved", "now", n=1, lineterm=""))
-        return Question(file=file, permissions=permissions, lines=lines) if permissions else None
+        if permissions:
+            return Question(file=file, permissions=permissions, lines=lines)
+        return None
 
     def approve(self, file: AgentFile) -> None:
         """Approve this version. Raises ChatLoopError if the approval cannot be saved."""

@@ -117,7 +117,9 @@ def question_about(texts: Sequence[Outgoing]) -> str:
     """Return what stands above the question: a line for each source, with the reasons."""
     lines = ["This would go to the model:"]
     for outgoing in texts:
-        reasons = [_place(outgoing)] if outgoing.place else []
+        reasons = []
+        if outgoing.place:
+            reasons = [_place(outgoing)]
         if outgoing.secrets:
             kinds = ", ".join(outgoing.kinds)
             count = plural(len(outgoing.secrets), "text")

@@ -39,13 +39,11 @@ def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the environment without secrets, known by name, by shape, or as part of a value."""
     named = {name for name in environment if _SECRET.search(name.upper())}
     secrets = {environment[name] for name in named if len(environment[name]) >= 8}
-    clean = {
-        name: value
-        for name, value in environment.items()
-        if name not in named
-        and redact_text(value) == value
-        and not any(secret in value for secret in secrets)
-    }
+    clean = {}
+    for name, value in environment.items():
+        is_secret = name in named or redact_text(value) != value
+        if not (is_secret or any(secret in value for secret in secrets)):
+            clean[name] = value
     return clean | _NONINTERACTIVE
 
 
@@ -89,10 +87,14 @@ async def run_command(
     if code is None:
         late = f"It took longer than {seconds:.0f} seconds and was stopped."
         raise ChatLoopError(f"{late} Its output until then:\n{text}")
-    outcome = f"Exit code {code}." if code >= 0 else f"Ended by signal {-code}."
+    outcome = f"Ended by signal {-code}."
+    if code >= 0:
+        outcome = f"Exit code {code}."
     if was_left:
         outcome += " What it left running in the background was ended."
-    return f"{outcome}\n{text}" if text else f"{outcome} It printed nothing."
+    if text:
+        return f"{outcome}\n{text}"
+    return f"{outcome} It printed nothing."
 
 
 def last_states(text: str) -> str:
@@ -158,7 +160,9 @@ class Output:
 
     def text(self) -> str:
         """Return the text without final newlines. A note replaces the bytes that were not kept."""
-        note = f"\n[… {self._omitted:,} bytes left out …]\n" if self._omitted else ""
+        note = ""
+        if self._omitted:
+            note = f"\n[… {self._omitted:,} bytes left out …]\n"
         data = self._data[: self._first] + note.encode() + self._data[self._first :]
         return data.decode("utf-8", "replace").rstrip("\n")
 

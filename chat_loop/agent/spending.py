@@ -78,7 +78,9 @@ class Spending:
             text = f"The price of {model} is unknown: no spending limit counts it."
             yield Warned(text, "models: in the config sets prices.")
         for limit in passed:
-            spent = dollars_text(limit.spent) if limit.spent else "nothing"
+            spent = "nothing"
+            if limit.spent:
+                spent = dollars_text(limit.spent)
             text = f"The next request, about {dollars_text(price)}, would pass the limit of "
             text += f"{dollars_text(limit.step * limit.steps)} for {limit.name} ({spent} so far)."
             steps = math.floor((limit.spent + (price or 0.0)) / limit.step) + 1

@@ -132,7 +132,8 @@ class Toolbox(Struct):
                     if not agrees:
                         raise ToolDenied(f"{DENIED}the user did not allow it.")
                 allowed = bool(question)
-                started = self.limits.clock() if allowed else started
+                if allowed:
+                    started = self.limits.clock()
             changes = prepared.changes
             source = _source(tool, arguments)
             output = await self._run_in_time(tool, prepared.run)
@@ -201,7 +202,9 @@ class Toolbox(Struct):
         return "\n".join(filter(None, lines)), tuple(reported)
 
     async def _run_in_time(self, tool: Tool, run: Callable[[], Awaitable[Output]]) -> Output:
-        seconds = self.limits.tool if tool.seconds is None else tool.seconds
+        seconds = tool.seconds
+        if tool.seconds is None:
+            seconds = self.limits.tool
         try:
             async with asyncio.timeout(seconds) as limit:
                 return await run()
@@ -220,7 +223,9 @@ class Toolbox(Struct):
         arguments = arguments_of(call.arguments)
         if arguments is None:
             is_cut = len(call.arguments) >= MAX_ARGUMENTS
-            size = f" of less than {MAX_ARGUMENTS:,} characters" if is_cut else ""
+            size = ""
+            if is_cut:
+                size = f" of less than {MAX_ARGUMENTS:,} characters"
             again = f"Call the tool again with valid JSON{size}."
             raise ChatLoopError("The arguments are not a JSON object.", again)
         if wrong := argument_error(arguments, tool.spec.parameters):
@@ -233,7 +238,9 @@ def call_question(title: str, arguments: Arguments) -> str:
     the path of a file that programs use by themselves.
     """
     used_by = users_of_arguments(arguments)
-    heading = f"{CALL_PREFIX} (used by {used_by}):\n" if used_by else ""
+    heading = ""
+    if used_by:
+        heading = f"{CALL_PREFIX} (used by {used_by}):\n"
     return f"{heading}{call_text(title, arguments)}"
 
 
@@ -266,7 +273,9 @@ def call_text(title: str, arguments: Arguments) -> str:
             lines.append(f"  {name}:")
             lines += [f"    {line}" if line else "" for line in value.split("\n")]
         else:
-            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            text = value
+            if not isinstance(value, str):
+                text = json.dumps(value, ensure_ascii=False)
             lines.append(f"  {name}: {text}" if text else f"  {name}:")
     return "\n".join(lines)
 

@@ -183,7 +183,9 @@ class _Browser:
         preview = self._preview()
         if not preview.messages:
             return []
-        earlier = f" ({preview.earlier:,} earlier)" if preview.earlier else ""
+        earlier = ""
+        if preview.earlier:
+            earlier = f" ({preview.earlier:,} earlier)"
         text: Text = [("bold", "Last words"), ("dim", earlier)]
         for speaker, words in preview.messages:
             text += self._paragraph(speaker, words)

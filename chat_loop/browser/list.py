@@ -28,7 +28,9 @@ class SessionList(UIControl):
     @property
     def row(self) -> SessionRow | None:
         """Return the selected session; None when nothing matches."""
-        return self._table.rows[self._visible[self._selected]] if self._visible else None
+        if self._visible:
+            return self._table.rows[self._visible[self._selected]]
+        return None
 
     def set_rows(self, rows: Sequence[SessionRow]) -> None:
         """Replace the rows. The same session stays selected if it is among them."""
@@ -73,7 +75,9 @@ class SessionList(UIControl):
     def create_content(self, width: int, height: int) -> UIContent:
         self.page = max(1, height)
         words = steady_text(self.words, 60)
-        empty = f"  No sessions match “{words}”." if words else "  No conversations yet."
+        empty = "  No conversations yet."
+        if words:
+            empty = f"  No sessions match “{words}”."
         return UIContent(
             get_line=lambda at: self._line(at, width) if self._visible else [("dim", empty)],
             line_count=max(1, len(self._visible)),
@@ -89,8 +93,12 @@ class SessionList(UIControl):
 
 def _search_text(row: SessionRow) -> str:
     """Return the text in which a filter looks for its words."""
-    day = f"{row.updated:%Y-%m-%d %b %d}" if row.updated is not None else ""
-    branch = row.branch.words if row.branch is not None else ""
+    day = ""
+    if row.updated is not None:
+        day = f"{row.updated:%Y-%m-%d %b %d}"
+    branch = ""
+    if row.branch is not None:
+        branch = row.branch.words
     tags = " ".join(f"#{tag}" for tag in row.tags)
     parts = (row.name, row.id, row.agent, day, branch, ODD.get(row.state, ""), tags)
     return "\n".join(parts).casefold()

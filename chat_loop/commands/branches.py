@@ -68,11 +68,10 @@ def later_than(chat: Chat, found: Found) -> Later:
     """Return what was said from a message on."""
     number = found.exchange.query.number
     exchanges = [each for each in found.session.exchanges if each.query.number >= number]
-    changes = [
-        entry
-        for entry in found.session.entries
-        if isinstance(entry, Change) and entry.number >= number
-    ]
+    changes = []
+    for entry in found.session.entries:
+        if isinstance(entry, Change) and entry.number >= number:
+            changes.append(entry)
     if found.session.header.id == chat.conversation.session.header.id:
         return Later(exchanges, changes)
     line = reach.line_of(chat.sessions, own(chat))
@@ -188,7 +187,8 @@ async def _summarize(chat: Chat, found: Found) -> None:
 
 def _show_branch(chat: Chat, plan: ChildPlan, title: str, original: str) -> None:
     words = f"{plural(len(plan.carried), 'exchange')} in the context"
-    words += f", {plural(plan.left_out, 'exchange')} summarized" if plan.left_out else ""
+    if plan.left_out:
+        words += f", {plural(plan.left_out, 'exchange')} summarized"
     text = f"{title}: {words}. Go back: /resume {original}"
     chat.display.prose(text, "dim")
 

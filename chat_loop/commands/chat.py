@@ -162,7 +162,8 @@ class Chat(Struct, kw_only=True):
         """Load a session by its reference; the open one in its current state. With `stored`, load a
         session that only a team's library has from there. Raises SessionError.
         """
-        path, live = await self.path(reference, stored=stored), self.conversation.live
+        path = await self.path(reference, stored=stored)
+        live = self.conversation.live
         if path == live.path and not live.is_empty:
             return LoadedSession(self.conversation.session, path, is_open=True)
         if stored and not path.is_file():

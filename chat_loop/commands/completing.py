@@ -66,11 +66,14 @@ class CommandCompleter(Completer):
             yield from self._commands(before[1:])
             return
         call = re.fullmatch(r"(?:[/#]([A-Za-z][\w-]*)|(resume))[ \t]+(.*)", before, re.DOTALL)
-        command = registry.named(call[1] or call[2]) if call is not None else None
+        command = None
+        if call is not None:
+            command = registry.named(call[1] or call[2])
         typed, found = self._arguments(command, call[3]) if call and command else ("", ())
         offered = [item for item in islice(found, MAX_CHOICES) if item[0].isprintable()]
         for text, note in offered:
-            shown, about = one_line(text, 60), one_line(note, 80)
+            shown = one_line(text, 60)
+            about = one_line(note, 80)
             yield Completion(text, -len(typed), shown, about)
         if not offered:
             for path, length in completions(before, self._files.containing):
@@ -148,10 +151,11 @@ class CommandCompleter(Completer):
 
     def _sessions(self, typed: str) -> Iterable[tuple[str, str]]:
         """Return the numbers of the last listing, or the ids of sessions that `typed` matches."""
-        chat, now = self._chat, self._chat.sessions.now()
-        names = {
-            row.id: f"{name_text(row, 50)} ({when_text(row.updated, now)})" for row in self._rows()
-        }
+        chat = self._chat
+        now = self._chat.sessions.now()
+        names = {}
+        for row in self._rows():
+            names[row.id] = f"{name_text(row, 50)} ({when_text(row.updated, now)})"
         if chat.listed and (not typed or typed.isdigit()):
             newest: dict[str, str] = dict(self._recent("numbers", 3, self._newest))
             numbered = []

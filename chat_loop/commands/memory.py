@@ -20,7 +20,8 @@ async def remember(chat: Chat, words: str, options: OptionValues) -> None:
     fact = fact_of(words)
     if not fact:
         raise usage_error("remember")
-    path, safe = memory.target(project="project" in options), redact_text(fact)
+    path = memory.target(project="project" in options)
+    safe = redact_text(fact)
     if safe != fact:
         chat.display.warn("Secrets are not saved in memory. Without it:")
         chat.display.line(f"   {exact(safe)}")
@@ -33,7 +34,8 @@ async def remember(chat: Chat, words: str, options: OptionValues) -> None:
 @registry.command("memory [ask]", "Memory", shows="")
 async def show_memory(chat: Chat, words: str, options: OptionValues) -> None:
     """Show the facts of the memory and the project's files; ask decides which files are used."""
-    memory, display = _memory(chat), chat.display
+    memory = _memory(chat)
+    display = chat.display
     if words == "ask":
         await ask_about_files(chat, memory)
         return
@@ -41,12 +43,14 @@ async def show_memory(chat: Chat, words: str, options: OptionValues) -> None:
         raise usage_error("memory")
     was_edited = memory.reload()
     chat.conversation.remember()
-    state, where = memory.state, memory.place.display_path(memory.state.path)
+    state = memory.state
+    where = memory.place.display_path(memory.state.path)
     display.prose(memory.line)
     for number, fact in enumerate(state.facts):
         display.line(_numbered(number, fact) + " (left out)" * (number in state.left_out))
     if state.facts:
-        size, room = estimate(state.block), memory.place.room
+        size = estimate(state.block)
+        room = memory.place.room
         display.prose(f"~{size:,} tokens of each request; facts take at most {room:,}.", "dim")
     elif not state.problem:
         text = f"/remember TEXT notes a fact in {where}, /remember --project TEXT in this project."
@@ -60,7 +64,8 @@ async def show_memory(chat: Chat, words: str, options: OptionValues) -> None:
 async def ask_about_files(chat: Chat, memory: ProjectMemory) -> None:
     """Ask about the new files of the project, or about all if none is new. Keep the answer."""
     memory.reload()
-    display, all_files = chat.display, memory.project_files
+    display = chat.display
+    all_files = memory.project_files
     files = [file for file in all_files if not file.answer] or all_files
     if not files:
         raise UsageError("This project has no AGENTS.md, CLAUDE.md or MEMORY.md to ask about.")
@@ -93,7 +98,8 @@ async def forget(chat: Chat, words: str, options: OptionValues) -> None:
     chat.display.line(_numbered(number, state.facts[number]))
     memory.remove(number)
     chat.conversation.remember()
-    left, where = plural(len(memory.state.facts), "fact"), memory.place.display_path(state.path)
+    left = plural(len(memory.state.facts), "fact")
+    where = memory.place.display_path(state.path)
     chat.display.line(f"Forgotten; {left} left in {where}.", "dim")
 
 

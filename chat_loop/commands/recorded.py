@@ -81,7 +81,9 @@ def missing_tools(session: Session, agent: Agent) -> Iterator[str]:
     missing = [name for name in dict.fromkeys(recorded_tools) if name not in offered]
     if missing:
         names = ", ".join(one_line(exact_line(name), 40) for name in missing[:MAX_NAMES])
-        more = f" and {len(missing) - MAX_NAMES} more" if len(missing) > MAX_NAMES else ""
+        more = ""
+        if len(missing) > MAX_NAMES:
+            more = f" and {len(missing) - MAX_NAMES} more"
         yield (
             f"It had tools that are not allowed now: {names}{more}. --tools or agent.tools in the"
             " config allows tools."
@@ -118,7 +120,9 @@ async def _other(chat: Chat, session: Session, offer: Offer, act: str) -> Provid
         raise Undecided(offer.problem, f"{offer.hint} {hint}".strip())
     chat.display.warn(offer.problem, offer.hint)
     name = one_line(f"{provider.name}:{provider.model}", 100)
-    place = f" at {provider.endpoint}" if provider.endpoint else ""
+    place = ""
+    if provider.endpoint:
+        place = f" at {provider.endpoint}"
     if not await chat.confirm(f"Continue with {name}{place}?"):
         text = f"Not {act}. {chat.conversation.fallback_text}"
         raise SessionError(text, f"/model takes another one first; {hint}")

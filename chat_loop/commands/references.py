@@ -32,7 +32,8 @@ class AmbiguousSession(SessionNotFound):
     def __init__(self, reference: str, rows: Sequence[SessionRow], more: int) -> None:
         text = f"{len(rows) + more} sessions match “{reference[:40]}”."
         super().__init__(text, "Choose one by number.")
-        self.rows, self.more = rows, more
+        self.rows = rows
+        self.more = more
 
 
 def require_file(path: Path, library: Library) -> None:
@@ -41,7 +42,9 @@ def require_file(path: Path, library: Library) -> None:
         return
     row = library.rows_of([path.stem]).get(path.stem)
     if row is not None:
-        whose = encode_line(row.owner) if row.owner else "another machine of yours"
+        whose = "another machine of yours"
+        if row.owner:
+            whose = encode_line(row.owner)
         message = f"The file of session {path.stem} is not in this folder; {whose} has it."
         hint = "Share the files through an object store: docs/stores.md. show prints its words."
         raise SessionNotFound(message, hint)
@@ -64,7 +67,9 @@ def find_last(sessions: SessionManager, here: str = "", *, chats: bool = False) 
         found = pointers.recent(every, chats=chats) or pointers.recent(every)
     unreadable = pointers.unreadable(before)
     if found is None:
-        reason = f" {unreadable} cannot be read." if unreadable else ""
+        reason = ""
+        if unreadable:
+            reason = f" {unreadable} cannot be read."
         text = f"There is no session to continue.{reason}"
         raise SessionNotFound(text, "Send a message to start one.")
     return replace(found, unreadable=unreadable)
@@ -81,7 +86,9 @@ def elsewhere_text(found: Recent, sessions: SessionManager) -> str:
     when = when_text(found.row.updated, sessions.now())
     project = exact_line(home_text(found.project))
     here = exact_line(home_text(sessions.pointers.here)) or "this folder"
-    of = f", of {project}" if project else ", of no project"
+    of = ", of no project"
+    if project:
+        of = f", of {project}"
     return f"There is no conversation of {here} yet. The newest one is “{name}” ({when}){of}."
 
 
@@ -99,10 +106,13 @@ def find_session(
     if reference in NEWEST:
         return find_last(sessions, here, chats=reference == "last").row.path
     if reference.isascii() and reference.isdigit():
-        ids, number = listed(), int(reference[:10])
+        ids = listed()
+        number = int(reference[:10])
         if 1 <= number <= len(ids):
             return sessions.session_file(ids[number - 1])
-        numbers = f": the numbers go from 1 to {len(ids)}" if ids else ""
+        numbers = ""
+        if ids:
+            numbers = f": the numbers go from 1 to {len(ids)}"
         raise SessionNotFound(f"No session {reference[:40]}{numbers}.", "sessions lists them.")
     rows: list[SessionRow] = []
     more = 0

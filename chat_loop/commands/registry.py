@@ -189,13 +189,13 @@ class Registry(Struct):
         Aliases and rare commands are found by typing only.
         """
         order = {name: place for place, name in enumerate(ESSENTIAL)}
-        found = [
-            (command, name)
-            for command in self.commands
-            for name in (command.name, *command.aliases)
-            if name.startswith(typed.lower())
-            and (typed or (name == command.name and not command.now and name not in RARE))
-        ]
+        found = []
+        for command in self.commands:
+            for name in (command.name, *command.aliases):
+                if name.startswith(typed.lower()) and (
+                    typed or (name == command.name and not command.now and name not in RARE)
+                ):
+                    found.append((command, name))
         return sorted(found, key=lambda item: (order.get(item[1], len(order)), item[1]))
 
     def named(self, name: str) -> Command | None:
@@ -213,7 +213,9 @@ class Registry(Struct):
         match = _TYPED.fullmatch(line)
         if match is None:
             return None
-        sign, name, argument = match[1], match[2], match[3] or ""
+        sign = match[1]
+        name = match[2]
+        argument = match[3] or ""
         if (known := self.named(name)) is not None:
             return Call(known, argument.strip())
         if sign == "#":

@@ -18,11 +18,15 @@ from chat_loop.values import ALLOWED, plural
 
 async def offer_files(chat: Chat, changes: Sequence[Change], exchanges: Iterable[Exchange]) -> None:
     """Name the files that tools changed for these exchanges, and offer to restore them."""
-    root, copies = Path(chat.sessions.project), chat.sessions.images
+    root = Path(chat.sessions.project)
+    copies = chat.sessions.images
     files = await asyncio.to_thread(changed_files, changes, root, copies)
     for file in files:
-        note = "new: it would be removed" if file.before is None else "changed"
-        note = f"stays: {file.problem}" if file.problem else note
+        note = "changed"
+        if file.before is None:
+            note = "new: it would be removed"
+        if file.problem:
+            note = f"stays: {file.problem}"
         chat.display.prose(f"  {exact_line(file.place.display_path)} ({note})", indent=4)
     ran = {name for exchange in exchanges for name in changed_by(exchange, chat.conversation.agent)}
     if others := ", ".join(one_line(name, 60) for name in sorted(ran - {*FILE_CHANGES})):

@@ -102,7 +102,9 @@ async def _replace(chat: Chat, found: Found, text: str) -> NextQuery | None:
         new = [mention for mention in mentioned if known.isdisjoint(mention.names)]
         paths = ((mention.names[0], mention.quoted) for mention in new)
         typed = " ".join(f'@"{path}"' if is_quoted else f"@{path}" for path, is_quoted in paths)
-        new_files = await chat.conversation.files(typed) if new else ()
+        new_files: tuple[QueryFile, ...] = ()
+        if new:
+            new_files = await chat.conversation.files(typed)
         described = ", ".join(file.description for file in new_files)
         if new_files and not await chat.confirm(f"Send {described} along?", "Not sent."):
             return None
@@ -114,6 +116,8 @@ async def _replace(chat: Chat, found: Found, text: str) -> NextQuery | None:
     later = later_than(chat, found)
     await take_back(chat, found)
     await offer_files(chat, later.changes, later.exchanges)
-    title = "Again" if is_same else f"Edited “{one_line(before, MAX_NAME)}”"
+    title = "Again"
+    if not is_same:
+        title = f"Edited “{one_line(before, MAX_NAME)}”"
     chat.display.prose(f"{title}: “{one_line(text, MAX_NAME)}”", "dim")
     return text, tuple(files)

@@ -274,7 +274,9 @@ async def _choose_of_open(chat: Chat, loaded: LoadedSession, act: str = "resumed
         name = naming.name_of(loaded.session)
         listings.show_session(display, name, loaded.session, ())
     if choice in ("read", ""):
-        title = f"Shown, not {act}." if choice else f"Not {act}."
+        title = f"Not {act}."
+        if choice:
+            title = f"Shown, not {act}."
         display.prose(f"{title} {chat.conversation.fallback_text}", "dim")
     return choice
 
@@ -301,7 +303,9 @@ def _show_restored(display: DisplayManager, resumed: Resumption) -> None:
     """Show where the conversation was left, and the beginning of its summary."""
     left_at = resumed.left_at
     if left_at is not None:
-        reply = left_at.reply.text if left_at.reply is not None else ""
+        reply = ""
+        if left_at.reply is not None:
+            reply = left_at.reply.text
         earlier.show_exchange(display, left_at.query.text, reply)
     if resumed.plan.block:
         earlier.show_summary(display, summary_block.parse(resumed.plan.block))
@@ -329,7 +333,9 @@ def _load(chat: Chat, path: Path, last: int | None) -> LoadedSession:
 def _read(sessions: SessionManager, path: Path, last: int | None) -> LoadedSession:
     """Read a session or, unless `last` is None, only the ends of a long one."""
     # the middle of a long session is not needed
-    ends = None if last is None else sessions.load_ends(path, last)
+    ends = None
+    if last is not None:
+        ends = sessions.load_ends(path, last)
     return ends or sessions.load(path)
 
 
@@ -368,7 +374,9 @@ async def rename(chat: Chat, words: str, options: OptionValues) -> None:
     """Name this conversation; without NAME, go back to the automatic name."""
     chat.conversation.describe(name=naming.validate_name(words))
     name = naming.name_of(chat.conversation.session)
-    how = f"is named “{name}”" if name else "will be named after its first words"
+    how = "will be named after its first words"
+    if name:
+        how = f"is named “{name}”"
     _show_change(chat, f"This conversation {how}.")
 
 
@@ -391,7 +399,9 @@ async def remove_tags(chat: Chat, words: str, options: OptionValues) -> None:
     before = chat.conversation.session.tags
     removed = _tags_in(words)
     if not removed or not {*removed} <= {*before}:
-        tags = f"Its tags: {' '.join(before)}." if before else "It has no tags."
+        tags = "It has no tags."
+        if before:
+            tags = f"Its tags: {' '.join(before)}."
         raise UsageError("/tag --remove takes tags of this conversation.", tags)
     _set_tags(chat, tuple(tag for tag in before if tag not in removed))
 
@@ -438,7 +448,9 @@ async def delete(chat: Chat, words: str, options: OptionValues) -> None:
     row = rows.get(path.stem)
     name = path.stem
     if row is not None and row.name:
-        name = f"{row.name} ⑂{row.branch.at}" if row.branch is not None else row.name
+        name = row.name
+        if row.branch is not None:
+            name = f"{row.name} ⑂{row.branch.at}"
     if not await chat.confirm(f"Move “{name}” to the trash?", "Not moved."):
         return
     if path.stem == chat.here_id:
@@ -453,7 +465,9 @@ async def merge(chat: Chat, words: str, options: OptionValues) -> None:
     references = words.split()
     if len(references) not in (1, 2):
         raise usage_error("merge")
-    both = references if len(references) == 2 else [".", *references]
+    both = [".", *references]
+    if len(references) == 2:
+        both = references
     first, second = [await chat.load(reference) for reference in both]
     for loaded in (first, second):
         if loaded.session.header.id == chat.own_id:
@@ -473,7 +487,9 @@ async def _merge(chat: Chat, first: LoadedSession, second: LoadedSession) -> Non
     """Begin a child of two sessions, after asking about what that costs and who answers in it."""
     conversation = chat.conversation
     branches = continuing.branches_of(conversation.planning(), first, second, chat.own_id)
-    question = "Merge?" if branches.fork else "These sessions are unrelated. Merge anyway?"
+    question = "These sessions are unrelated. Merge anyway?"
+    if branches.fork:
+        question = "Merge?"
     provider = await provider_for_both(chat, first.session, second.session)
     async with contextlib.AsyncExitStack() as unused:
         if provider is not conversation.agent.provider:
@@ -505,7 +521,8 @@ def _merge_costs(planning: Planning, unsummarized: Sequence[LoadedSession]) -> t
     for loaded in unsummarized:
         for exchange in loaded.session.exchanges:
             tokens += estimate(exchange.query.text)
-            tokens += estimate(exchange.reply.text) if exchange.reply is not None else 0
+            if exchange.reply is not None:
+                tokens += estimate(exchange.reply.text)
     count = plural(len(unsummarized), "summary")
     return (f"{model} writes {count} first, of about {tokens:,} tokens.",)
 
@@ -525,7 +542,9 @@ async def search(chat: Chat, words: str, options: OptionValues) -> None:
     hits, trouble = await chat.look(
         lambda library: search_all(library, words, filters, MAX_HITS, chat.semantic)
     )
-    problem = chat.semantic.problem if chat.semantic is not None else ""
+    problem = ""
+    if chat.semantic is not None:
+        problem = chat.semantic.problem
     for sentence in filter(None, (trouble, problem)):
         chat.display.warn(sentence)
     chat.listed = [Listed(hit.row.id, hit.exchange.query.number) for hit in hits]
@@ -591,9 +610,11 @@ async def quote(chat: Chat, words: str, options: OptionValues) -> None:
 
 def _place(chat: Chat, argument: str) -> tuple[str, int | None]:
     """Return the reference to a session, and the number of a query if one is named."""
-    reference, number = argument, None
+    reference = argument
+    number = None
     if match := re.fullmatch(r"(.*\S)\s+([0-9]{1,9})", argument):
-        reference, number = match[1], int(match[2])
+        reference = match[1]
+        number = int(match[2])
     if re.fullmatch(r"[0-9]{1,9}", reference) and 0 < int(reference) <= len(chat.listed):
         item = chat.listed[int(reference) - 1]
         if item.query is not None:

@@ -54,7 +54,8 @@ async def config(chat: Chat, words: str, options: OptionValues) -> None:
         return
     elif options:
         raise UsageError("What should be saved?", "/config KEY VALUE --save changes a setting.")
-    display, settings = chat.display, settings_of(chat.config)
+    display = chat.display
+    settings = settings_of(chat.config)
     kept = chat.conversation.session.settings.items()
     in_force = settings_of(chat.conversation.options.config)
     own = {name: in_force[name] for name, text in kept if name in KEPT and text in in_force[name]}
@@ -64,11 +65,12 @@ async def config(chat: Chat, words: str, options: OptionValues) -> None:
     def row(name: str) -> tuple[str, str]:
         text, default = settings[name]
         notes = [origins[name]] if name in origins else []
-        notes += [f"by default: {default}"] if key and text != default else []
+        if key and text != default:
+            notes += [f"by default: {default}"]
         return name, f"{text} ({'; '.join(notes)})" if notes else text
 
     if key:
-        named = settings if key == "all" else _named(key.rstrip(".:"), settings)
+        named = _named(key.rstrip(".:"), settings) if key != "all" else settings
         display.lines(map(row, named))
         return
     path = dict(chat.facts).get("Config", "")
@@ -82,11 +84,16 @@ async def config(chat: Chat, words: str, options: OptionValues) -> None:
 
 def _named(key: str, settings: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
     """Return the setting called `key`, or all settings of that section. Raises UsageError."""
-    wanted = {name: texts for name, texts in settings.items() if f"{name}.".startswith(f"{key}.")}
+    wanted = {}
+    for name, texts in settings.items():
+        if f"{name}.".startswith(f"{key}."):
+            wanted[name] = texts
     if not wanted:
         sections = {name.partition(".")[0] for name in settings}
         near = get_close_matches(key, [*settings, *sections], 1)
-        hint = f"Did you mean {near[0]}?" if near else "/config all shows every setting."
+        hint = "/config all shows every setting."
+        if near:
+            hint = f"Did you mean {near[0]}?"
         raise UsageError(f"No setting named {key[:60]}.", hint)
     return wanted
 
@@ -110,9 +117,12 @@ def _change(chat: Chat, key: str, text: str, *, save: bool) -> None:
     if save:
         path = Path(dict(chat.facts)["Config"]).expanduser()
         save_setting(path, key, value, text)
-        where = f"in {path}" if follows else f"in {path}, from the next start on"
+        where = f"in {path}, from the next start on"
+        if follows:
+            where = f"in {path}"
     if follows:
-        chat.config, before = new, chat.conversation.options
+        chat.config = new
+        before = chat.conversation.options
         chat.changed.add(key)
         if section not in ("status", "display"):
             chat.conversation.configure(options_of(new, before.summarizer, before.semantic))
@@ -140,7 +150,9 @@ def save_setting(path: Path, key: str, value: object, text: str) -> None:
     section, _, name = key.rpartition(".")
     found: object = None
     try:
-        before = path.read_bytes() if path.exists() else b""
+        before = b""
+        if path.exists():
+            before = path.read_bytes()
         wanted = copy.deepcopy(read_yaml(before, str(path))) or {}
         (wanted.setdefault(section, {}) if section else wanted)[name] = value
         after = with_setting(before.decode(), section, name, text).encode()
@@ -150,7 +162,9 @@ def save_setting(path: Path, key: str, value: object, text: str) -> None:
             raise ValueError(f"{key} is not on a line of its own")
         parse(after, str(path))
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        mode = path.stat().st_mode if path.exists() else None
+        mode = None
+        if path.exists():
+            mode = path.stat().st_mode
         Files().replace(path.resolve(), after)
         if mode is not None:
             Files().set_mode(path.resolve(), stat.S_IMODE(mode))
@@ -193,7 +207,9 @@ def settings_of(config: Config) -> dict[str, tuple[str, str]]:
 
     def collect(value: object, default: object, parts: tuple[str, ...]) -> None:
         if isinstance(value, Struct):
-            defaults = default if isinstance(default, Struct) else type(value)()
+            defaults = default
+            if not isinstance(default, Struct):
+                defaults = type(value)()
             for name, inner in asdict(value).items():
                 collect(inner, getattr(defaults, name), (*parts, name))
         elif isinstance(value, Mapping) and value:

@@ -36,7 +36,9 @@ class Template(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """Return the text with `words` replacing every `{input}`, or below it if there is none."""
         if "{input}" in self.text:
             return self.text.replace("{input}", words)
-        return f"{self.text}\n\n{words}" if words else self.text
+        if words:
+            return f"{self.text}\n\n{words}"
+        return self.text
 
 
 class Templates(Struct):
@@ -64,7 +66,9 @@ class Templates(Struct):
 
     def _files(self) -> dict[str, Path]:
         try:
-            paths = sorted(self.folder.iterdir()) if self.folder is not None else []
+            paths = []
+            if self.folder is not None:
+                paths = sorted(self.folder.iterdir())
         except OSError:
             return {}
         named = [path for path in paths if path.suffix == ".md" and _NAME.fullmatch(path.stem)]
@@ -86,5 +90,6 @@ def read(path: Path, name: str) -> Template:
         reason = os_reason(error) if isinstance(error, OSError) else str(error)
         text = f"The template {path} is not used: {reason}."
         raise ChatLoopError(text, "Fix or remove it.") from error
-    description, argument = one_line(template.description, 200), one_line(template.argument, 200)
+    description = one_line(template.description, 200)
+    argument = one_line(template.argument, 200)
     return Template(name=name, text=body.strip("\n"), description=description, argument=argument)

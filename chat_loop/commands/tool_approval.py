@@ -55,7 +55,9 @@ class ToolApproval:
         self._display.stop_waiting()
         try:
             offers_project = not (asks_again or self._kept.has_all_projects)
-            kept = await self._approvals() if offers_project else None
+            kept = None
+            if offers_project:
+                kept = await self._approvals()
             if kept is not None and wanted in kept:
                 return True
             earlier = always or _replaced(wanted, kept or ())

@@ -41,7 +41,9 @@ async def tools(chat: Chat, words: str, options: OptionValues) -> None:
     agent = chat.conversation.agent
     for tool in agent.tools:
         scope = one_line(tool.approval_scope, 80)
-        about = f"asks about {scope}" if scope else "asks first"
+        about = "asks first"
+        if scope:
+            about = f"asks about {scope}"
         asks = f" ({about})" if tool.preview is not None else ""
         about_it = one_line(tool.spec.description.strip().partition("\n")[0], 200)
         chat.display.prose(f"  {exact_line(tool.spec.name)}{asks}: {about_it}", indent=4)
@@ -82,7 +84,9 @@ def _validity(approval: Approval, wanted: Approval) -> str:
 @registry.command("agents", "Model and tools", shows="")
 async def agents(chat: Chat, words: str, options: OptionValues) -> None:
     """List your named agents; chat-loop --agent NAME starts a chat with one."""
-    rows = agent_rows(chat.agents) if chat.agents is not None else []
+    rows = []
+    if chat.agents is not None:
+        rows = agent_rows(chat.agents)
     for line in agent_lines(rows):
         chat.display.prose(line, indent=4)
     if not rows:
@@ -110,7 +114,9 @@ def agent_lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     width = max((len(row["name"]) for row in rows), default=0)
     for row in rows:
         state = row["problem"] or ("" if row["approved"] else "not approved")
-        note = f" ({one_line(state, 300)})" if state else ""
+        note = ""
+        if state:
+            note = f" ({one_line(state, 300)})"
         yield f"{row['name']:<{width}}  {one_line(row['description'], 100)}".rstrip()
         yield f"{'':<{width}}  {row['path']}{note}"
 
@@ -147,13 +153,19 @@ async def mcp(chat: Chat, words: str, options: OptionValues) -> None:
 
 def server_lines(state: ServerState, servers: McpServers | None) -> Iterator[str]:
     """Yield lines about a server, and about its tools if `servers` is given."""
-    tools = f" · {plural(len(state.tools), 'tool')}" if state.state == "connected" else ""
+    tools = ""
+    if state.state == "connected":
+        tools = f" · {plural(len(state.tools), 'tool')}"
     yield f"{state.name}: {state.state}{tools} · {one_line(state.where, 200)}"
     if state.problem:
-        again = " The next call connects it again." if state.reconnects else ""
+        again = ""
+        if state.reconnects:
+            again = " The next call connects it again."
         yield f"  {one_line(state.problem, 1000)}{again}"
     if servers is None:
         return
     for tool in state.tools:
-        note = "" if servers.needs_approval(state.name, tool.name) else " (not asked about)"
+        note = " (not asked about)"
+        if servers.needs_approval(state.name, tool.name):
+            note = ""
         yield f"  {one_line(tool.name, 100)}{note}: {one_line(tool.description, 300)}"

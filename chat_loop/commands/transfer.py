@@ -49,7 +49,8 @@ async def copy(chat: Chat, words: str, options: OptionValues) -> None:
 
 def _text_of(chat: Chat, what: str) -> tuple[str, str]:
     """Return a name for the part to be copied, and its text. Raises UsageError."""
-    exchanges, problem = chat.conversation.context.exchanges, ""
+    exchanges = chat.conversation.context.exchanges
+    problem = ""
     if what == "all" or not exchanges:
         sessions, problem = chat.chain()
         exchanges = tuple(exchange for session in sessions for exchange in session.exchanges)
@@ -57,15 +58,19 @@ def _text_of(chat: Chat, what: str) -> tuple[str, str]:
         return COPY_CHOICES["query"], exchanges[-1].query.text
     parts = []
     for exchange in reversed(exchanges):
-        reply = exchange.reply.text if exchange.reply is not None else ""
+        reply = ""
+        if exchange.reply is not None:
+            reply = exchange.reply.text
         if reply and what != "all":
             return f"the reply to “{one_line(exchange.query.text, MAX_NAME)}”", reply
-        parts += [f"**{chat.conversation.agent.name}:** {reply}"] if reply else []
+        if reply:
+            parts += [f"**{chat.conversation.agent.name}:** {reply}"]
         parts.append(f"**You:** {exchange.query.text}")
     if what != "all" or not parts:
         raise UsageError("Nothing to copy yet.")
     name = f"all of the conversation, {plural(len(exchanges), 'query')}"
-    name += ", without what is missing of the chain" if problem else ""
+    if problem:
+        name += ", without what is missing of the chain"
     return name, "\n\n".join(reversed(parts)) + "\n"
 
 
@@ -133,7 +138,9 @@ async def import_(chat: Chat, words: str, options: OptionValues) -> None:
     for complaint in importer.complaints:
         chat.display.warn(one_line(complaint, 300))
     new = [session for session in stored if session.is_new]
-    repeated = f"; {len(stored) - len(new)} there already" if len(new) < len(stored) else ""
+    repeated = ""
+    if len(new) < len(stored):
+        repeated = f"; {len(stored) - len(new)} there already"
     chat.display.line(f"Imported {plural(len(new), 'session')}{repeated}.")
     for session in new:
         if session.original_id != session.id:

@@ -103,7 +103,9 @@ def _brief(text: str, ends: str = "[;:] .*") -> str:
 async def _explain_all(chat: Chat) -> None:
     """Show every command with its description, cut to its first clause to fit the terminal."""
     display = chat.display
-    room = display.console.width - WIDEST - 4 if display.is_terminal else 1_000
+    room = 1_000
+    if display.is_terminal:
+        room = display.console.width - WIDEST - 4
     for title, members in families():
         display.line(title, "bold")
         rows = {command.usage: command.help for command in members}
@@ -163,7 +165,9 @@ def families() -> list[tuple[str, list[Command]]]:
     """Return the commands of each nonempty family, sorted by name, without old words."""
     todays = [command for command in registry.commands if not command.now]
     ordered = sorted(todays, key=lambda command: command.name)
-    members = [(title, [one for one in ordered if one.family == title]) for title in FAMILIES]
+    members = []
+    for title in FAMILIES:
+        members.append((title, [one for one in ordered if one.family == title]))
     return [(title, commands) for title, commands in members if commands]
 
 
@@ -203,16 +207,19 @@ async def history(chat: Chat, words: str, options: OptionValues) -> None:
         raise UsageError("There are no messages yet.")
     if line.problem:
         chat.display.warn(line.problem)
-    agent, full = conversation.agent.name, "full" in options
+    agent = conversation.agent.name
+    full = "full" in options
     panels.show_history(chat.display, summarized, recent, total, agent=agent, full=full)
 
 
 @registry.command("stats", "View", aliases=("usage", "cost"), shows="")
 async def stats(chat: Chat, words: str, options: OptionValues) -> None:
     """Show tokens and cost of the conversation, with plots and what each compaction kept."""
-    conversation, display = chat.conversation, chat.display
+    conversation = chat.conversation
+    display = chat.display
     sessions, problem = chat.chain()
-    session, cost = sessions[-1], conversation.options.cost
+    session = sessions[-1]
+    cost = conversation.options.cost
     pairs = [*accounting(session.totals)]
     if len(sessions) > 1:
         totals = [session.totals for session in sessions]
@@ -261,14 +268,20 @@ def sizes_of_replies(sessions: Sequence[Session]) -> list[tuple[int, int]]:
 async def info(chat: Chat, words: str, options: OptionValues) -> None:
     """Show the session, its file, the model, the context and the totals."""
     conversation = chat.conversation
-    live, budget, agent = conversation.live, conversation.budget, conversation.agent
+    live = conversation.live
+    budget = conversation.budget
+    agent = conversation.agent
     mark = "~" if budget.estimated else ""
     window = f"{budget.window.tokens:,}{' (guessed)' if budget.window.guessed else ''}"
     none = "none yet: it begins with your first message"
-    pairs = [
-        ("Session ID", none if live.is_empty else live.header.id),
-        ("File", "" if live.is_empty else str(live.path)),
-        ("Saved", "" if live.is_empty else "yes" if live.is_saved else "NO"),
+    pairs = [("Session ID", none)]
+    if not live.is_empty:
+        pairs = [
+            ("Session ID", live.header.id),
+            ("File", str(live.path)),
+            ("Saved", "yes" if live.is_saved else "NO"),
+        ]
+    pairs += [
         ("Resumed From", live.header.parent),
         ("Git Branch", live.header.git_branch),
         ("Git Commit", live.header.git_commit),
@@ -286,8 +299,11 @@ async def info(chat: Chat, words: str, options: OptionValues) -> None:
 
 def status_of(conversation: Conversation, cost: Cost) -> Status:
     """Return the contents of the status line."""
-    live, budget, session = conversation.live, conversation.budget, conversation.session
-    tokens, name = session.totals.combined, name_of(session)
+    live = conversation.live
+    budget = conversation.budget
+    session = conversation.session
+    tokens = session.totals.combined
+    name = name_of(session)
     return Status(
         model=conversation.agent.model,
         share=budget.share,

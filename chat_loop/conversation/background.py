@@ -66,7 +66,9 @@ class Background:
     def prepared(self, exchanges: Sequence[Exchange]) -> Narration:
         """Return the narration that is ready if it covers the first of `exchanges`, else none."""
         covered = self._prepared.covered
-        return self._prepared if tuple(exchanges[: len(covered)]) == covered else Narration()
+        if tuple(exchanges[: len(covered)]) == covered:
+            return self._prepared
+        return Narration()
 
     def record_success(self) -> None:
         """Allow more summaries, since a model has just written one."""

@@ -165,7 +165,9 @@ async def resume(
     )
     tokens = await in_daemon_thread(counted)
     planning.report(_found(planning, loaded, plan, tokens, is_extract=missing is not None))
-    left_at = context.exchanges[-1] if context.exchanges else None
+    left_at = None
+    if context.exchanges:
+        left_at = context.exchanges[-1]
     return Resumption(plan=plan, confirmed=confirmed, left_at=left_at, missing=missing)
 
 
@@ -207,7 +209,9 @@ def _as_left(planning: Planning, loaded: LoadedSession) -> LoadedSession:
     if planning.sessions.is_open_elsewhere(loaded):
         loaded = plans.finished(loaded)
         exchanges = loaded.session.exchanges
-        place = f"of it, after {exchanges[-1].ref}" if exchanges else "beside it, as it began"
+        place = "beside it, as it began"
+        if exchanges:
+            place = f"of it, after {exchanges[-1].ref}"
         text = f"Session {identity} is open in another process."
         planning.report(Warned(text, f"Going on in a branch {place}."))
     elif loaded.is_open and loaded.session.exchanges:
@@ -274,7 +278,9 @@ async def _summary_of(
             seal_stored(planning.sessions, loaded, "resume", summary, narration)
         except (SaveError, SessionLocked) as error:
             report(Warned(error.message, GOES_ON))
-    missing = Missing(loaded, context) if said and not asks else None
+    missing = None
+    if said and not asks:
+        missing = Missing(loaded, context)
     return _Made(summary, missing, failed=bool(narration.problem))
 
 
@@ -392,7 +398,9 @@ async def uncompact(planning: Planning, live: LiveSession, context: Context) -> 
         return replace(plan, parent=session, path=live.path, until="", pins=pins)
     # it has no file yet, so the child continues its parent instead
     stored = planning.load(session.header.parent)
-    until = session.restoration.until if session.restoration is not None else ""
+    until = ""
+    if session.restoration is not None:
+        until = session.restoration.until
     return replace(plan, parent=stored.session, path=stored.path, until=until, pins=pins)
 
 

@@ -238,7 +238,9 @@ class Conversation:
     @property
     def fallback_text(self) -> str:
         """The sentence that says what happens instead if a resume fails."""
-        return "Starting fresh." if self.live.is_empty else "Staying in this session."
+        if self.live.is_empty:
+            return "Starting fresh."
+        return "Staying in this session."
 
     @property
     def saved_text(self) -> str:
@@ -397,7 +399,9 @@ class Conversation:
         if not left_out:
             return
         self._truncation_shown = True
-        setting = "max_history_messages" if limits.max_messages else "max_history_tokens"
+        setting = "max_history_tokens"
+        if limits.max_messages:
+            setting = "max_history_messages"
         text = f"The model no longer gets the oldest {plural(left_out, 'exchange')}: automatic"
         text += f" compaction is off, and {setting} is "
         text += f"{limits.max_messages or limits.max_tokens:,}."
@@ -592,7 +596,9 @@ class Conversation:
         """Record the session as the newest one of its project."""
         session = self.session
         is_branch = session.restoration is not None and session.restoration.until
-        continued = "" if is_branch else session.header.parent
+        continued = session.header.parent
+        if is_branch:
+            continued = ""
         self.sessions.pointers.note(session.header.id, continued)
 
     def pin(self, text: str) -> None:
@@ -621,7 +627,9 @@ class Conversation:
             return True
         restoration = self.session.restoration
         has_block = restoration is not None and bool(restoration.block)
-        words = self.context.unsummarized if has_block else self.context.exchanges
+        words = self.context.exchanges
+        if has_block:
+            words = self.context.unsummarized
         return any(_is_same(each, exchange) for each in words)
 
     async def undo(self, exchange: Exchange) -> None:
@@ -1160,7 +1168,9 @@ class Conversation:
             if must_save:
                 raise
             summary = "none"
-            later = "" if live.problem is not None else f" {self._when_resumed}"
+            later = f" {self._when_resumed}"
+            if live.problem is not None:
+                later = ""
             self.show(events.Warned(error.message, error.hint.replace(TRIED_AGAIN, ".") + later))
         self._report_saving()
         saved = live.is_saved

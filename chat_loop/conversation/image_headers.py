@@ -33,7 +33,9 @@ def image_size(data: bytes) -> tuple[int, int]:
         width, height, complete = sizes[media_type(data)](data)
     except struct.error:
         return 0, 0
-    return (width, height) if width and height and complete else (0, 0)
+    if width and height and complete:
+        return (width, height)
+    return (0, 0)
 
 
 def _png(data: bytes) -> tuple[int, int, bool]:

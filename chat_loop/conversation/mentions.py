@@ -56,7 +56,9 @@ class Mention(Struct, frozen=True):
 def mentions(text: str) -> tuple[Mention, ...]:
     """Return all mentions in a query, without duplicates."""
     unique: dict[Mention, None] = {}
-    prose = _CODE.sub(" ", _FENCED.sub("", text)) if "@" in text else ""
+    prose = ""
+    if "@" in text:
+        prose = _CODE.sub(" ", _FENCED.sub("", text))
     for quoted, word in _MENTION.findall(prose):
         if quoted:
             unique[Mention((quoted,), quoted=True)] = None

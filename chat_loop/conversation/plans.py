@@ -200,7 +200,9 @@ class Draft(Struct, frozen=True, kw_only=True):
     @property
     def source(self) -> records.SummarySource:
         """The author of the summary."""
-        return "model" if self.is_paid else self.narration.source
+        if self.is_paid:
+            return "model"
+        return self.narration.source
 
 
 class Leaving(Struct, frozen=True, kw_only=True):
@@ -276,7 +278,9 @@ class Pressure(Struct, frozen=True):
 def pressure_of(frame: Frame, context: Context, used: int) -> Pressure:
     """Return how near a context of `used` tokens is to a limit."""
     limits = frame.limits
-    messages = budget.messages_in(context.exchanges) if limits.max_messages else 0
+    messages = 0
+    if limits.max_messages:
+        messages = budget.messages_in(context.exchanges)
     share = budget.nearest_limit(used, messages, frame.window.tokens, limits)[0]
     return Pressure(share, 0 < limits.max_messages <= messages)
 
@@ -296,11 +300,15 @@ def cut(frame: Frame, context: Context, used: int | None = None, ahead: int = 0)
     exchanges = context.exchanges
     unsummarized = context.unsummarized_of(context.carried)
     # a seal can only say which of its own exchanges its block covers
-    carried = len(context.carried) if unsummarized else 0
+    carried = 0
+    if unsummarized:
+        carried = len(context.carried)
     if used is None:
         return budget.plan_requested(exchanges, window, limits, count, carried)
     restoration = context.session.restoration
-    restored = count(restoration.block) if restoration else 0
+    restored = 0
+    if restoration:
+        restored = count(restoration.block)
     return budget.plan(
         exchanges,
         window,
@@ -496,9 +504,9 @@ def context_of(session: Session, load: LoadFrom) -> tuple[Context, str]:
     restoration = session.restoration
     if restoration is None:
         return Context(session), ""
-    since = (
-        place_of_ref(restoration.verbatim_from) if restoration.verbatim_from else (session.depth, 0)
-    )
+    since = (session.depth, 0)
+    if restoration.verbatim_from:
+        since = place_of_ref(restoration.verbatim_from)
     redone = {
         place_of_ref(entry.ref): entry.session
         for entry in session.changed.values()
@@ -538,7 +546,9 @@ def _missing_in(loaded: LoadedSession, child: Session, number: int) -> str:
     identity = loaded.session.header.id
     if len(loaded.damage) > loaded.torn_records:
         return f"{identity} is damaged. {loaded.damage[0]}"
-    said = child.restoration.queries if child.restoration is not None else 0
+    said = 0
+    if child.restoration is not None:
+        said = child.restoration.queries
     queries = (entry for entry in loaded.session.entries if isinstance(entry, records.Query))
     last = max((query.number for query in queries), default=0)
     if number != ALL and last < said:
@@ -600,7 +610,9 @@ def stored_summary(session: Session) -> Summary | None:
     is_written = seal.edited and summary.background.strip() not in ("", Summary().background)
     if not (has_lists or is_written):
         return None
-    return without_secrets(summary) if seal.edited else summary
+    if seal.edited:
+        return without_secrets(summary)
+    return summary
 
 
 def without_secrets(summary: Summary) -> Summary:
@@ -616,8 +628,12 @@ def without_secrets(summary: Summary) -> Summary:
 
 def covering_summary(session: Session, *, covers_all: bool) -> Summary | None:
     """Return the summary in a session's file, or None if it is missing or covers too little."""
-    covers = session.seal.covers if session.seal is not None else None
-    return None if covers is not None and covers_all else stored_summary(session)
+    covers = None
+    if session.seal is not None:
+        covers = session.seal.covers
+    if covers is not None and covers_all:
+        return None
+    return stored_summary(session)
 
 
 def words_fit(frame: Frame, context: Context) -> bool:
@@ -717,7 +733,9 @@ def continued(
 
 def _uncovered(session: Session) -> tuple[Exchange, ...]:
     """Return the exchanges after the last one that a session's own summary covers."""
-    covers = session.seal.covers if session.seal is not None else None
+    covers = None
+    if session.seal is not None:
+        covers = session.seal.covers
     last = ALL if covers is None else covers
     rest = (exchange for exchange in session.exchanges if exchange.query.number > last)
     return tuple(exchange for exchange in rest if not exchange.failed)
@@ -769,7 +787,9 @@ def _paid(session: Session, context: Context) -> Paid | None:
     summary = stored_summary(session)
     uncovered = _uncovered(session)
     if summary is None:
-        summary = context.parent_block if session.covered is not None else None
+        summary = None
+        if session.covered is not None:
+            summary = context.parent_block
         uncovered = context.unsummarized
     covered = context.exchanges[: len(context.exchanges) - len(uncovered)]
     if summary is None or not covered:
@@ -785,7 +805,10 @@ def paid_by(plan: ChildPlan, context: Context) -> ChildPlan:
         return replace(plan, paid=None)
     block = context.parent_block
     new = {(each.session, each.query.number) for each in context.unsummarized}
-    covered = [each for each in plan.carried if (each.session, each.query.number) not in new]
+    covered = []
+    for each in plan.carried:
+        if (each.session, each.query.number) not in new:
+            covered.append(each)
     if block is None or not covered or plan.left_out:
         return plan
     return replace(plan, paid=Paid(summary_block.render(block), covered[-1]))
@@ -987,7 +1010,9 @@ def branches_of(
         chains.append([branch.session, *ancestors(branch.session)])
     ids = {session.header.id for session in chains[0]}
     common = next((session for session in chains[1] if session.header.id in ids), None)
-    common_id = common.header.id if common is not None else ""
+    common_id = ""
+    if common is not None:
+        common_id = common.header.id
     branches = [
         (first, _last_shared_query(chains[0], common_id)),
         (second, _last_shared_query(chains[1], common_id)),
@@ -995,7 +1020,9 @@ def branches_of(
     branches.sort(key=lambda pair: (pair[0].session.header.id != common_id, -pair[1]))
     (first, _), (second, shared) = branches
     session = first.session
-    last = session.exchanges[-1].query.number if session.exchanges else 0
+    last = 0
+    if session.exchanges:
+        last = session.exchanges[-1].query.number
     if session.header.id == common_id and last <= shared:
         whole = second.session.header.id
         part = session.header.id

@@ -93,7 +93,9 @@ def read(name: str, path: Path, directory: Path) -> QueryFile:
             size = max(status.st_size, len(data))
     except OSError as error:
         raise UsageError(f"{name} cannot be read: {os_reason(error)}.", AS_TEXT) from error
-    media = PDF if data.startswith(b"%PDF-") else media_type(data) or "text/plain"
+    media = PDF
+    if not data.startswith(b"%PDF-"):
+        media = media_type(data) or "text/plain"
     limit = {PDF: MAX_PDF, "text/plain": MAX_TEXT}.get(media, MAX_IMAGE)
     if len(data) > limit:
         text = f"{name} is too large: {size_text(size)}. The limit is {size_text(limit)}."

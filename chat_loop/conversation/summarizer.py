@@ -47,7 +47,9 @@ class Writer(Struct, frozen=True, kw_only=True):
         """Return the writer for one summary, which the user may skip if it is `optional`.
         `announce` gets the model and the maximum usage before it is asked.
         """
-        writer = self.without_questions() if optional else self
+        writer = self
+        if optional:
+            writer = self.without_questions()
         options = replace(writer.options, optional=optional, announce=announce)
         return replace(writer, options=options)
 
@@ -133,7 +135,9 @@ def build_block(
     pins = context.pins
     if not span:  # nothing new was said: the parent's block is passed on
         return ledger.LedgerBlock(replace(parent or Summary(), pinned=pins))
-    parts = [] if narration.narrative is None else [narration.narrative]
+    parts = []
+    if narration.narrative is not None:
+        parts.append(narration.narrative)
     rest = span[len(narration.covered) :]
     if rest or not parts:
         parts.append(summary.extract(rest, parent))

@@ -78,7 +78,9 @@ def _open_fence(text: str) -> str:
 
 def show_summary(display: DisplayManager, summary: Summary) -> None:
     """Show a line of each of the main lists of a summary."""
-    columns = display.console.width - 1 if display.is_terminal else 200
+    columns = 200
+    if display.is_terminal:
+        columns = display.console.width - 1
     shown = False
     for name, title in LISTS.items():
         items: tuple[str, ...] = getattr(summary, name)

@@ -58,7 +58,9 @@ def show_tree(
         )
         origin = f"forked at {row.until}" if row.until else ""
         if row.merged:
-            other = f"number {numbers[row.merged]}" if row.merged in numbers else row.merged
+            other = row.merged
+            if row.merged in numbers:
+                other = f"number {numbers[row.merged]}"
             origin = f"merged with {other}"
         counts = drawn.ODD.get(row.state, "")
         if row.queries == 0:
@@ -87,8 +89,10 @@ def show_hits(
         return
     for number, (row, query, related, excerpts) in enumerate(hits, 1):
         when = f" · {row.depth}.{query.number} · {when_text(query.at, now)}"
-        when += f" · {one_line(row.owner, 40)}" if row.owner else ""
-        when += " · related" if related else ""
+        if row.owner:
+            when += f" · {one_line(row.owner, 40)}"
+        if related:
+            when += " · related"
         name = one_line(row.name or row.id, 100)
         tags = drawn.tags_text(row.tags)
         display.row((f"{number:>3}  ", ""), (name, "bold"), (when, "dim"), (tags, "cyan"))

@@ -143,13 +143,17 @@ class DisplayManager:
                 self.files(event.files)
             case events.Restoring() if event.reason != "automatic":
                 with_summary = "Starting new session with summary..."
-                text = with_summary if event.reason == "compact" else "Restoring context..."
+                text = "Restoring context..."
+                if event.reason == "compact":
+                    text = with_summary
                 self.prose(text, symbol="🔄")
                 self.begin_waiting()
             case events.SummaryStarted():
                 self._summary_started(event)
             case events.SummaryProgress():
-                part = f"part {event.part} of {event.parts}, " if event.parts > 1 else ""
+                part = ""
+                if event.parts > 1:
+                    part = f"part {event.part} of {event.parts}, "
                 self.waiting.progress = f" {part}{event.characters} characters"
             case events.SummaryEnded():
                 self._summary_ended(event)
@@ -173,7 +177,8 @@ class DisplayManager:
     def line(self, text: str = "", style: str = "", *, symbol: str = "") -> None:
         """Print one line, preceded by `symbol` if there is one."""
         self._close_line()
-        text = f"{symbol} {text}" if symbol else text
+        if symbol:
+            text = f"{symbol} {text}"
         self.console.print(printable(text), style=style or None)
 
     def row(self, *parts: tuple[str, str]) -> None:
@@ -314,7 +319,9 @@ class DisplayManager:
             self._print_calls(*self._calls)  # those that got no result
             name = f"{one_line(self.agent, 60)}:"
             self._reply = self._new_reply(cells(name))
-            label = f"\x1b[{theme_of(self.theme).name}m{name}\x1b[0m" if self.theme else f"{name} "
+            label = f"{name} "
+            if self.theme:
+                label = f"\x1b[{theme_of(self.theme).name}m{name}\x1b[0m"
             self.out.write(label)
             self._in_reply = True
             self._line_open = True
@@ -342,8 +349,10 @@ class DisplayManager:
         self._print_calls(*self._calls)
         self.begin_waiting()  # text that arrives later begins a new reply
         parts = [f"Time: {event.seconds:.1f}s"]
-        parts += [f"Tokens: {tokens_text(event.usage)}"] if event.usage else []
-        parts += [STOPS[event.stop].capitalize()] if event.stop in STOPS else []
+        if event.usage:
+            parts += [f"Tokens: {tokens_text(event.usage)}"]
+        if event.stop in STOPS:
+            parts += [STOPS[event.stop].capitalize()]
         self.prose(" | ".join(parts), "dim")
         self.line()
         self.waiting.end()
@@ -352,7 +361,9 @@ class DisplayManager:
         """Show why a request failed and when it is retried. A pipe gets only the first reason."""
         reason = one_line(event.reason, 300)
         attempt = f"{event.attempt}/{event.attempts}"
-        when = f" in {ceil(event.seconds)} s" if event.seconds else ""
+        when = ""
+        if event.seconds:
+            when = f" in {ceil(event.seconds)} s"
         if self._redraws:
             if self._in_reply or self._in_thinking or not self.waiting.is_active:
                 self.begin_waiting()
@@ -387,7 +398,9 @@ class DisplayManager:
     def _tool_returned(self, event: events.ToolReturned) -> None:
         """Show the beginning and the size of a tool's result, or why the tool failed."""
         self._print_calls(event.id)
-        took = f" ({event.seconds:.1f} s)" if event.seconds >= 0.1 else ""
+        took = ""
+        if event.seconds >= 0.1:
+            took = f" ({event.seconds:.1f} s)"
         text = event.text.removeprefix(ALLOWED)
         if event.denied:
             self.line(f"  {event.name} denied", "yellow")
@@ -419,10 +432,14 @@ class DisplayManager:
         when = f"{event.created:%b %d}{year}, {event.created:%H:%M}"
         agent = one_line(event.agent, 60)
         parts = [f"Found: {agent} - {when} ({counts})"]
-        parts += [one_line(event.name, 60)] if event.name else []
-        parts += [one_line(event.model, 60)] if event.model else []
-        parts += [event.brought] if event.brought else []
-        parts += [dollars_text(event.cost)] if event.cost else []
+        if event.name:
+            parts += [one_line(event.name, 60)]
+        if event.model:
+            parts += [one_line(event.model, 60)]
+        if event.brought:
+            parts += [event.brought]
+        if event.cost:
+            parts += [dollars_text(event.cost)]
         self.prose(" · ".join(parts), symbol="✓")
         if event.left_out:
             text = f"{plural(event.left_out, 'message')} would not fit and stay summarized."
@@ -436,10 +453,14 @@ class DisplayManager:
         """Show the sizes, what an automatic compaction was about, and with `show_blocks` the block
         between markers.
         """
-        without = "" if event.source == "model" else " · without a model"
+        without = " · without a model"
+        if event.source == "model":
+            without = ""
         audit = event.compaction
         text = compaction_text(audit)
-        why = "" if audit.why == "asked" else f" {event.reason}."
+        why = f" {event.reason}."
+        if audit.why == "asked":
+            why = ""
         is_larger = audit.why == "asked" and audit.after > audit.before
         if is_larger:
             why = " The context became larger; /uncompact goes back."
@@ -459,9 +480,13 @@ class DisplayManager:
 
     def _summary_started(self, event: events.SummaryStarted) -> None:
         """Begin a line that `_summary_ended` ends. A terminal also shows the progress."""
-        parts = f" ({event.parts} parts)" if event.parts > 1 else ""
+        parts = ""
+        if event.parts > 1:
+            parts = f" ({event.parts} parts)"
         text = f"📝 Generating session summary{parts}..."
-        hint = " · Esc to skip" if event.optional else STOP_HINT
+        hint = STOP_HINT
+        if event.optional:
+            hint = " · Esc to skip"
         self.begin_waiting(text, hint=hint, at_once=True)
         if not self._redraws:
             self.out.write(text)
@@ -474,7 +499,9 @@ class DisplayManager:
         if event.source == "background":
             self.prose("Summary continues in the background.", "dim", symbol="📝")
         elif event.source != "model":
-            made = "Summary made without a model." if event.source == "extracted" else ""
+            made = ""
+            if event.source == "extracted":
+                made = "Summary made without a model."
             self.warn(event.problem or made)
         elif self._redraws:
             self.prose(f"{text} ✓", indent=3)
@@ -484,8 +511,11 @@ class DisplayManager:
 
     def _summary_prepared(self, event: events.SummaryPrepared) -> None:
         """Show the cost and the use of a summary that was made in the background."""
-        parts = [f"{compact_number(event.usage.total)} tokens"] if event.usage else []
-        parts += [dollars_text(event.cost)] if event.cost is not None else []
+        parts = []
+        if event.usage:
+            parts = [f"{compact_number(event.usage.total)} tokens"]
+        if event.cost is not None:
+            parts += [dollars_text(event.cost)]
         text = f"Summary ready ({', '.join(parts)})."
         text += _SUMMARY_USES.get(event.use, "")
         self.prose(text, "dim", symbol="📝")
@@ -499,7 +529,9 @@ class DisplayManager:
                 text = f"The conversation is NOT saved: {event.path}"
                 self.line(text, "bold red", symbol="✗")
                 return
-            tokens = tokens_text(event.session_tokens) if event.session_tokens.total else "0"
+            tokens = "0"
+            if event.session_tokens.total:
+                tokens = tokens_text(event.session_tokens)
             self.prose("Conversation saved successfully!", symbol="✓")
             self.line(f"  Session ID: {event.id}")
             self.line(f"  Queries: {event.queries}")
@@ -537,6 +569,8 @@ def _arguments(text: str) -> str:
         return one_line(text, MAX_CALL)
     parts = []
     for name, value in arguments.items():
-        value_text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        value_text = value
+        if not isinstance(value, str):
+            value_text = json.dumps(value, ensure_ascii=False)
         parts.append(f"{one_line(name, MAX_VALUE)}={one_line(value_text, MAX_VALUE)}")
     return one_line(", ".join(parts), MAX_CALL)

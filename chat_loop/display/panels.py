@@ -88,7 +88,9 @@ def show_summary(
     """Show the panel of a finished compaction; `before` and `after` count messages."""
     from rich.panel import Panel
 
-    less = f" ({1 - after / before:.0%} reduction)" if before > after else ""
+    less = ""
+    if before > after:
+        less = f" ({1 - after / before:.0%} reduction)"
     lines = [
         f"Messages: {before} → {after}{less}",
         f"Tokens saved: ~{max(0, compaction.before - compaction.after):,}",
@@ -133,7 +135,9 @@ def show_context(
     rows = []
     for name, tokens in parts:
         full = min(BAR, round(tokens / size * BAR))
-        bar = "█" * full + "░" * (BAR - full) if display.console.width >= MIN_BAR_COLUMNS else ""
+        bar = ""
+        if display.console.width >= MIN_BAR_COLUMNS:
+            bar = "█" * full + "░" * (BAR - full)
         rows.append((f"  {name}", f"{tokens:,}", f"{tokens / size:.0%}", bar))
     display.table(rows, numbers=(1, 2))
 
@@ -178,7 +182,9 @@ def show_history(
         for name in ("topics", "decisions", "pending"):
             items = getattr(part.summary, name)
             listed = items if full else items[:3]
-            title = "" if name == "topics" else f"{name.capitalize()}: "
+            title = ""
+            if name != "topics":
+                title = f"{name.capitalize()}: "
             for item in listed:
                 text = printable(item) if full else one_line(item, 300)
                 display.prose(f"  {title}{text}", indent=4)
@@ -192,7 +198,9 @@ def show_history(
 
 
 def _span(first: str, last: str) -> str:
-    return first if first == last else f"{first} to {last}"
+    if first == last:
+        return first
+    return f"{first} to {last}"
 
 
 def _show_messages(display: DisplayManager, exchange: Exchange, agent: str, *, full: bool) -> None:
@@ -222,6 +230,8 @@ def show_compactions(display: DisplayManager, sessions: Sequence[Session]) -> No
             compaction_text(compaction),
             compaction.model or "no model",
         ]
-        parts += [f"{seal.seconds:.1f}s"] if seal.seconds is not None else []
-        parts += [dollars_text(compaction.cost)] if compaction.model else []
+        if seal.seconds is not None:
+            parts += [f"{seal.seconds:.1f}s"]
+        if compaction.model:
+            parts += [dollars_text(compaction.cost)]
         display.prose("  " + " · ".join(parts), indent=4)

@@ -95,7 +95,9 @@ def ask(question: Question) -> str:
     if choice != NOT_SURE:
         return choice or ""
     is_sure = _answer(draw(sure_question(question), *size)).strip().lower() == "yes"
-    return choice_of(question, answer) or "" if is_sure else ""
+    if is_sure:
+        return choice_of(question, answer) or ""
+    return ""
 
 
 def _terminal() -> TextIO:
@@ -124,7 +126,9 @@ def out_json(value: object) -> None:
 def _plain(value: object) -> object:
     if isinstance(value, Struct):
         return asdict(value)
-    return value.isoformat() if isinstance(value, datetime) else str(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return str(value)
 
 
 class PlainDisplay:

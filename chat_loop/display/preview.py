@@ -29,7 +29,9 @@ def preview_of(
     header = session.header
     seal = session.seal
     ends = {"compact": ", compacted", "resume": ", resumed", "clear": ", cleared"}
-    end = ", no summary yet" if seal is None else ends.get(seal.reason, "")
+    end = ", no summary yet"
+    if seal is not None:
+        end = ends.get(seal.reason, "")
     chain = f"session {max(2, session.depth)} of its chain, after {header.parent}"
     chain = chain if header.parent else ""
     counts = counts_text(session.totals.queries, session.totals.combined)
@@ -37,7 +39,9 @@ def preview_of(
     facts = (header.id, header.model, when, header.git_branch, counts, price, chain)
     about = [("", " · ".join(filter(None, facts)))]
     if damage:
-        more = f" … and {plural(len(damage) - 1, 'more fault')}" if len(damage) > 1 else ""
+        more = ""
+        if len(damage) > 1:
+            more = f" … and {plural(len(damage) - 1, 'more fault')}"
         about.append(("Damage", damage[0] + more))
     summary = seal.summary if seal is not None else None
     if summary is not None:

@@ -75,7 +75,9 @@ def parts_of(text: str) -> tuple[str, ...]:
             length += 1
         parts.append("\n".join(lines[:length]))
         lines = lines[length:]
-    return (*parts, "\n".join(lines)) if lines else tuple(parts)
+    if lines:
+        return (*parts, "\n".join(lines))
+    return tuple(parts)
 
 
 def _is_heading(line: str) -> bool:
@@ -151,7 +153,9 @@ def _named(question: Question, answer: str) -> str | None:
     if not answer:
         return ""
     letters = {OFFERS[choice].partition("[")[2][0]: choice for choice in question.choices}
-    return answer if answer in question.choices else letters.get(answer)
+    if answer in question.choices:
+        return answer
+    return letters.get(answer)
 
 
 def _rows(part: str, width: int) -> list[Row]:
@@ -169,5 +173,8 @@ def _shortened(rows: list[Row], edge: int, width: int) -> list[Row]:
 def _wrapped(text: str, width: int) -> list[str]:
     """Return a question in rows, broken between words. The last one ends in a space."""
     lines = wrapped(text.rstrip(" "), width, 0).split("\n")
-    rows = [row for line in lines for row in hard_rows(line, width)]
+    rows = []
+    for line in lines:
+        for row in hard_rows(line, width):
+            rows.append(row)
     return [*rows[:-1], f"{rows[-1]} "]

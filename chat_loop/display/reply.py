@@ -47,7 +47,9 @@ class DimText(Renderer):
         self._is_dim = is_dim
 
     def feed(self, text: str) -> str:
-        return f"\x1b[2m{text}\x1b[0m" if self._is_dim else text
+        if self._is_dim:
+            return f"\x1b[2m{text}\x1b[0m"
+        return text
 
     def finish(self) -> str:
         return ""
@@ -169,7 +171,9 @@ class ReplyText:
 
     def _say_hidden(self) -> None:
         """Write how much of the reply is not shown, on a line of its own."""
-        rest = "" if self._renderer is None else self._renderer.finish()
+        rest = ""
+        if self._renderer is not None:
+            rest = self._renderer.finish()
         size = size_text(self._hidden)
         self._write(f"{rest}\n[… {size} came too fast to be shown; the session has them …]\n")
         self.drop()
@@ -179,7 +183,9 @@ class ReplyText:
         carriage return may belong to a newline, and a black flag may get its tags.
         """
         text = "".join(self._pieces)
-        limit = len(text) if self._renderer is None else LARGEST_DRAW
+        limit = LARGEST_DRAW
+        if self._renderer is None:
+            limit = len(text)
         now = text[:limit]
         rest = text[limit:]
         self._undecided = 0

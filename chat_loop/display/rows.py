@@ -42,9 +42,13 @@ def name_text(row: SessionRow, columns: int = MAX_LENGTH) -> str:
     """Return a row's name in at most `columns`. A branch's name is cut to show its first words."""
     name = steady_text(row.name) or row.id
     if row.branch is None:
-        return name if cells(name) <= columns else cut_to(name, columns)
+        if cells(name) <= columns:
+            return name
+        return cut_to(name, columns)
     mark = f" ⑂{row.branch.at}"
-    words = f" “{steady_text(row.branch.words)}”" if row.branch.words else ""
+    words = ""
+    if row.branch.words:
+        words = f" “{steady_text(row.branch.words)}”"
     room = columns - cells(mark)
     name = cut_to(name, max(room - cells(words), room // 3, 1))
     return cut_to(f"{name}{mark}{cut_to(words, max(0, room - cells(name)), '…”')}", columns)
@@ -57,7 +61,9 @@ def tags_text(tags: Sequence[str]) -> str:
 
 def _notes(row: SessionRow) -> tuple[str, str]:
     """Return the two texts that follow the name: ` · compacted 3×`, and the tags."""
-    times = f" {row.compactions}×" if row.compactions > 1 else ""
+    times = ""
+    if row.compactions > 1:
+        times = f" {row.compactions}×"
     return f" · compacted{times}" if row.compactions else "", tags_text(row.tags)
 
 
@@ -73,7 +79,9 @@ def age_text(moment: datetime | None, now: datetime) -> str:
     hours = minutes // 60
     if hours < 24:
         return f"{hours}h"
-    return f"{hours // 24}d" if hours < 60 * 24 else f"{moment:%b %Y}"
+    if hours < 60 * 24:
+        return f"{hours // 24}d"
+    return f"{moment:%b %Y}"
 
 
 class RowTable:
@@ -115,7 +123,8 @@ class RowTable:
         """Each column's texts, after the least width at which it is shown."""
         self._names = [(name_text(row, MAX_NAME), *_notes(row)) for row in rows]
         self._name_width = max((cells("".join(texts)) for texts in self._names), default=0)
-        self._width, self._ends = -1, list[str]()  # for the width that `line` used last
+        self._width = -1  # the width that `line` used last
+        self._ends: list[str] = []
 
     def line(self, at: int, width: int) -> Parts:
         """Return a row on one line of at most `width` columns."""
@@ -139,7 +148,9 @@ class RowTable:
 def _differing(values: Sequence[str], text: Callable[[str], str] = str) -> Sequence[str]:
     """Return the texts of a column, or none if all values are the same and so say nothing."""
     texts = {value: steady_text(text(value), 20) for value in {*values}}
-    return [texts[value] for value in values] if len(texts) > 1 else ()
+    if len(texts) > 1:
+        return [texts[value] for value in values]
+    return ()
 
 
 def _folder_names(folders: Sequence[str]) -> Sequence[str]:
@@ -154,15 +165,21 @@ def _folder_name(path: str) -> str:
 def date_text(row: SessionRow) -> str:
     """Return the last use of a session, such as `2026-11-21 14:30`, or `unknown`."""
     # strftime takes twice as long
-    return "unknown" if row.updated is None else row.updated.isoformat(" ", "minutes")[:16]
+    if row.updated is None:
+        return "unknown"
+    return row.updated.isoformat(" ", "minutes")[:16]
 
 
 def _messages_text(row: SessionRow) -> str:
-    return "" if row.queries is None else plural(row.queries, "message")
+    if row.queries is None:
+        return ""
+    return plural(row.queries, "message")
 
 
 def _size_text(row: SessionRow) -> str:
-    return "" if row.said is None else f"{compact_number(row.said)} tokens"
+    if row.said is None:
+        return ""
+    return f"{compact_number(row.said)} tokens"
 
 
 def tree_name(row: SessionRow, parent: SessionRow | None) -> str:
@@ -175,7 +192,9 @@ def tree_name(row: SessionRow, parent: SessionRow | None) -> str:
 def missing_text(row: SessionRow, ids: Container[str]) -> str:
     """Return a text that names the parents of a session that are not among `ids`."""
     missing = [one for one in (row.parent, row.merged) if one and one not in ids]
-    return f"continues {' and '.join(missing)}, not in the folder" if missing else ""
+    if missing:
+        return f"continues {' and '.join(missing)}, not in the folder"
+    return ""
 
 
 def _aligned(texts: Sequence[str], *, right: bool) -> list[str]:
@@ -186,7 +205,9 @@ def _aligned(texts: Sequence[str], *, right: bool) -> list[str]:
 def cost_of(spent: Iterable[tuple[str, Usage]] | None, cost: Cost) -> float | None:
     """Return the cost of models' usage in US dollars; None when a price or the usage is unknown."""
     prices = [cost(model, usage) for model, usage in spent or ()]
-    return None if spent is None or None in prices else sum(filter(None, prices))
+    if spent is None or None in prices:
+        return None
+    return sum(filter(None, prices))
 
 
 def unlisted_text(names: Sequence[str]) -> str:

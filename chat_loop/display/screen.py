@@ -42,7 +42,9 @@ class Waiting:
 
     def postpone(self) -> None:
         """Hide the line until the incoming reply pauses."""
-        self.progress, self._since, self._delay = "", self._clock(), PAUSE_SECONDS
+        self.progress = ""
+        self._since = self._clock()
+        self._delay = PAUSE_SECONDS
 
     def end(self) -> None:
         """Stop waiting."""
@@ -163,7 +165,8 @@ class Screen:
 
     def detach(self) -> None:
         """Write the remaining text. From now on text goes straight to the terminal."""
-        self._repaint, text = None, self.take() + self._open + self._below
+        self._repaint = None
+        text = self.take() + self._open + self._below
         self._open = self._preview = self._below = ""
         self.write(text)
 

@@ -80,7 +80,9 @@ def offer(name: str, when: str, columns: int, project: str = "") -> str:
     name is shown, on one line of at most `columns` if it fits.
     """
     folder = project.rstrip("/").rpartition("/")[2] or project
-    place = f", in {cut_to(one_line(folder, 40), 20)}" if project else ""
+    place = ""
+    if project:
+        place = f", in {cut_to(one_line(folder, 40), 20)}"
     rest = f' ({when}) · type "resume last" to continue'
     room = columns - cells(f"Last time{place}: {rest}") - 1
     return f"Last time{place}: {cut_to(one_line(name, 50), max(room, 10))}{rest}"

@@ -24,7 +24,9 @@ def printable(text: str) -> str:
 
 def without_controls(text: str) -> str:
     """Return `text` with control codes made visible, and otherwise unchanged: with its CRLF."""
-    return text if text.isprintable() else _CONTROLS.sub(lambda match: picture(match[0]), text)
+    if text.isprintable():
+        return text
+    return _CONTROLS.sub(lambda match: picture(match[0]), text)
 
 
 def in_encoding(text: str, encoding: str) -> str:
@@ -37,7 +39,9 @@ def in_encoding(text: str, encoding: str) -> str:
 def one_line(text: str, length: int = 200) -> str:
     """Return printable text on one line of at most `length` characters."""
     flat = " ".join(printable(text[: length * 4]).split())
-    return flat if len(flat) <= length else f"{flat[: length - 1].rstrip()}…"
+    if len(flat) <= length:
+        return flat
+    return f"{flat[: length - 1].rstrip()}…"
 
 
 def visible_newlines(text: str) -> str:
@@ -48,7 +52,9 @@ def visible_newlines(text: str) -> str:
 def wrapped(text: str, width: int, indent: int) -> str:
     """Wrap each line to `width` columns. Indent continuation lines by `indent` if possible."""
     indent = indent if 2 * indent <= width else min(4, width // 4)
-    wrap = textwrap.wrap if text.isascii() else _wcwidth().wrap
+    wrap = textwrap.wrap
+    if not text.isascii():
+        wrap = _wcwidth().wrap
     lines: list[str] = []
     for line in printable(text).split("\n"):
         words = line.lstrip(" ")
@@ -65,7 +71,10 @@ def wrapped(text: str, width: int, indent: int) -> str:
 
 def cells(text: str) -> int:
     """Return the number of terminal columns that a text takes."""
-    return len(text) if text.isascii() else _wcwidth().width(text)
+    if text.isascii():
+        return len(text)
+    width: int = _wcwidth().width(text)
+    return width
 
 
 def cut_to(text: str, columns: int, ellipsis: str = "…") -> str:
@@ -111,9 +120,13 @@ def hard_rows(line: str, columns: int) -> list[str]:
 def padded(text: str, columns: int, *, right: bool = False) -> str:
     """Return text padded with spaces to `columns`, and right-aligned if `right`."""
     if text.isascii():
-        return text.rjust(columns) if right else text.ljust(columns)
+        if right:
+            return text.rjust(columns)
+        return text.ljust(columns)
     blanks = " " * (columns - cells(text))
-    return f"{blanks}{text}" if right else f"{text}{blanks}"
+    if right:
+        return f"{blanks}{text}"
+    return f"{text}{blanks}"
 
 
 @cache

@@ -59,7 +59,9 @@ def write_markdown(sessions: Sequence[Session]) -> bytes:
     transcripts = [render(session) for session in sessions]
     if len(sessions) == 1:
         return transcripts[0]
-    agent = encode_line(sessions[-1].header.agent) if sessions else "No"
+    agent = "No"
+    if sessions:
+        agent = encode_line(sessions[-1].header.agent)
     lines = [
         marker.write("export", {"v": "1", "sessions": str(len(sessions))}),
         f"# {agent}: a conversation in {len(sessions)} sessions",

@@ -88,7 +88,9 @@ def export_bytes(
     """
     exportable = []
     for loaded in chain:
-        session = loaded.session if secrets else without_secrets(loaded.session, Redactor())
+        session = loaded.session
+        if not secrets:
+            session = without_secrets(loaded.session, Redactor())
         exportable.append(replace(loaded, session=with_valid_ids(session)))
     sessions = [loaded.session for loaded in exportable]
     if isinstance(form, Exporter):
@@ -118,11 +120,10 @@ def without_secrets(value: Any, redactor: Redactor) -> Any:
     if not isinstance(value, Struct):
         return value
     structure = _STRUCTURE.get(type(value), frozenset())
-    texts = {
-        name: without_secrets(content, redactor)
-        for name, content in asdict(value).items()
-        if name not in structure
-    }
+    texts = {}
+    for name, content in asdict(value).items():
+        if name not in structure:
+            texts[name] = without_secrets(content, redactor)
     if isinstance(value, records.Seal) and texts["summary"] != value.summary:
         texts["digest"] = ""  # the block is no longer the one that was digested
     return replace(value, **texts)
@@ -163,5 +164,6 @@ def write_export(
         problem = f"{error.filename or path} cannot be written: {os_reason(error)}."
         raise SaveError(problem) from error
     report = f"Exported {plural(len(chain), 'session')} to {path} ({size_text(len(data))})"
-    report += f", with {plural(len(images), 'image')} in {folder}" if beside else ""
+    if beside:
+        report += f", with {plural(len(images), 'image')} in {folder}"
     return f"{report}.", complaints

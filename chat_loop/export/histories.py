@@ -171,7 +171,9 @@ def read_export(data: bytes, problems: list[str]) -> list[Session]:
         document = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise ImportRefused(f"It is not JSON: {str(error).partition(' (')[0]}.") from error
-    conversations = document if isinstance(document, list) else [document]
+    conversations = [document]
+    if isinstance(document, list):
+        conversations = document
     left_out: Counter[str] = Counter()
     sessions: list[Session | None] = []
     for number, value in enumerate(conversations, 1):
@@ -190,7 +192,8 @@ def read_codex(data: bytes, problems: list[str]) -> list[Session]:
     left_out: Counter[str] = Counter()
     for text in data.split(b"\n"):
         try:
-            lines += [convert(json.loads(text), type=_Line)] if text.strip() else []
+            if text.strip():
+                lines += [convert(json.loads(text), type=_Line)]
         except (ValueError, RecursionError, ValidationError):
             left_out["unreadable line"] += 1
     return _reported([_codex(lines, left_out)], left_out, problems)
@@ -218,7 +221,9 @@ def read_llm(path: Path, problems: list[str]) -> list[Session]:
                     seen.add(turn)
                     found = conversations.setdefault(identity, (name, model, []))
                     counts = [n if isinstance(n, int) and n >= 0 else 0 for n in (tokens, made)]
-                    usage = Usage(input=counts[0], output=counts[1]) if any(counts) else None
+                    usage = None
+                    if any(counts):
+                        usage = Usage(input=counts[0], output=counts[1])
                     at = _moment(time)
                     found[2].append(_Message(True, prompt, at))
                     found[2].append(_Message(False, response, at, usage=usage))
@@ -328,7 +333,9 @@ def _noun(kind: str) -> str:
     """Return the noun under which a left-out part of type `kind` is counted."""
     if "tool" in kind or "call" in kind or kind == "code":
         return "tool message"
-    return "thought" if kind.startswith(("thought", "thinking", "reasoning")) else "other part"
+    if kind.startswith(("thought", "thinking", "reasoning")):
+        return "thought"
+    return "other part"
 
 
 def _session(

@@ -80,7 +80,9 @@ def _session(loaded: LoadedSession, depth: int, images: Mapping[str, str]) -> It
     """Yield a session: facts about it, its exchanges, the audit of its compaction, its summary."""
     session = loaded.session
     seal = loaded.session.seal
-    model = f" · {session.header.model}" if session.header.model else ""
+    model = ""
+    if session.header.model:
+        model = f" · {session.header.model}"
     yield f'<section class="session" id="s{depth}" aria-labelledby="s{depth}t">\n<header>\n'
     yield f'<h2 id="s{depth}t">Session {depth}</h2>\n'
     yield f'<p class="soft">{_when(session)} · {escape(_counts([session]) + model)}</p>\n'
@@ -131,8 +133,11 @@ def _call(call: records.Call, result: records.Result | None) -> str:
     """Return a call of a tool, with its result."""
     failed = result is not None and result.failed
     title = f"<b>Tool: {escape(call.name)}</b> {_time(call.at)}"
-    title += ' <span class="soft">it failed</span>' if failed else ""
-    outcome = "<p>No result.</p>\n" if result is None else _result(result)
+    if failed:
+        title += ' <span class="soft">it failed</span>'
+    outcome = "<p>No result.</p>\n"
+    if result is not None:
+        outcome = _result(result)
     return _fold(title, code(call.arguments, "json") + outcome, " failed" if failed else "")
 
 
@@ -175,7 +180,9 @@ def _entry(entry: records.Entry, header: records.Header, images: Mapping[str, st
 
 
 def _attachment(entry: records.Attachment, image: str) -> str:
-    size = f"{entry.width}×{entry.height}" if entry.is_image else values.size_text(entry.size)
+    size = f"{entry.width}×{entry.height}"
+    if not entry.is_image:
+        size = values.size_text(entry.size)
     title = f'<b>Attached: {escape(entry.name)}</b> <span class="soft">{size}</span>'
     if image:
         source = f'src="data:{entry.media};base64,{image}"'
@@ -201,10 +208,16 @@ def _words(text: str, *, breaks: bool = False) -> str:
 
 
 def _costs(seconds: float | None, usage: Usage | None, ended: str = "") -> str:
-    parts = [f"{seconds:.1f} s"] if seconds is not None else []
-    parts += [values.tokens_text(usage).replace(" (", " tokens (", 1)] if usage else []
-    parts += [ended] if ended else []
-    return f'<span class="soft">{escape(" · ".join(parts))}</span>' if parts else ""
+    parts = []
+    if seconds is not None:
+        parts = [f"{seconds:.1f} s"]
+    if usage:
+        parts += [values.tokens_text(usage).replace(" (", " tokens (", 1)]
+    if ended:
+        parts += [ended]
+    if parts:
+        return f'<span class="soft">{escape(" · ".join(parts))}</span>'
+    return ""
 
 
 def _counts(sessions: Sequence[Session]) -> str:

@@ -223,7 +223,9 @@ def _last_event(session: Session) -> datetime:
     """Return the time of the seal, of the last record, or of the session's beginning."""
     if session.seal is not None:
         return session.seal.at
-    return session.entries[-1].at if session.entries else session.header.created
+    if session.entries:
+        return session.entries[-1].at
+    return session.header.created
 
 
 def _seconds(moment: datetime, default: float) -> float:

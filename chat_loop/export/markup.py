@@ -90,13 +90,14 @@ def code(text: str, language: str = "") -> str:
     colors = CodeColors(language)
     lines = []
     for line in text.split("\n"):
-        pieces = [
-            f'<span class="{kind}">{escape(piece)}</span>' if kind else escape(piece)
-            for piece, kind in colors.line(line)
-        ]
+        pieces = []
+        for piece, kind in colors.line(line):
+            pieces.append(f'<span class="{kind}">{escape(piece)}</span>' if kind else escape(piece))
         lines.append("".join(pieces))
     inner = "\n".join(lines)
-    title = f"<figcaption>{escape(language[:40])}</figcaption>" if language else ""
+    title = ""
+    if language:
+        title = f"<figcaption>{escape(language[:40])}</figcaption>"
     return f'<figure>{title}<pre tabindex="0"><code>{inner}</code></pre></figure>\n'
 
 

@@ -301,7 +301,8 @@ class Composer(Reader):
     def offer(self, text: str, hint: str = EDIT_HINT) -> bool:
         self._keep_draft()
         self._hold(Entry(self._pastes.fold(text, EDITED_CHARACTERS, EDITED_LINES), []))
-        self._mode.offered, self._mode.hint = True, hint
+        self._mode.offered = True
+        self._mode.hint = hint
         return True
 
     def enter(self, text: str) -> None:
@@ -381,7 +382,8 @@ class Composer(Reader):
     def _bindings(self) -> KeyBindings:
         """Return the keys that stop work, quit, suspend, and edit queued messages."""
         keys = KeyBindings()
-        mode, at_line = self._mode, filters.has_focus(DEFAULT_BUFFER)
+        mode = self._mode
+        at_line = filters.has_focus(DEFAULT_BUFFER)
         is_asked = Condition(lambda: self._question is not None)
         is_busy = Condition(lambda: self._busy) & ~is_asked
         is_alone = Condition(lambda: not self._app.key_processor.input_queue)  # else an Alt key
@@ -483,7 +485,8 @@ class Composer(Reader):
         self._interrupt()
 
     def _accept_answer(self, buffer: Buffer) -> bool:
-        answer, text = self._answer, buffer.text
+        answer = self._answer
+        text = buffer.text
         self._end_question(text)
         if answer is not None:
             answer.set_result(text)
@@ -518,7 +521,8 @@ class Composer(Reader):
     def _press_ctrl_c(self) -> None:
         """Stop the running work; pressed twice, leave the chat as Ctrl-D does."""
         now = time.monotonic()
-        twice, self._interrupted_at = now - self._interrupted_at < TWICE_SECONDS, now
+        twice = now - self._interrupted_at < TWICE_SECONDS
+        self._interrupted_at = now
         if twice:
             self._refuse(EOFError())
         else:

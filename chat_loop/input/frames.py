@@ -78,7 +78,9 @@ class FrameOutput(Vt100_Output):
         self.disable_autowrap()
         self.write_raw("".join(f"{row}\x1b[0m\r\n" for row in rows))
         self.enable_autowrap()
-        self._rows, self._size, self._start = rows, self.get_size(), len(self._buffer)
+        self._rows = rows
+        self._size = self.get_size()
+        self._start = len(self._buffer)
 
     def end_frame(self, cursor_row: int) -> None:
         """Send what was drawn. It is a whole frame, which can be repeated, only if it was held."""

@@ -73,8 +73,13 @@ def without_entries(data: bytes, is_removed: Callable[[str], bool]) -> tuple[byt
     """Return a history file without the entries that `is_removed` selects, and their number."""
     blocks = re.split(rb"(?m)^(?=# )", data)
     lines = (block.decode("utf-8", "replace").split("\n") for block in blocks)
-    entries = ["\n".join(line[1:] for line in block if line[:1] == "+") for block in lines]
-    kept = [block for block, entry in zip(blocks, entries, strict=True) if not is_removed(entry)]
+    entries = []
+    for block in lines:
+        entries.append("\n".join(line[1:] for line in block if line[:1] == "+"))
+    kept = []
+    for block, entry in zip(blocks, entries, strict=True):
+        if not is_removed(entry):
+            kept.append(block)
     return b"".join(kept), len(blocks) - len(kept)
 
 

@@ -74,7 +74,9 @@ class Mode(Struct):
 
     def reset(self) -> None:
         """Begin a new entry."""
-        self.multiline, self.offered, self.hint = False, False, ""
+        self.multiline = False
+        self.offered = False
+        self.hint = ""
 
 
 class AltKeys:
@@ -158,7 +160,8 @@ def end_line(buffer: Buffer, mode: Mode) -> None:
     backslashes = len(before) - len(before.rstrip("\\"))
     if document.text == MULTILINE_MARK:
         buffer.reset()
-        mode.multiline, mode.hint = True, MULTILINE_HINT
+        mode.multiline = True
+        mode.hint = MULTILINE_HINT
     elif mode.multiline:
         if document.is_cursor_at_the_end and not document.current_line.strip():
             buffer.document = Document(buffer.text.rstrip("\n"))

@@ -8,7 +8,7 @@ from msgspec import Struct
 from prompt_toolkit.application import get_app
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.filters import Condition, is_searching
-from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.formatted_text import AnyFormattedText, StyleAndTextTuples
 from prompt_toolkit.layout import ConditionalContainer, Dimension, Layout, Window, processors
 from prompt_toolkit.layout.containers import HSplit
 from prompt_toolkit.layout.controls import BufferControl, FormattedTextControl, SearchBufferControl
@@ -52,6 +52,12 @@ def composer_layout(
         processors.HighlightSelectionProcessor(),
         processors.AfterInput(lambda: [("class:placeholder", rows().placeholder)]),
     ]
+
+    def prefix(number: int, wrap: int) -> AnyFormattedText:
+        if wrap:
+            return ""
+        return " " * len(PROMPT) if number else rows().prompt
+
     line_window = Window(
         BufferControl(
             line,
@@ -64,9 +70,7 @@ def composer_layout(
         wrap_lines=True,
         dont_extend_height=True,
         # wrapped rows begin at the margin, so that they can be copied
-        get_line_prefix=lambda number, wrap: (
-            "" if wrap else " " * len(PROMPT) if number else rows().prompt
-        ),
+        get_line_prefix=prefix,
     )
     rows_window = Window(
         FormattedTextControl(lambda: _rows_text(rows().question)),

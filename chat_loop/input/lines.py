@@ -147,7 +147,8 @@ class LineReader(Reader):
 
     async def read(self) -> str:
         if self._entered:
-            self.typed, self._entered = self._entered, ""
+            self.typed = self._entered
+            self._entered = ""
             self._out.write(f"{PROMPT}{self.typed}\n")
             return self.typed
         presses = self._presses
@@ -306,7 +307,8 @@ class LineReader(Reader):
         were typed before anybody asked for them are read one by one.
         """
         line = data = self._input.readline()
-        start, end = PASTE_START.encode(), PASTE_END.encode()
+        start = PASTE_START.encode()
+        end = PASTE_END.encode()
         while line.endswith(b"\n"):
             is_marked = data.rfind(start) > data.rfind(end)
             if not (is_marked or (not is_typed_ahead and self._waits(PASTE_SECONDS))):

@@ -38,7 +38,10 @@ _XTERM = re.compile(r"\x1b\[27;(\d{1,3});(\d{1,7})~")
 _FUNCTION = re.compile(r"\x1b\[(?:(\d{1,3});(\d{1,3})(?::(\d))?)?([A-HPQS~])")
 _KEYPAD = re.compile(r"\x1bO([M-Zj-y])")
 
-_SHIFT, _ALT, _CTRL, _OTHERS = 1, 2, 4, 8 | 16 | 32
+_SHIFT = 1
+_ALT = 2
+_CTRL = 4
+_OTHERS = 8 | 16 | 32
 _CAPS = 64
 _RELEASED = "3"
 _KEYPAD_DIGITS = 57399

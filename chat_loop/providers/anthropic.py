@@ -155,7 +155,9 @@ def content_of(message: Message, *, with_reasoning: bool = False) -> str | list[
     """Return a message's content: results, images, text, calls, in the order of the wire, with the
     blocks of reasoning that it has to send back in their places.
     """
-    placed = [*wanted.placed_blocks(message)] if with_reasoning and message.opaque else []
+    placed = []
+    if with_reasoning and message.opaque:
+        placed = [*wanted.placed_blocks(message)]
     if not (message.calls or message.results or message.images or placed):
         return replace_surrogates(message.text)
     blocks: list[dict[str, object]] = []
@@ -187,7 +189,9 @@ def content_of(message: Message, *, with_reasoning: bool = False) -> str | list[
 
 def _text_blocks(text: str) -> list[dict[str, object]]:
     """Return a text as blocks: none if it is blank, since the service refuses those."""
-    return [{"type": "text", "text": replace_surrogates(text)}] if text.strip() else []
+    if text.strip():
+        return [{"type": "text", "text": replace_surrogates(text)}]
+    return []
 
 
 def with_breakpoints(messages: Sequence[Mapping[str, object]]) -> list[Mapping[str, object]]:
@@ -206,7 +210,9 @@ def with_breakpoints(messages: Sequence[Mapping[str, object]]) -> list[Mapping[s
 
 def ending_in_breakpoint(content: Any) -> Any:
     """Return `content` with a breakpoint on its last block, unless that block is blank."""
-    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    blocks = content
+    if isinstance(content, str):
+        blocks = [{"type": "text", "text": content}]
     if not blocks or (blocks[-1]["type"] == "text" and not blocks[-1]["text"].strip()):
         return content
     return [*blocks[:-1], {**blocks[-1], "cache_control": {"type": "ephemeral"}}]

@@ -90,12 +90,16 @@ def list_at(value: object, *path: str) -> Sequence[object]:
 def count_at(value: object, *path: str) -> int:
     """Return the number of tokens at `path`, or 0 if it is missing or implausible."""
     member = value_at(value, *path)
-    return member if type(member) is int and 0 <= member <= LARGEST_COUNT else 0
+    if type(member) is int and 0 <= member <= LARGEST_COUNT:
+        return member
+    return 0
 
 
 def tokens_in(value: object) -> int:
     """Return a window or a maximum that a server reports, or 0 if it is implausible."""
-    return value if type(value) is int and 256 <= value <= 100_000_000 else 0
+    if type(value) is int and 256 <= value <= 100_000_000:
+        return value
+    return 0
 
 
 _WINDOWS = (
@@ -111,7 +115,9 @@ _REPLIES = (("max_tokens",), ("max_completion_tokens",), ("top_provider", "max_c
 
 def entry_of_model(answer: object, model: str) -> object:
     """Return the entry of a model in an answer, or the answer itself if it contains no list."""
-    entries = answer if isinstance(answer, list) else value_at(answer, "data")
+    entries = answer
+    if not isinstance(answer, list):
+        entries = value_at(answer, "data")
     if not isinstance(entries, list):
         return answer
     by_name = {text_at(entry, "id"): entry for entry in entries}

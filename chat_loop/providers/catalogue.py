@@ -58,7 +58,9 @@ class Entry(Struct, frozen=True, kw_only=True):
     def key_refused(self) -> str:
         """The hint for a key that is missing or refused."""
         setting = f"key for {self.name}: providers.{self.name}.api_key_env names it."
-        hint = f"{' or '.join(self.keys)} to a valid key." if self.keys else f"a valid {setting}"
+        hint = f"a valid {setting}"
+        if self.keys:
+            hint = f"{' or '.join(self.keys)} to a valid key."
         return self.key_hint or f"Set {hint}"
 
     def key(self, environment: Mapping[str, str]) -> str:
@@ -79,7 +81,8 @@ class Entry(Struct, frozen=True, kw_only=True):
             address = address or self.at(environment.get(AZURE_ENDPOINT, "")).base_url
             if not address.endswith("/v1") or "/openai/deployments" in address:
                 address = address.partition("/openai")[0]
-                address += "/openai/v1" if address else ""
+                if address:
+                    address += "/openai/v1"
             hint = f"Set {AZURE_ENDPOINT}, as https://NAME.openai.azure.com."
         if self.kind == "openai" and self.name != "openai" and not address:
             raise NoProvider(f"The address of {self.title} is not set.", hint)
@@ -88,7 +91,9 @@ class Entry(Struct, frozen=True, kw_only=True):
     def request_headers(self, environment: Mapping[str, str]) -> dict[str, str]:
         """Return `headers` with the values of their variables. Raises NoProvider."""
         try:
-            return expand_variables(self.headers, environment) if self.headers else {}
+            if self.headers:
+                return expand_variables(self.headers, environment)
+            return {}
         except ConfigError as error:
             raise NoProvider(error.message, error.hint) from error
 

@@ -56,7 +56,9 @@ def missing_requirement(entry: Entry, environment: Mapping[str, str]) -> Provide
         return error
     if entry.needs_key and not key:
         names = " or ".join(entry.keys) or "A key"
-        hint = f"export {entry.keys[0]}=..." if entry.keys else ""
+        hint = ""
+        if entry.keys:
+            hint = f"export {entry.keys[0]}=..."
         return AuthenticationFailed(f"{names} is not set.", hint)
     try:
         entry.address(environment)
@@ -130,7 +132,9 @@ def choose(
 
 def list_candidates(config: Config, machine: Machine) -> dict[str, str]:
     """Return the models that could answer now, and a few words on why. No service is asked."""
-    candidates = [(config.model, "the config's")] if config.model else []
+    candidates = []
+    if config.model:
+        candidates = [(config.model, "the config's")]
     candidates += _candidates(config, machine)
     installed = store.installed_models(machine.models)
     candidates += [(f"local:{model.name}", "embedded") for model in installed]
@@ -187,7 +191,9 @@ def full_reference(name: str, providers: Collection[str], provider: str = "") ->
     # the providers that do not offer other vendors' models
     if vendor and provider in ("", "local", "scripted", *VENDORS.values()):
         return f"{vendor}:{name}"
-    return f"{provider}:{name}" if provider else name
+    if provider:
+        return f"{provider}:{name}"
+    return name
 
 
 def create(reference: str, config: Config, machine: Machine, *, base_url: str = "") -> Provider:
@@ -240,5 +246,7 @@ def _build(entry: Entry, model: str, config: Config, machine: Machine) -> Provid
     entry = replace(entry, base_url=entry.address(machine.environment))
     # with None, the SDK reads its own variables
     by_sdk = entry.name in ("anthropic", "openai") and entry.keys == CATALOGUE[entry.name].keys
-    key = None if by_sdk else entry.key(machine.environment)
+    key = None
+    if not by_sdk:
+        key = entry.key(machine.environment)
     return ADAPTERS[entry.kind](model, entry, window=window, images=images, api_key=key)

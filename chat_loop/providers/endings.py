@@ -69,7 +69,9 @@ _SENTENCES: Mapping[Ending, tuple[str, str]] = {
 def ending_error(ending: Ending, reason: str, host: str) -> ProviderError:
     """Return the error for an ending that is no answer."""
     message, hint = _SENTENCES[ending]
-    kind = StreamBroken if ending in ("failure", "restart") else ProviderError
+    kind = ProviderError
+    if ending in ("failure", "restart"):
+        kind = StreamBroken
     return kind(message.format(host=host, reason=reason), hint)
 
 
@@ -87,7 +89,9 @@ def error_in(event: Mapping[str, object]) -> Mapping[str, object] | None:
         return event
     if choices := list_at(event, "choices"):
         error = value_at(choices[0], "error")
-        return {"error": error} if error else None
+        if error:
+            return {"error": error}
+        return None
     kind = event.get("type")
     says_so = "error" in (kind, event.get("object")) or bool(event.get("error_code"))
     if not says_so and (kind is not None or any(name in event for name in _NO_ERROR)):
@@ -95,7 +99,9 @@ def error_in(event: Mapping[str, object]) -> Mapping[str, object] | None:
     message = _first_text(event, (*_MESSAGES_OF_ERRORS, "text") if says_so else _MESSAGES_OF_ERRORS)
     if not (says_so or message or list_at(event, "errors")):
         return None
-    error = {"message": message} if message else dict(event)
+    error = {"message": message}
+    if not message:
+        error = dict(event)
     for name in _CODES_OF_ERRORS:
         code = event.get(name)
         if isinstance(code, str | int) and code != "error":

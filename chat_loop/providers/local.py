@@ -166,7 +166,9 @@ class LocalProvider(Provider):
             child.wait(5.0)
         code = child.returncode
         self._discard_child()
-        how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+        how = f"exit code {code}"
+        if code is not None and code < 0:
+            how = f"signal {-code}"
         hint = "The next question starts it again. If memory is short, choose a smaller model."
         return ProviderError(f"The embedded model's process ended unexpectedly ({how}).", hint)
 
@@ -187,10 +189,11 @@ def _send(child: subprocess.Popen[bytes], body: dict[str, object] | None) -> Non
 
 
 def _body(request: Request, reply_tokens: int) -> dict[str, object]:
-    messages = [{"role": "system", "content": _clean(request.system)}] if request.system else []
-    messages += [
-        {"role": message.role, "content": _clean(message.whole)} for message in request.messages
-    ]
+    messages = []
+    if request.system:
+        messages = [{"role": "system", "content": _clean(request.system)}]
+    for message in request.messages:
+        messages.append({"role": message.role, "content": _clean(message.whole)})
     body: dict[str, object] = {
         "messages": messages,
         "stream": True,

@@ -211,10 +211,14 @@ class OpenAIProvider(wire.WireProvider):
         asked, or if the address is not the user's.
         """
         base = str(self._client.base_url).rstrip("/")
-        known = CATALOGUE[self.name].base_url if self.name in CATALOGUE else ""
+        known = ""
+        if self.name in CATALOGUE:
+            known = CATALOGUE[self.name].base_url
         if self.path != OpenAIProvider.path or base in (known, OFFICIAL):
             return ""
-        other = base.removesuffix("/v1") if base.endswith("/v1") else f"{base}/v1"
+        other = f"{base}/v1"
+        if base.endswith("/v1"):
+            other = base.removesuffix("/v1")
         return f"{other}{self.path}"
 
     def _new_wanted(self) -> wanted.Fields:

@@ -50,7 +50,9 @@ def normal_address(text: str, *, version: bool | None) -> str:
     if version is False:
         return address.removesuffix("/v1")
     is_bare = re.fullmatch(r"https?://[^/?#\s]+", address)
-    return f"{address}/v1" if version and is_bare else address
+    if version and is_bare:
+        return f"{address}/v1"
+    return address
 
 
 def check_address(address: str, name: str) -> None:

@@ -85,13 +85,17 @@ def is_as_recorded(recorded: Answering, now: Answering) -> bool:
 def change(recorded: Answering, now: Answering) -> str:
     """Return a sentence if a session goes on with another model or endpoint than recorded."""
     before, after = _names(recorded, now)
-    return f"Recorded with {before}; continuing with {after}." if before else ""
+    if before:
+        return f"Recorded with {before}; continuing with {after}."
+    return ""
 
 
 def difference(first: Answering, second: Answering) -> str:
     """Return a sentence if two sessions that are merged record different models or endpoints."""
     one, other = _names(second, first)
-    return f"One branch was recorded with {other}, the other one with {one}." if one else ""
+    if one:
+        return f"One branch was recorded with {other}, the other one with {one}."
+    return ""
 
 
 def _names(recorded: Answering, now: Answering) -> tuple[str, str]:
@@ -104,7 +108,8 @@ def _names(recorded: Answering, now: Answering) -> tuple[str, str]:
     after = _shown(now.model)
     if before == after:
         before += f" at {_shown(recorded.endpoint)}"
-        after += f" at {_shown(now.endpoint)}" if now.endpoint else ""
+        if now.endpoint:
+            after += f" at {_shown(now.endpoint)}"
     return before, after
 
 
@@ -126,7 +131,9 @@ def _own_address(name: str) -> str:
     entry = CATALOGUE.get(name)
     if entry is None or not entry.needs_key:
         return ""
-    own = ADAPTERS[entry.kind].official if name in VENDORS.values() else ""
+    own = ""
+    if name in VENDORS.values():
+        own = ADAPTERS[entry.kind].official
     return entry.base_url or own
 
 
@@ -139,7 +146,9 @@ def _normal(endpoint: str) -> str:
     """Return an address in one form, with the characters that a marker can hold."""
     try:
         parts = urlsplit(endpoint)
-        host = "127.0.0.1" if parts.hostname == "localhost" else parts.hostname or ""
+        host = parts.hostname or ""
+        if parts.hostname == "localhost":
+            host = "127.0.0.1"
         port = parts.port or {"https": 443, "http": 80}.get(parts.scheme, 0)
     except ValueError:
         return safe_value(endpoint)

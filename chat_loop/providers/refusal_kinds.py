@@ -173,4 +173,6 @@ def _kinds_in(text: str, *, states_wait: bool) -> Iterator[Kind]:
 
 def _number_after(word: str, text: str) -> int:
     found = re.search(rf"\b{word}:? ~?(\d[\d,]*)", text)
-    return int(found[1].replace(",", "")) if found else 0
+    if found:
+        return int(found[1].replace(",", ""))
+    return 0

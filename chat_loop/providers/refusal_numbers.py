@@ -71,7 +71,8 @@ def wait_of(said: Said, headers: Mapping[str, str], now: float | None = None) ->
     in Retry-After, else in a field or in words, else in a date or in another header. `now` is the
     time since the epoch.
     """
-    now = time.time() if now is None else now
+    if now is None:
+        now = time.time()
     in_headers = [
         _seconds(headers.get("retry-after-ms", ""), 0.001, now),
         _seconds(headers.get("retry-after", ""), 1.0, now),
@@ -101,7 +102,9 @@ def _resets(headers: Mapping[str, str], now: float) -> list[float | None]:
     waits: list[float] = []
     used_up: list[float | None] = []
     for name, value in headers.items():
-        wait = _seconds(value, 1.0, now) if "-reset" in name else None
+        wait = None
+        if "-reset" in name:
+            wait = _seconds(value, 1.0, now)
         if wait is None:
             continue
         waits.append(wait)
@@ -129,7 +132,9 @@ def _seconds(text: str, unit: float, now: float) -> float | None:
         if _PART.match(text):
             return _duration(text)
         moment = _time_of(text)
-        return None if moment is None else max(0.0, moment - now)
+        if moment is None:
+            return None
+        return max(0.0, moment - now)
     if not math.isfinite(number):
         return None
     if number > 1e11:  # milliseconds since the epoch
@@ -143,7 +148,9 @@ def _duration(text: str) -> float:
     """Return the sum of numbers with units, such as `1h 20m`, in seconds."""
     total = 0.0
     for number, unit in _PART.findall(text):
-        letter = "ms" if unit.lower().startswith(("ms", "mil")) else unit[0].lower()
+        letter = "ms"
+        if not unit.lower().startswith(("ms", "mil")):
+            letter = unit[0].lower()
         total += float(number) * _SECONDS[letter]
     return total
 

@@ -140,4 +140,6 @@ def root_reason(error: BaseException | None) -> str:
             error = error.exceptions[0]
         else:
             error = error.__cause__ or error.__context__
-    return short(f": {reason}") if reason else ""
+    if reason:
+        return short(f": {reason}")
+    return ""

@@ -65,7 +65,9 @@ class Reply:
     @property
     def size(self) -> int:
         """The characters that have arrived."""
-        hidden = self.wanted.size if self.wanted is not None else 0
+        hidden = 0
+        if self.wanted is not None:
+            hidden = self.wanted.size
         return self._characters + self.calls.size + hidden
 
     def add_text(self, text: str) -> None:
@@ -275,7 +277,9 @@ class Calls(list[Call]):
     def newest(self) -> int:
         """The index of the call that got the last piece, or -1 if it is not in the list."""
         call = self._by_key.get(None)
-        return self.index(call) if call is not None and call in self else -1
+        if call is not None and call in self:
+            return self.index(call)
+        return -1
 
     def _find(self, index: object, identity: str, name: str, arguments: str) -> Call | None:
         """Return the call that a piece may belong to, or None for the first piece of another."""
@@ -318,7 +322,8 @@ class ReasoningSplitter:
                 self._buffer = text
                 return
             self._close = THINK_TAGS.get(tag, "")
-            text = start[len(tag) :] if tag else text
+            if tag:
+                text = start[len(tag) :]
         if self._close:
             inside, closed, text = text.partition(self._close)
             if closed:

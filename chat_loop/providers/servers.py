@@ -27,7 +27,9 @@ def host_and_port(address: str) -> tuple[str, int]:
         port = parts.port or (443 if parts.scheme == "https" else 80)
     except ValueError:
         return "", 0
-    return (parts.hostname or "", port) if parts.scheme in ("http", "https") else ("", 0)
+    if parts.scheme in ("http", "https"):
+        return (parts.hostname or "", port)
+    return ("", 0)
 
 
 def without_credentials(address: str) -> str:
@@ -113,8 +115,12 @@ def _answer(address: str, path: str, key: str, body: object = None) -> tuple[int
     try:
         connection.connect()
         limit.start()
-        data = None if body is None else json.dumps(body).encode()
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        data = None
+        if body is not None:
+            data = json.dumps(body).encode()
+        headers = {}
+        if key:
+            headers = {"Authorization": f"Bearer {key}"}
         method = "GET" if data is None else "POST"
         connection.request(method, f"{parts.path.rstrip('/')}{path}", data, headers)
         response = connection.getresponse()

@@ -59,7 +59,9 @@ async def pieces_of(response: Response) -> AsyncGenerator[bytes]:
     `PIECE` bytes, since a few bytes can unpack to gigabytes. Raises DecodingError.
     """
     is_packed = response.headers.get("content-encoding", "identity").lower() != "identity"
-    unpacker = zlib.decompressobj(ANY_HEADER) if is_packed else None
+    unpacker = None
+    if is_packed:
+        unpacker = zlib.decompressobj(ANY_HEADER)
     async with aclosing(response.aiter_raw()) as body:
         async for data in body:
             if unpacker is None:
@@ -237,4 +239,6 @@ def _decode(data: bytes, *, is_error: bool) -> Mapping[str, object]:
 
 def _whole_number(digits: str) -> int | float:
     """Return the number, or infinity if it has more digits than Python reads."""
-    return int(digits) if len(digits) < LARGEST_NUMBER else math.inf
+    if len(digits) < LARGEST_NUMBER:
+        return int(digits)
+    return math.inf

@@ -191,7 +191,9 @@ class Blocks:
 def encoded(wanted: Wanted) -> str:
     """Return what arrived as JSON, or an empty text."""
     value = wanted.value()
-    return "" if value is None else replace_surrogates(json.dumps(value, ensure_ascii=False))
+    if value is None:
+        return ""
+    return replace_surrogates(json.dumps(value, ensure_ascii=False))
 
 
 @lru_cache(maxsize=256)

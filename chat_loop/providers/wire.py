@@ -297,7 +297,7 @@ class WireProvider:
         whole = request
         tools = tuple(tool for tool in whole.tools if f"tool {tool.name}" not in self._left_out)
         request = replace(whole, tools=tools)
-        collected = None if self.entry.wants_back == () else self._new_wanted()
+        collected = self._new_wanted() if self.entry.wants_back != () else None
         reply = Reply(think_tags=self.entry.think_tags, wanted=collected)
         try:
             await self._prepare(request)
@@ -421,7 +421,9 @@ class WireProvider:
             return self._service.failure_error(cause, started=reply.started)
         else:
             return reply.failure(self._service.host)
-        window = error.window or 0 if isinstance(error, errors.ContextTooLong) else 0
+        window = 0
+        if isinstance(error, errors.ContextTooLong):
+            window = error.window or 0
         if 0 < window < self.window.tokens:
             self.learn(Capabilities(window=window), "set")
         return error
@@ -459,7 +461,9 @@ class WireProvider:
     @property
     def _url(self) -> str:
         """The whole address of a request, without a password."""
-        base = "" if "://" in self.path else str(self._client.base_url).rstrip("/")
+        base = ""
+        if "://" not in self.path:
+            base = str(self._client.base_url).rstrip("/")
         return short(without_credentials(f"{base}{self.path}"))
 
     def _explain(self, error: ProviderError, request: Request) -> None:
@@ -565,7 +569,9 @@ def http_library(sdk: Any) -> Any:
 def key_in(variable: str) -> str | None:
     """Return the key in a variable, or None if it is not set. Raises AuthenticationFailed."""
     value = os.environ.get(variable)
-    return value if value is None else clean_key(value, variable)
+    if value is None:
+        return value
+    return clean_key(value, variable)
 
 
 def http_client(sdk: Any, address: str) -> Any:
@@ -623,7 +629,9 @@ def _way_to(address: str) -> dict[str, Any]:
     proxy = proxies.get(address.partition(":")[0]) or proxies.get("all")
     if is_local or not proxy or proxy_bypass(f"{host}:{port}"):
         # earlier SDKs read the environment by themselves: a mount goes before that
-        pattern = f"all://[{host}]" if ":" in host else f"all://{host}"
+        pattern = f"all://{host}"
+        if ":" in host:
+            pattern = f"all://[{host}]"
         return {"trust_env": False, "mounts": {pattern: None}}
     proxy = re.sub("^socks://", "socks5://", proxy if "://" in proxy else f"http://{proxy}")
     return {"trust_env": False, "proxy": proxy}

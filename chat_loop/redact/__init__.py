@@ -248,7 +248,8 @@ def _named(text: str, lowered: str) -> Iterator[Secret]:
         if joint and start < end and is_secret(text[start:end], joint):
             if end - start >= _JUDGED and not match["quote"]:
                 rest = _compiled("bare-run").match(lowered, end)
-                end = rest.end() if rest else end
+                if rest:
+                    end = rest.end()
             done = end
             yield Secret(start, end, "password" if is_password else "token")
 
@@ -303,7 +304,9 @@ def _joint(lowered: str, match: re.Match[str]) -> _Joint | None:
         return "quoted"
     ends = match["colon"] and _compiled("line-end").match(lowered, match.end("bare"))
     tight = (ends and _has("label", before)) or match["tag"]
-    return "tight" if tight or (match["tight"] and not _has("in-call", before)) else "loose"
+    if tight or (match["tight"] and not _has("in-call", before)):
+        return "tight"
+    return "loose"
 
 
 def _is_wordy(value: str, *, humped: bool = True) -> bool:

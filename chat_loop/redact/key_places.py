@@ -33,7 +33,9 @@ def key_place(path: str) -> str:
             return folder
     tail = "/".join(folded.rsplit("/", _DEEPEST)[-_DEEPEST:])
     match = files.fullmatch(tail)
-    return names[match.lastindex - 1] if match is not None and match.lastindex else ""
+    if match is not None and match.lastindex:
+        return names[match.lastindex - 1]
+    return ""
 
 
 def paths_in_command(command: str) -> tuple[str, ...]:

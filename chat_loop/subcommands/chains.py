@@ -99,7 +99,9 @@ def compact(stored: StoredSessions, options: argparse.Namespace) -> int:
         focus = " ".join((*options.focus, _feedback(stored, header.id))).strip()
         made = await continuing.summarize(planning, loaded, focus, remade=not options.late)
         how = {"model": "by a model", "extracted": "without a model", "none": ""}[made.source]
-        tokens = f", {made.usage.total:,} tokens" if made.usage else ""
+        tokens = ""
+        if made.usage:
+            tokens = f", {made.usage.total:,} tokens"
         out(f"{header.id}: summary made {how}{tokens}.\n")
         return 0
 
@@ -134,7 +136,9 @@ def _planned(
     agent = parts.agent(None if offer.problem else offer.provider)
     has_model = parts.options.model or parts.options.local  # that model then also summarizes
     is_late = getattr(parts.options, "late", False)  # then the options are those of the chat
-    summarizer = parts.summarizer(agent) if is_late or not has_model else None
+    summarizer = None
+    if is_late or not has_model:
+        summarizer = parts.summarizer(agent)
     options = options_of(parts.config, summarizer)
     if offer.problem and summarizer is not None:
         agent = replace(agent, provider=summarizer)  # the words go to no third one
@@ -227,8 +231,11 @@ def import_(stored: StoredSessions, options: argparse.Namespace) -> int:
     for complaint in importer.complaints:
         err(one_line(complaint, 300))
     for session in imported:
-        state = "imported" if session.is_new else "there already"
-        state += f" as {session.id}" if session.id != session.original_id else ""
+        state = "there already"
+        if session.is_new:
+            state = "imported"
+        if session.id != session.original_id:
+            state += f" as {session.id}"
         out(f"{session.original_id}  {state}\n")
     return int(has_empty)
 

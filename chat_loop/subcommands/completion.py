@@ -47,7 +47,9 @@ def _assign(parser: argparse.ArgumentParser) -> None:
         if isinstance(action, argparse._SubParsersAction):
             for child in action.choices.values():
                 _assign(child)
-        kind = parser.prog.partition(" ")[2] if action.metavar == "NAME" else action.metavar
+        kind = action.metavar
+        if action.metavar == "NAME":
+            kind = parser.prog.partition(" ")[2]
         if kind in FILES + NAMES:
             action.completer = partial(_values, kind)  # type: ignore[attr-defined]
 
@@ -58,7 +60,9 @@ def _values(kind: str, prefix: str, parsed_args: argparse.Namespace, **_: object
         return list((DirectoriesCompleter() if kind == "DIR" else FilesCompleter())(prefix))
     try:
         paths = find_paths()
-        file = expand_home(parsed_args.config) if parsed_args.config else paths.config
+        file = paths.config
+        if parsed_args.config:
+            file = expand_home(parsed_args.config)
         config = load_config(file, required=False)
         if kind == "models install":
             found = [model.name for model in CATALOGUE]

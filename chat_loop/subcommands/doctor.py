@@ -70,8 +70,12 @@ def run(options: argparse.Namespace) -> int:
     if options.as_json:
         plain.out_json({"findings": report, "problems": problems, "warnings": warnings})
         return int(problems > 0)
-    count = plural(problems, "problem") if problems else "No problems"
-    also = f", {plural(warnings, 'warning')}" if warnings else ""
+    count = "No problems"
+    if problems:
+        count = plural(problems, "problem")
+    also = ""
+    if warnings:
+        also = f", {plural(warnings, 'warning')}"
     plain.out(f"\n{count}{also}.\n")
     return int(problems > 0)
 
@@ -203,7 +207,9 @@ def check_sessions(manager: SessionManager) -> Iterator[Finding]:
     except errors.IndexUnavailable as error:
         yield warning("Index", str(error), "chat-loop sessions reindex rebuilds it.")
     else:
-        text = f"{plural(stale, 'session')} behind" if stale else "up to date"
+        text = "up to date"
+        if stale:
+            text = f"{plural(stale, 'session')} behind"
         missing = "none yet; it is created when sessions are first listed"
         if stale is not None and not os.access(folder / FILE, os.W_OK):
             hint = "Lists and searches work, but take longer the more sessions are new."
@@ -234,7 +240,9 @@ def check_keys(config: Config, machine: choose.Machine) -> Iterator[Finding]:
     entries = catalogue.entries(config.providers).values()
     found = {name for entry in entries for name in entry.keys if machine.environment.get(name)}
     names = sorted(found)
-    hint = "" if names else "chat-loop providers lists what there is."
+    hint = "chat-loop providers lists what there is."
+    if names:
+        hint = ""
     yield passed("Keys", f"set: {', '.join(names)}" if names else "none is set", hint)
     for entry in entries:
         try:
@@ -251,7 +259,8 @@ def check_model(
     provider = choose.choose(reference, config, machine, base_url=options.base_url)
     name = f"{provider.name}:{provider.model}"
     if entry := catalogue.entries(config.providers).get(provider.name):
-        entry = entry.at(options.base_url) if options.base_url else entry
+        if options.base_url:
+            entry = entry.at(options.base_url)
         _, missing, hint = providers.state_of(entry, machine)
         if missing:
             yield problem("Model", f"{name} cannot answer: {missing}", hint)

@@ -44,7 +44,9 @@ def redact(stored: StoredSessions, options: argparse.Namespace) -> int:
     """Delete a text from a conversation: its sessions and their branches, even in the trash."""
     if options.text == "-" and not options.yes:
         raise UsageError("The text comes from standard input: nobody can be asked.", "Add --yes.")
-    text = sys.stdin.read() if options.text == "-" else options.text
+    text = options.text
+    if options.text == "-":
+        text = sys.stdin.read()
     erase = erasure.Eraser(text)
 
     def has_text(path: Path) -> bool:
@@ -268,7 +270,9 @@ def _history(stored: StoredSessions, is_removed: Callable[[str], bool]) -> Chang
 def _log(stored: StoredSessions, is_removed: Callable[[Path], bool]) -> Changes:
     """Return the change that deletes the log: the message of an error may quote a session."""
     log = stored.parts.paths.log
-    return {log: (None, "deleted: it may quote those words")} if is_removed(log) else {}
+    if is_removed(log):
+        return {log: (None, "deleted: it may quote those words")}
+    return {}
 
 
 def _read(path: Path) -> bytes:

@@ -21,8 +21,11 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
             given = min(local_window(model.name, config).tokens, model.window)
             window = f"{window_text(given, False)} of {window_text(model.window, False)} tokens"
             figures = f"{size_text(model.size):>8}  {window:<16}  {model.license:<11}"
-            state = "installed" if store.is_installed(directory, model) else ""
-            state += " (recommended)" if model.recommended else ""
+            state = ""
+            if store.is_installed(directory, model):
+                state = "installed"
+            if model.recommended:
+                state += " (recommended)"
             out(f"{model.name:<20} {figures} {state}\n")
         out_line(f"\nThey are in {directory}; any other .gguf file works as --model local:PATH.")
     elif options.action == "install":

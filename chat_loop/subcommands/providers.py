@@ -67,7 +67,9 @@ def state_of(entry: Entry, machine: Machine) -> tuple[str, str, str]:
     if server is not None and server.loading:
         return entry.model, "It is loading its model.", ""
     if server is not None or accepts_connections(entry.base_url):
-        first = server.models[0] if server is not None and server.models else ""
+        first = ""
+        if server is not None and server.models:
+            first = server.models[0]
         return entry.model or first, "", ""
     hint = f"Start {entry.title}, or set providers.{entry.name}.base_url."
     return entry.model, f"Nothing listens at {without_credentials(entry.base_url)}.", hint

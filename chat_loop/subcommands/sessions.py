@@ -112,7 +112,9 @@ def _print_table(
     """Print rows. A `width` of 0 means that there is no terminal: print dates and ids."""
     labels = [str(numbers.get(row.id, "")) for row in rows]
     # prices are slow to load
-    cost = costs(stored.parts.config) if not 0 < width < drawn.MIN_FULL else None
+    cost = None
+    if not 0 < width < drawn.MIN_FULL:
+        cost = costs(stored.parts.config)
     now = stored.sessions.now()
     named = stored.sessions.pointers.named(rows)
     table = drawn.RowTable(named, now, cost, numbers=labels, exact=not width)
@@ -174,7 +176,9 @@ def search(stored: StoredSessions, options: argparse.Namespace) -> int:
 
     stored.share()
     by_meaning = stored.parts.config.search.meaning and not options.text
-    semantic = SemanticIndex(once=True) if by_meaning else None
+    semantic = None
+    if by_meaning:
+        semantic = SemanticIndex(once=True)
     filters = filter_of(vars(options), stored.sessions.now())
     words = " ".join(options.words)
     hits = search_all(stored.library, words, filters, options.limit, semantic, standalone=True)
@@ -196,7 +200,9 @@ def search(stored: StoredSessions, options: argparse.Namespace) -> int:
             rows.append({**values, "excerpts": {who.lower(): text for who, text in excerpts}})
         else:
             related = " · related" if hit.related else ""
-            owner = f" · {one_line(row.owner, 40)}" if row.owner else ""
+            owner = ""
+            if row.owner:
+                owner = f" · {one_line(row.owner, 40)}"
             at = f"{row.depth}.{query.number} · {query.at:%Y-%m-%d %H:%M}{owner}{related}"
             out_line(f"{hit.listed or '':>4}  {one_line(row.name, 80)} · {row.id} · {at}", 6)
             for who, text in excerpts:
@@ -213,11 +219,15 @@ def tree(stored: StoredSessions, options: argparse.Namespace) -> int:
     rows = stored.library.rows_of(node.id for node in nodes)
     for node in nodes:
         row = rows[node.id]
-        counts = "" if row.queries is None else counts_text(row.queries, row.tokens or 0)
+        counts = ""
+        if row.queries is not None:
+            counts = counts_text(row.queries, row.tokens or 0)
         name = one_line(drawn.tree_name(row, rows.get(row.parent)), 60)
         missing = drawn.missing_text(row, rows)
         parts = [f"{drawn.date_text(row):<16}", counts, row.compaction, missing, name]
-        about = "as above" if node.again else " · ".join(filter(None, parts))
+        about = "as above"
+        if not node.again:
+            about = " · ".join(filter(None, parts))
         out(f"{node.stem}● {row.id}  {about}\n")
     return 0
 

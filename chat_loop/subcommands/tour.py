@@ -131,7 +131,9 @@ class ScriptedModel(EchoProvider):
             if found > shared or (found == shared and len(line) < len(best)):
                 shared = found
                 best = line
-        text = f"My context says: “{best}”" if shared else "This is not in my script."
+        text = "This is not in my script."
+        if shared:
+            text = f"My context says: “{best}”"
         if "\n" in asked:  # a restored context
             text = "I have read the summary and can continue."
         return Message("assistant", self._replies.get(asked) or text)

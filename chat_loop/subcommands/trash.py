@@ -101,7 +101,9 @@ def _needed(
         if not candidates.isdisjoint(family):
             try:
                 loaded = stored.load(identity)
-                seal = loaded.session.seal if loaded.is_sealable else None
+                seal = None
+                if loaded.is_sealable:
+                    seal = loaded.session.seal
             except SessionError:
                 seal = None
             if seal is None or seal.summary is None or seal.covers is not None:

@@ -114,12 +114,16 @@ class Blocks:
         marker = _BULLETS[min(self._lists, len(_BULLETS)) - 1]
         if token.info:
             marker = f"{token.info}{token.markup}"
-        task = TASK.match(following[1].content) if following[1:] else None
+        task = None
+        if following[1:]:
+            task = TASK.match(following[1].content)
         if task is None or following[0].type != "paragraph_open":
             return marker
         following[1].content = following[1].content[task.end() :]
         box = "☐" if task[1] == " " else "☑"
-        return f"{marker} {box}" if token.info else box
+        if token.info:
+            return f"{marker} {box}"
+        return box
 
     def _line(
         self,
@@ -138,7 +142,9 @@ class Blocks:
                 prefix += container.marker or container.indent
                 next_prefix += container.indent
                 container.marker = ()
-        above = self._lines[source - 1] if starts_block and source else "-"
+        above = "-"
+        if starts_block and source:
+            above = self._lines[source - 1]
         blank = not _CONTAINER.sub("", above, count=1).strip()
         return Line(source, spans, tuple(prefix), tuple(next_prefix), blank, **more)
 

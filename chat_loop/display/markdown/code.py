@@ -60,8 +60,8 @@ class CodeColors:
             kind = match.lastgroup or ""
             if kind == "word":
                 word = part.lower() if self._language.any_case else part
-                is_call = text[match.end() : match.end() + 1] == "("
-                kind = "keyword" if word in self._keywords else "name" if is_call else ""
+                kind = "name" if text.startswith("(", match.end()) else ""
+                kind = "keyword" if word in self._keywords else kind
             elif kind.startswith("block"):
                 block = self._language.blocks[int(kind.removeprefix("block"))]
                 opening, closing, kind = block

@@ -149,7 +149,9 @@ def _spans(  # noqa: C901 - one case for each kind of token
 
 
 def _join_styles(style: str, more: str) -> str:
-    return f"{style};{more}" if style else more
+    if style:
+        return f"{style};{more}"
+    return more
 
 
 def _marking_rule(rule: Rule, sign: str) -> Rule:
@@ -194,7 +196,10 @@ def _delimiter_rule(rule: Rule) -> Rule:
 def _mark_delimiters(state: StateInline) -> None:
     """Record the pairs of delimiters, and the delimiters that may still be closed."""
     marks: Marks = state.env["marks"]
-    lists = [meta["delimiters"] for meta in state.tokens_meta if meta and "delimiters" in meta]
+    lists = []
+    for meta in state.tokens_meta:
+        if meta and "delimiters" in meta:
+            lists.append(meta["delimiters"])
     for delimiters in (state.delimiters, *lists):
         for delimiter in delimiters:
             at = state.tokens[delimiter.token].meta["at"]

@@ -23,10 +23,7 @@ def table_lines(
     `source`, and True if the columns are aligned, False if each value has its own line. `source`
     is the header, the line below it, and the rows.
     """
-    sides = [
-        "^" if rule[0] == ":" == rule[-1] else ">" if rule[-1] == ":" else "<"
-        for rule in _cells(source[1])
-    ]
+    sides = [_side(rule) for rule in _cells(source[1])]
     header = _row(source[0], len(sides), theme, theme.headings[-1])
     rows = [(at, _row(line, len(sides), theme)) for at, line in enumerate(source[2:], 2)]
     measured = (header, *(row for _, row in rows[: MEASURED_LINES - 2]))
@@ -37,11 +34,19 @@ def table_lines(
         return head + [(at, _aligned(row, sides, widths)) for at, row in rows], True
     lines: list[tuple[int, list[Span]]] = []
     for at, row in rows:
-        lines += [(at, [])] if at > 2 else []
+        if at > 2:
+            lines += [(at, [])]
         for name, cell in zip(header, row, strict=True):
             if cell:
                 lines.append((at, [*name, Span(": ", BOLD), *cell] if name else [*cell]))
     return lines, False
+
+
+def _side(rule: str) -> str:
+    """Return where the line below a table's header aligns a column: `<`, `>` or `^`."""
+    if not rule.endswith(":"):
+        return "<"
+    return "^" if rule.startswith(":") else ">"
 
 
 def _aligned(row: Row, sides: Sequence[str], widths: Sequence[int]) -> list[Span]:
@@ -49,8 +54,9 @@ def _aligned(row: Row, sides: Sequence[str], widths: Sequence[int]) -> list[Span
     spans: list[Span] = []
     for cell, side, width in zip(row, sides, widths, strict=True):
         room = max(0, width - _width(cell))
-        left = room if side == ">" else room // 2 if side == "^" else 0
-        spans += [Span(" │ ", "")] if spans else []
+        left = {"<": 0, "^": room // 2, ">": room}[side]
+        if spans:
+            spans += [Span(" │ ", "")]
         spans += [Span(" " * left, ""), *cell, Span(" " * (room - left), "")]
     return spans
 

@@ -82,7 +82,9 @@ def installed_models(directory: Path) -> tuple[EmbeddedModel, ...]:
 def best_installed(directory: Path) -> str:
     """Return the name of the best installed model, or an empty one."""
     models = sorted(installed_models(directory), key=lambda model: (model.recommended, model.size))
-    return models[-1].name if models else ""
+    if models:
+        return models[-1].name
+    return ""
 
 
 def remove(directory: Path, name: str) -> int:
