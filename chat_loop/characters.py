@@ -109,6 +109,16 @@ def readable(text: str, show: Callable[[str], str] = picture) -> str:
     return _READING.sub(lambda match: match[1] or show(match[0]), text)
 
 
+def one_line(text: str, length: int = 200) -> str:
+    """Return readable text on one line of at most `length` characters; `…` replaces what is cut."""
+    text = text.strip()
+    begun = text[: 4 * length]
+    flat = " ".join(readable(begun.replace("\r\n", "\n")).split())
+    if len(flat) <= length and begun == text:
+        return flat
+    return f"{flat[: length - 1].rstrip()}…"
+
+
 def exact(text: str) -> str:
     """Return `text` with everything visible that is not drawn as itself. Different texts have
     different results. Newlines stay. Spaces at the end of a line and many in a row are counted.

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from chat_loop.agent.registry import AgentRegistry
 from chat_loop.beginning import Beginning, beginning_of, first_provider
+from chat_loop.characters import one_line
 from chat_loop.commands import aside
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.completing import CommandCompleter
@@ -29,7 +30,7 @@ from chat_loop.commands.view import status_of
 from chat_loop.conversation.background import MAKING
 from chat_loop.display.nonblocking import drain, nonblocking_output
 from chat_loop.display.status import Status, greeting, offer
-from chat_loop.display.text import one_line, wrapped
+from chat_loop.display.text import wrapped
 from chat_loop.errors import ChatLoopError, os_reason
 from chat_loop.events import Compacted, Event, ReplyEnded, SessionBegun, SessionSealed
 from chat_loop.input.lines import LineReader, Reader

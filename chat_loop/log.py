@@ -14,11 +14,11 @@ from datetime import datetime
 from pathlib import Path
 
 from chat_loop import __version__
+from chat_loop.characters import one_line
 from chat_loop.config import find_paths
 from chat_loop.errors import ChatLoopError, ConfigError, InternalError, os_failure
 from chat_loop.redact import redact_text
 from chat_loop.sessions.files import Files, read_part
-from chat_loop.values import one_line
 
 MAX_BYTES = 1 << 20
 """The most bytes of the file. A new entry replaces the oldest lines."""

@@ -234,14 +234,6 @@ def attached_text(name: str, size: int, width: int, height: int) -> str:
     return f"{name}, {f'{width}×{height}' if width else size_text(size)}"
 
 
-def one_line(text: str, length: int) -> str:
-    """Return a text on one line of at most `length` characters; `…` replaces the part cut off."""
-    flat = " ".join(text[: 4 * length].split())
-    if len(flat) <= length:
-        return flat
-    return f"{flat[: length - 1].rstrip()}…"
-
-
 def plural(number: int, noun: str) -> str:
     """Return `1 pin`, `6 pins` or `2 queries`."""
     if number == 1:

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.text import MAX_SENTENCE, sentences
-from chat_loop.values import one_line
 from tests.support.strategies import texts
 
 TEXT = """\
@@ -97,13 +96,6 @@ def test_sentences_are_the_texts_words_in_their_places(text: str, times: int) ->
 def test_outside_of_markdown_no_word_is_lost(text: str) -> None:
     plain = "".join(sign for sign in text if sign.isalnum() or sign in " .!?")
     assert " ".join(one.text for one in sentences(plain)).split() == plain.split()
-
-
-@given(texts, st.integers(2, 300))
-def test_one_line_fits(text: str, length: int) -> None:
-    flat = one_line(text, length)
-    assert len(flat) <= length
-    assert "\n" not in flat
 
 
 @pytest.mark.slow

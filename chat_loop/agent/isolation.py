@@ -13,8 +13,8 @@ from typing import Any, Self, TextIO
 
 from msgspec import Struct
 
+from chat_loop.characters import one_line
 from chat_loop.errors import ChatLoopError
-from chat_loop.values import one_line
 
 
 class CapturedError:

@@ -8,8 +8,9 @@ from typing import Literal
 
 from msgspec import Struct
 
+from chat_loop.characters import one_line
 from chat_loop.redact.outgoing import Answer, Consent, Outgoing, TextSource, decide, judge
-from chat_loop.values import LeftOutText, one_line, plural
+from chat_loop.values import LeftOutText, plural
 
 MAX_NAME = 200
 MAX_NAMED = 8  # sources that a note for the model names

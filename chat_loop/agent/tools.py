@@ -13,13 +13,14 @@ from msgspec import Struct, field
 from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.automatic import users_of_arguments
 from chat_loop.agent.secret_gate import MAX_NAME, SecretGate, judged, left_out_note
+from chat_loop.characters import one_line
 from chat_loop.errors import DENIED, ChatLoopError, ToolDenied, os_reason
 from chat_loop.events import ToolReturned
 from chat_loop.providers.replies import MAX_ARGUMENTS, arguments_of
 from chat_loop.redact.key_places import paths_in_arguments
 from chat_loop.redact.outgoing import Outgoing, TextSource
 from chat_loop.tokens import estimate
-from chat_loop.values import ALLOWED, FileChange, LeftOutText, ToolCall, ToolSpec, one_line
+from chat_loop.values import ALLOWED, FileChange, LeftOutText, ToolCall, ToolSpec
 
 MAX_RESULT = 12_500  # tokens of a result for the model
 MIN_RESULT = 250  # tokens that are left for each result to come, as far as there are any

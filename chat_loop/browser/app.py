@@ -28,10 +28,10 @@ from prompt_toolkit.styles import Style
 from prompt_toolkit.widgets import TextArea
 
 from chat_loop.browser.list import SessionList
-from chat_loop.characters import exact
+from chat_loop.characters import exact, one_line
 from chat_loop.display.preview import Preview
 from chat_loop.display.rows import name_text
-from chat_loop.display.text import cells, cut_to, one_line, wrapped
+from chat_loop.display.text import cells, cut_to, wrapped
 from chat_loop.errors import ChatLoopError
 from chat_loop.sessions.records import SessionRow
 

@@ -23,7 +23,8 @@ from prompt_toolkit.output.defaults import create_output
 from prompt_toolkit.styles import Style
 
 from chat_loop.browser.app import ESCAPE_SECONDS
-from chat_loop.display.text import cells, cut_to, one_line
+from chat_loop.characters import one_line
+from chat_loop.display.text import cells, cut_to
 from chat_loop.errors import SessionError
 from chat_loop.sessions.records import Exchange
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from chat_loop.characters import one_line
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import OptionValues, registry
 from chat_loop.commands.restoring import offer_files
 from chat_loop.conversation import continuing
 from chat_loop.conversation.plans import ChildPlan
-from chat_loop.display.text import one_line
 from chat_loop.errors import UsageError
 from chat_loop.sessions import reach
 from chat_loop.sessions.manager import LoadedSession

@@ -12,6 +12,7 @@ from typing import Any
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
+from chat_loop.characters import one_line
 from chat_loop.commands.branches import own
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.project_files import ProjectFiles
@@ -20,7 +21,6 @@ from chat_loop.commands.settings import settings_of
 from chat_loop.commands.transfer import COPY_CHOICES
 from chat_loop.conversation.mentions import completions
 from chat_loop.display.rows import name_text
-from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError
 from chat_loop.library.library import Library
 from chat_loop.sessions import reach

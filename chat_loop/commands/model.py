@@ -6,8 +6,8 @@ import asyncio
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
+from chat_loop.characters import one_line
 from chat_loop.commands.registry import OptionValues, registry, usage_error
-from chat_loop.display.text import one_line
 from chat_loop.providers.choose import full_reference
 from chat_loop.values import window_text
 

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from chat_loop.characters import exact_line
+from chat_loop.characters import exact_line, one_line
 from chat_loop.conversation.options import SYSTEM
 from chat_loop.errors import ProviderError, SessionError, Undecided
 from chat_loop.providers import recorded
 from chat_loop.providers.recorded import Offer
-from chat_loop.values import one_line
 
 if TYPE_CHECKING:
     from chat_loop.agent.agent import Agent

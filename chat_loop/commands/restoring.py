@@ -8,9 +8,8 @@ from pathlib import Path
 
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.builtin import FILE_CHANGES, changed_files
-from chat_loop.characters import exact_line
+from chat_loop.characters import exact_line, one_line
 from chat_loop.commands.chat import Chat
-from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError
 from chat_loop.sessions.records import Change, Exchange
 from chat_loop.values import ALLOWED, plural

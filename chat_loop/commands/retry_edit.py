@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chat_loop.characters import exact_line
+from chat_loop.characters import exact_line, one_line
 from chat_loop.commands.branches import counting, later_than, take_back
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import NextQuery, OptionValues, registry
@@ -10,7 +10,6 @@ from chat_loop.commands.restoring import changed_by, offer_files
 from chat_loop.conversation.attachments import release
 from chat_loop.conversation.mentions import mentions
 from chat_loop.conversation.reading import QueryFile
-from chat_loop.display.text import one_line
 from chat_loop.errors import UsageError
 from chat_loop.sessions.naming import MAX_NAME
 from chat_loop.sessions.reach import REFERENCE, Found

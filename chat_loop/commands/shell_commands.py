@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from chat_loop.agent import shell
 from chat_loop.agent.secret_gate import judged
 from chat_loop.agent.tools import MAX_RESULT
+from chat_loop.characters import one_line
 from chat_loop.commands.registry import NextQuery, OptionValues, registry, usage_error
-from chat_loop.display.text import one_line
 from chat_loop.errors import NoWorkingFolder, UsageError
 from chat_loop.sessions.files import working_folder
 from chat_loop.tokens import shorten

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from chat_loop.display.text import one_line
+from chat_loop.characters import one_line
 from chat_loop.errors import ChatLoopError, os_reason
 from chat_loop.sessions.files import open_regular
 from chat_loop.yaml_files import read_yaml, split_front

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from chat_loop.characters import one_line
 from chat_loop.commands.branches import own
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import ESSENTIAL, Command, OptionValues, registry, usage_error
@@ -14,7 +15,6 @@ from chat_loop.display import panels
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.rows import Cost, cost_of
 from chat_loop.display.status import Status
-from chat_loop.display.text import one_line
 from chat_loop.errors import UsageError
 from chat_loop.sessions import reach
 from chat_loop.sessions.naming import name_of

@@ -10,11 +10,12 @@ from typing import Literal
 
 from msgspec import Struct, field
 
+from chat_loop.characters import one_line
 from chat_loop.errors import DENIED
 from chat_loop.providers.replies import arguments_of
 from chat_loop.redact import redact_text
 from chat_loop.sessions.records import Exchange, Summary, Use
-from chat_loop.values import ToolCounts, one_line
+from chat_loop.values import ToolCounts
 
 MAX_FILES = 100
 _NOTABLE = 3  # the number of uses whose arguments a line quotes

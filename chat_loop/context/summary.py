@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chat_loop.agent.ask import ask
+from chat_loop.characters import one_line
 from chat_loop.context import narrative
 from chat_loop.context.budget import SMALL_WINDOW, Narration, SummaryOptions
 from chat_loop.context.exact import ExactValue, figures, find, normalize
@@ -35,7 +36,7 @@ from chat_loop.sessions import summary_block
 from chat_loop.sessions.records import Exchange, Summary, Use
 from chat_loop.text import sentences
 from chat_loop.tokens import Count
-from chat_loop.values import Message, Request, Usage, one_line
+from chat_loop.values import Message, Request, Usage
 
 SYSTEM, PROMPT, FORMAT = (prompt(f"summary_{name}.txt") for name in ("system", "request", "form"))
 GRAMMAR = prompt("summary_grammar.gbnf") + "\n"

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import re
 
+from chat_loop.characters import one_line
 from chat_loop.display.manager import DisplayManager
-from chat_loop.display.text import cells, cut_to, one_line
+from chat_loop.display.text import cells, cut_to
 from chat_loop.sessions.records import Summary
 
 HALF_LINES = 8

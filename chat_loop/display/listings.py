@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from chat_loop.characters import one_line
 from chat_loop.display import rows as drawn
 from chat_loop.display.manager import DisplayManager, call_line
 from chat_loop.display.preview import preview_of
-from chat_loop.display.text import one_line, printable
+from chat_loop.display.text import printable
 from chat_loop.sessions.records import Exchange, Query, Session, SessionRow
 from chat_loop.values import attached_text, counts_text, plural, when_text
 

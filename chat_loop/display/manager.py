@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 import msgspec
 
 from chat_loop import events
+from chat_loop.characters import one_line
 from chat_loop.display.markdown.theme import theme_of
 from chat_loop.display.questions import Question, act_lines
 from chat_loop.display.reply import DimText, ReplyText, markdown_on
 from chat_loop.display.screen import STOP_HINT, Screen, Waiting
-from chat_loop.display.text import cells, cut_to, one_line, padded, printable, wrapped
+from chat_loop.display.text import cells, cut_to, padded, printable, wrapped
 from chat_loop.errors import ChatLoopError
 from chat_loop.terminal import PROMPT, PROMPT_STYLE, columns, styled
 from chat_loop.values import (

@@ -36,14 +36,6 @@ def in_encoding(text: str, encoding: str) -> str:
     return text.encode(encoding, "chat-loop-ascii").decode(encoding)
 
 
-def one_line(text: str, length: int = 200) -> str:
-    """Return printable text on one line of at most `length` characters."""
-    flat = " ".join(printable(text[: length * 4]).split())
-    if len(flat) <= length:
-        return flat
-    return f"{flat[: length - 1].rstrip()}…"
-
-
 def visible_newlines(text: str) -> str:
     """Return a text as one line, with its newlines visible, so that it cannot forge a line."""
     return text.replace("\n", "␊")

@@ -23,10 +23,11 @@ from typing import Any
 from msgspec import Struct, ValidationError, convert
 from msgspec.structs import replace
 
+from chat_loop.characters import one_line
 from chat_loop.export.documents import ImportRefused
 from chat_loop.sessions.naming import MAX_NAME
 from chat_loop.sessions.records import EPOCH, Attachment, Entry, Header, Query, Reply, Session
-from chat_loop.values import Usage, one_line, plural, size_text
+from chat_loop.values import Usage, plural, size_text
 
 _EXPORTS = re.compile(r"(.*/)?conversations(-\d+)?\.json")  # in a zip
 _STEPS = 50_000_000  # of SQLite's machine for one query; else a hostile view could run forever

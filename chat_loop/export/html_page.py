@@ -15,7 +15,7 @@ from pathlib import Path
 from string import Template
 
 from chat_loop import values
-from chat_loop.characters import readable
+from chat_loop.characters import one_line, readable
 from chat_loop.export.markup import code, prose
 from chat_loop.sessions import records, summary_block
 from chat_loop.sessions.manager import LoadedSession
@@ -23,7 +23,7 @@ from chat_loop.sessions.marker import KINDS
 from chat_loop.sessions.naming import name_of
 from chat_loop.sessions.records import Session
 from chat_loop.sessions.writer import SOURCES, accounting, restored_text
-from chat_loop.values import Usage, one_line
+from chat_loop.values import Usage
 
 _MAX_TITLE = 80
 _MAX_ENTRY = 70

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TextIO
 
+from chat_loop.characters import one_line
 from chat_loop.display.questions import Question, draw
-from chat_loop.display.text import one_line
 from chat_loop.errors import UsageError
 from chat_loop.input.escapes import PASTE_END, PASTE_START, without_sequences
 from chat_loop.terminal import PROMPT, screen_size

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from chat_loop.characters import exact_line
+from chat_loop.characters import exact_line, one_line
 from chat_loop.config import Config
 from chat_loop.errors import ChatLoopError, ProviderError
 from chat_loop.providers import Provider
@@ -26,7 +26,6 @@ from chat_loop.providers.prices import VENDORS
 from chat_loop.providers.servers import accepts_connections, is_local_address
 from chat_loop.sessions.marker import safe_value
 from chat_loop.sessions.records import Answering
-from chat_loop.values import one_line
 
 AGENT = "python"  # the provider of an agent of another library, which only answers as an agent
 WITHOUT_ADDRESS = ("local", "scripted")  # the kinds of providers that no server stands behind

@@ -12,11 +12,12 @@ from typing import Protocol
 import msgspec
 from msgspec import Struct
 
+from chat_loop.characters import one_line
 from chat_loop.errors import ProviderError
 from chat_loop.events import Arriving, Event, Finished, TextDelta, ThinkingDelta, ToolCalled
 from chat_loop.providers.endings import MEANINGS, STOPS, Ending, ending_error
 from chat_loop.providers.stream import PIECE
-from chat_loop.values import StopReason, ToolCall, Usage, one_line
+from chat_loop.values import StopReason, ToolCall, Usage
 
 SIGN_SECONDS = 1.0  # between two signs of life of a reply that shows nothing
 MAX_CALLS = 32  # per reply; one more is passed on but not run, and the others are dropped

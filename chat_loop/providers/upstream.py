@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
+from chat_loop.characters import one_line
 from chat_loop.redact import redact_text
-from chat_loop.values import one_line
 
 MAX_MESSAGE = 300  # characters of a server's own message that are shown
 MAX_TEXT = 20_000  # characters of one text that are read

@@ -10,7 +10,7 @@ from pathlib import Path
 from chat_loop.sessions.files import read_part
 
 MAX_BYTES = 4 << 20  # the most bytes that are read of a file; only `packed-refs` is large
-_BRANCH = re.compile(r"ref: refs/heads/(?!.*\.\.)([^\x00-\x20\x7f~^:?*\[\\]{1,200})")
+_BRANCH = re.compile(r"ref: refs/heads/(?!\.|.*\.\.)([^\x00-\x20\x7f~^:?*\[\\]{1,200})")
 _COMMIT = "[0-9a-f]{40}(?:[0-9a-f]{24})?"
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from chat_loop.characters import one_line
 from chat_loop.errors import UsageError
 from chat_loop.sessions.records import TAG_PATTERN, Seal, Session
-from chat_loop.values import one_line
 
 MAX_NAME = 80  # characters of a name
 _REFERENCES = re.compile(r"\s{0,3}\[[\d.,;\s–-]{1,40}(?:reply|user)?\]")

@@ -13,6 +13,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
+from chat_loop.characters import one_line
 from chat_loop.context.budget import Narration
 from chat_loop.context.messages import Context
 from chat_loop.context.request import frame_of
@@ -21,7 +22,6 @@ from chat_loop.conversation.continuing import Planning
 from chat_loop.conversation.options import FEEDBACK, Options, options_of
 from chat_loop.conversation.summarizer import complete, writer_of
 from chat_loop.display.plain import Meter, PlainDisplay, err, out
-from chat_loop.display.text import one_line
 from chat_loop.errors import SaveError, SessionError, os_reason
 from chat_loop.export import exporting, importing
 from chat_loop.providers.recorded import Offer, difference

@@ -9,10 +9,10 @@ from contextlib import ExitStack, closing, suppress
 from functools import partial
 from pathlib import Path
 
+from chat_loop.characters import one_line
 from chat_loop.commands.references import AmbiguousSession
 from chat_loop.display.plain import ask, err, out
 from chat_loop.display.questions import CONFIRMING, Question
-from chat_loop.display.text import one_line
 from chat_loop.errors import SessionError, SessionNotFound, UsageError
 from chat_loop.input.history import without_entries
 from chat_loop.library import archive_tools, lineage

@@ -9,10 +9,10 @@ from functools import partial
 
 from msgspec.structs import asdict, replace
 
+from chat_loop.characters import one_line
 from chat_loop.config import Config, Paths
 from chat_loop.display import rows as drawn
 from chat_loop.display.plain import Meter, err, out, out_json, out_line
-from chat_loop.display.text import one_line
 from chat_loop.errors import TRIED_AGAIN, SaveError, SessionError, UsageError
 from chat_loop.library import lineage
 from chat_loop.library.filters import filter_of

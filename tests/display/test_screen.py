@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chat_loop.characters import one_line
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.screen import (
     PAUSE_SECONDS,
@@ -18,7 +19,7 @@ from chat_loop.display.screen import (
     Screen,
     Waiting,
 )
-from chat_loop.display.text import cells, one_line
+from chat_loop.display.text import cells
 from chat_loop.events import (
     ReplyEnded,
     Retrying,

@@ -7,8 +7,9 @@ import unicodedata
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from chat_loop.characters import one_line
 from chat_loop.display.reply import ReplyText
-from chat_loop.display.text import cells, cut_to, one_line, printable
+from chat_loop.display.text import cells, cut_to, printable
 from tests.support.strategies import texts
 
 flags = st.text(st.sampled_from("a\r\U0001f3f4\U000e0067\U000e0062\U000e007f"))
@@ -58,6 +59,11 @@ def test_what_is_printable_stays_as_it_is(text: str) -> None:
 @given(STRINGS, st.integers(1, 30))
 def test_one_line_is_never_longer_than_asked(text: str, length: int) -> None:
     assert len(one_line(text, length)) <= length
+
+
+def test_blanks_hide_no_text_and_a_cut_among_them_is_shown() -> None:
+    assert one_line(f"{' ' * 400}text", 80) == "text"
+    assert one_line(f"a{' ' * 400}b", 80) == "a…"
 
 
 def test_every_kind_of_control_character_is_shown() -> None:

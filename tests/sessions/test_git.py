@@ -71,6 +71,7 @@ def test_a_worktree_has_a_head_of_its_own(tmp_path: Path) -> None:
     [
         "",
         "ref: refs/heads/../../../secret",
+        "ref: refs/heads/.invalid",
         "ref: refs/heads/a b",
         "ref: refs/heads/a\x1b[31m",
         f"ref: refs/heads/{'a' * 201}",
@@ -78,7 +79,7 @@ def test_a_worktree_has_a_head_of_its_own(tmp_path: Path) -> None:
         "1a2b3c",
         "\0" * 5_000_000,
     ],
-    ids=["empty", "up", "blank", "escape", "long", "other", "short", "large"],
+    ids=["empty", "up", "reftable", "blank", "escape", "long", "other", "short", "large"],
 )
 def test_a_strange_head_says_nothing(tmp_path: Path, head: str) -> None:
     (tmp_path / "secret").write_text(COMMIT)
