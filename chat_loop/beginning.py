@@ -6,6 +6,7 @@ from contextlib import closing, suppress
 
 from msgspec import Struct
 
+from chat_loop import assembly
 from chat_loop.commands.references import NEWEST, find_last, find_session
 from chat_loop.errors import NoProvider, SessionError
 from chat_loop.options import BROWSE, LAST
@@ -62,13 +63,13 @@ def _resumes(parts: Parts) -> bool:
 
 def first_provider(parts: Parts, beginning: Beginning) -> Provider:
     """Return the model that answers first: that of the session that goes on, if it can be had.
-    Raises as `Parts.provider`.
+    Raises as `choose_provider`.
     """
     offer = _offer(parts, beginning.reference)
     if offer.provider is not None and not offer.problem:
         return offer.provider
     try:
-        return parts.provider()
+        return assembly.choose_provider(parts)
     except NoProvider as error:
         if beginning.chooses:
             offer = _newest_offer(parts)
@@ -95,7 +96,7 @@ def _offer(parts: Parts, reference: str) -> Offer:
             path = found.row.path
         else:
             path = find_session(parts.sessions, library, reference, library.listed)
-        return parts.offer(parts.sessions.answering(path))
+        return assembly.find_offer(parts, parts.sessions.answering(path))
     return Offer()
 
 
@@ -105,5 +106,5 @@ def _newest_offer(parts: Parts) -> Offer:
     """
     with suppress(SessionError):
         found = find_last(parts.sessions)
-        return parts.offer(parts.sessions.answering(found.row.path))
+        return assembly.find_offer(parts, parts.sessions.answering(found.row.path))
     return Offer()

@@ -17,7 +17,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chat_loop import errors, events
+from chat_loop import assembly, errors, events
 from chat_loop.agent.secret_gate import SecretGate, judged
 from chat_loop.agent.tools import CALL_LIMIT_RESULT, STEP_LIMIT_RESULT, Tool
 from chat_loop.commands.recorded import missing_tools
@@ -171,12 +171,12 @@ class Run:
         self._loaded = _load(parts, reference, display.show) if reference else None
         offer = Offer()
         if self._loaded is not None:
-            offer = parts.offer_for_script(self._loaded.session)
-        provider = offer.provider or parts.provider()
-        self._memory = parts.memory(provider, self._show)
+            offer = assembly.offer_for_script(parts, self._loaded.session)
+        provider = offer.provider or assembly.choose_provider(parts)
+        self._memory = assembly.read_memory(parts, provider, self._show)
         self._note = offer.note
-        self._agent = parts.agent(provider, self._memory)
-        self._servers = parts.servers()
+        self._agent = assembly.make_agent(parts, provider, self._memory)
+        self._servers = assembly.make_servers(parts)
         self._question = question
         self._secrets = SecretGate(tell=self._warn)
         self._stop = ""  # the stop reason of the last reply
@@ -191,10 +191,11 @@ class Run:
         agent = self._agent
         memory = self._memory
         problems = [(memory.warning if memory else "", ""), agent.tools_problem]
-        problems.append(parts.folder_warning(agent))
+        problems.append(assembly.folder_warning(parts, agent))
         for message, hint in filter(any, problems):
             self._show(events.Warned(message, hint))
-        conversation = parts.conversation(
+        conversation = assembly.make_conversation(
+            parts,
             replace(agent, approve=self._approve, secrets=self._secrets),
             count=TokenCounter().count,
             show=self._show,

@@ -16,6 +16,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from chat_loop import assembly
 from chat_loop.agent.registry import AgentRegistry
 from chat_loop.beginning import Beginning, beginning_of, first_provider
 from chat_loop.characters import one_line
@@ -28,6 +29,7 @@ from chat_loop.commands.templates import Templates
 from chat_loop.commands.tool_approval import ToolApproval
 from chat_loop.commands.view import status_of
 from chat_loop.conversation.background import MAKING
+from chat_loop.display.manager import DisplayManager
 from chat_loop.display.nonblocking import drain, nonblocking_output
 from chat_loop.display.status import Status, greeting, offer
 from chat_loop.display.text import wrapped
@@ -79,13 +81,21 @@ class Interactive:
     ) -> None:
         config = parts.config
         sessions = parts.sessions
-        memory = parts.memory(provider, self._show)
-        agent = parts.agent(provider, memory)
+        memory = assembly.read_memory(parts, provider, self._show)
+        agent = assembly.make_agent(parts, provider, memory)
         self._parts = parts
         self._beginning = beginning
         self._first_agent = agent
         self._counter = TokenCounter()
-        self._display = parts.display(agent, self._resume_command)
+        self._display = DisplayManager(
+            agent=agent.name,
+            resume_command=self._resume_command,
+            show_blocks=config.auto_compact.show_summary_markers,
+            markdown=config.display.markdown,
+            theme=config.display.theme,
+            wraps=config.display.wrap == "words",
+            plain=parts.options.plain,
+        )
         self._reader: Reader = LineReader(is_command=self.is_command)
         if sys.stdin.isatty() and sys.stdout.isatty() and parts.instant is None:
             self._display.prose(banner(), "dim")
@@ -108,21 +118,22 @@ class Interactive:
         semantic = SemanticIndex() if config.search.meaning else None
         embeds = semantic is not None
         self._indexer = Indexer(sessions.directory, embeds=embeds, shared=parts.shared)
-        servers = parts.servers()
-        approvals = parts.approvals()
+        servers = assembly.make_servers(parts)
+        approvals = assembly.stored_approvals(parts)
         approval = ToolApproval(self._display, self._reader, approvals)
         secrets = secret_gate(self._display, self._reader, can_ask=sys.stdin.isatty())
         limits = replace(agent.limits, confirm=self._confirm if sys.stdin.isatty() else None)
         if memory is not None and sys.stdin.isatty() and sys.stdout.isatty():
             self._asks_about_files = not all(file.answer for file in memory.project_files)
-        self._conversation = parts.conversation(
+        self._conversation = assembly.make_conversation(
+            parts,
             replace(agent, approve=approval.approve, secrets=secrets, limits=limits),
             count=self._counter.count,
             show=self._show,
             memory=memory,
             servers=servers,
             settle=self._display.settle,
-            summarizer=parts.summarizer(agent),
+            summarizer=assembly.make_summarizer(parts, agent),
             semantic=semantic,
             load_encoding=self._counter.load,
             detach=self._summarize_behind,
@@ -138,8 +149,8 @@ class Interactive:
                 ("Sessions", str(sessions.directory)),
                 ("Config", parts.options.config or str(parts.paths.config)),
             ),
-            models=parts.models(),
-            offer=parts.offer,
+            models=assembly.list_models(parts),
+            offer=partial(assembly.find_offer, parts),
             model_is_chosen=parts.model_is_chosen,
             library=parts.library(),
             semantic=semantic,
@@ -278,7 +289,7 @@ class Interactive:
         agent = self._conversation.agent
         if chat.memory is not None and chat.memory.warning and not self._asks_about_files:
             yield chat.memory.warning
-        for message, hint in (agent.tools_problem, self._parts.folder_warning(agent)):
+        for message, hint in (agent.tools_problem, assembly.folder_warning(self._parts, agent)):
             if message:
                 yield f"{message} {hint}"
         if ignored := ", ".join(f"/{name}" for name in chat.templates.names(ignored=True)):

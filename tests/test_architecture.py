@@ -32,6 +32,7 @@ LAYERS = (
     ("loop", "loader"),
     ("process", "consent"),
     ("parts",),
+    ("assembly",),
     ("beginning", "relaunch"),
     ("headless", "interactive"),
     ("subcommands",),

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from chat_loop import assembly
 from chat_loop.agent.agent import Agent
 from chat_loop.characters import one_line
 from chat_loop.context.budget import Narration
@@ -130,15 +131,15 @@ def _planned(
     parts = stored.parts
     offer = Offer()
     if session is not None and not parts.model_is_chosen:
-        offer = parts.offer(session.answering)
+        offer = assembly.find_offer(parts, session.answering)
     if session is not None and offer.problem and not parts.config.auto_compact.summary_provider:
-        offer = parts.offer_for_script(session)
-    agent = parts.agent(None if offer.problem else offer.provider)
+        offer = assembly.offer_for_script(parts, session)
+    agent = assembly.make_agent(parts, None if offer.problem else offer.provider)
     has_model = parts.options.model or parts.options.local  # that model then also summarizes
     is_late = getattr(parts.options, "late", False)  # then the options are those of the chat
     summarizer = None
     if is_late or not has_model:
-        summarizer = parts.summarizer(agent)
+        summarizer = assembly.make_summarizer(parts, agent)
     options = options_of(parts.config, summarizer)
     if offer.problem and summarizer is not None:
         agent = replace(agent, provider=summarizer)  # the words go to no third one

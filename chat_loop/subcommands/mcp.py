@@ -7,6 +7,7 @@ import asyncio
 from functools import partial
 
 from chat_loop.agent.mcp_servers import McpServers
+from chat_loop.assembly import make_servers
 from chat_loop.commands.tools import NO_SERVERS, server_lines
 from chat_loop.config import Config, Paths
 from chat_loop.display.plain import err, out
@@ -17,7 +18,7 @@ from chat_loop.process import REPLY_SIGNALS, cancel_on, run_cancellable
 
 def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
     """Connect to all servers and print the state of each. Return 0 when all are connected."""
-    servers = build(options, config, paths).servers()
+    servers = make_servers(build(options, config, paths))
     if servers is not None:
         return run_cancellable(partial(_list, servers))
     err(" ".join(NO_SERVERS))

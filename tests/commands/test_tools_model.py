@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from benchmarks.support.loopback import Loopback
 from chat_loop.agent.agent import Agent
+from chat_loop.assembly import make_agent
 from chat_loop.config import Config, Paths
 from chat_loop.conversation.options import Options
 from chat_loop.errors import AuthenticationFailed
@@ -137,7 +138,7 @@ def test_the_command_that_summarizes_leaves_out_an_agent_with_a_model_of_its_own
     options = ["--agent", str(path), "--trust-agent"]
     paths = Paths(tmp_path / "config.yaml", tmp_path, tmp_path)
     parts = build(parse(options), Config(), paths)
-    own, other = parts.agent(), replace(parts.agent(), provider=Model(), own_tools=False)
+    own, other = make_agent(parts), replace(make_agent(parts), provider=Model(), own_tools=False)
     assert own.own_tools
     assert resume_command(parts, own) == ["chat-loop", "--agent", own.path]
     # the program refuses both options together
