@@ -282,7 +282,7 @@ def test_a_folder_that_cannot_be_read_offers_nothing(screen: Screen, tmp_path: P
 
 def test_tab_in_a_terminal(tmp_path: Path) -> None:
     put(tmp_path / "sessions", *ALL)
-    (tmp_path / "config.yaml").write_text("restoration: {acknowledge: false}\n")
+    (tmp_path / "config.yaml").write_text("resume: {acknowledge: false}\n")
     with chat(tmp_path, cols=100) as terminal:
         terminal.send("/unp\t")
         terminal.wait_for("You: /unpin ")

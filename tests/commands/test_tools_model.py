@@ -146,7 +146,7 @@ def test_the_command_that_summarizes_leaves_out_an_agent_with_a_model_of_its_own
 
 
 def test_the_exit_names_the_model_that_was_switched_to(tmp_path: Path) -> None:
-    (tmp_path / "config.yaml").write_text("summary: {on_exit: false}\n")
+    (tmp_path / "config.yaml").write_text("auto_compact: {summary_on_exit: false}\n")
     with Loopback() as server:
         keys = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": f"{server.url}/v1"}
         lines = b"Hi\n/model openai:b\nexit\n"

@@ -60,7 +60,7 @@ class Service:
         home.mkdir()
         address = f", base_url: {self.url}" if self.url else ""
         config = f"providers: {{{self.name}: {{model: {self.model}{address}}}}}"
-        (home / "config.yaml").write_text(f"{config}\nsummary: {{on_exit: false}}\n")
+        (home / "config.yaml").write_text(f"{config}\nauto_compact: {{summary_on_exit: false}}\n")
         model = ("--model", f"{self.name}:{self.model}")
         return subprocess.run(
             [sys.executable, "-m", "chat_loop", *model, *options],

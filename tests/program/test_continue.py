@@ -14,7 +14,7 @@ from tests.support.started_chat import started
 
 
 def test_leaving_after_compact_names_the_session_that_was_saved(tmp_path: Path) -> None:
-    (tmp_path / "config.yaml").write_text("restoration: {acknowledge: false}\n")
+    (tmp_path / "config.yaml").write_text("resume: {acknowledge: false}\n")
     with Loopback() as server:
         shown = chat(tmp_path, server, QUESTION, "/compact", "exit")
         [identity] = files(tmp_path)
