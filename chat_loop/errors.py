@@ -206,7 +206,7 @@ class TimedOut(RetryableError):
     """Nothing arrived for too long."""
 
 
-class IndexUnavailable(Exception):
+class IndexUnavailable(ChatLoopError):
     """The index cannot be used; everything except searching works without it. `is_damaged` means
     that its file must be rebuilt, `was_replaced` that its file was replaced or removed.
     """

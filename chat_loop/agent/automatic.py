@@ -63,7 +63,7 @@ def users_of(path: str) -> str:
 def users_of_folder(folder: Path) -> str:
     """Return the programs that use all files below `folder`, or ""."""
     # Path.expanduser fails without a home
-    home = Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111
+    home = Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111 - Path.home raises
     if folder in (Path("/"), *home.parents):
         return SYSTEM
     for part in _parts(str(folder)):

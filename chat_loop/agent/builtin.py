@@ -475,7 +475,7 @@ def diff_lines(source: str, target: str, old: str, new: str) -> list[str]:
     start = len(os.path.commonprefix([before, after]))  # noqa: RUF071 - of lists, not of paths
     before = before[start:]
     after = after[start:]
-    end = len(os.path.commonprefix([before[::-1], after[::-1]]))  # noqa: RUF071
+    end = len(os.path.commonprefix([before[::-1], after[::-1]]))  # noqa: RUF071 - the same
     before = before[: len(before) - end]
     after = after[: len(after) - end]
     place = f"@@ -{start + 1},{len(before)} +{start + 1},{len(after)} @@"

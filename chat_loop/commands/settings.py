@@ -74,7 +74,7 @@ async def config(chat: Chat, words: str, options: OptionValues) -> None:
         display.lines(map(row, named))
         return
     path = dict(chat.facts).get("Config", "")
-    missing = "" if Path(path).expanduser().exists() else " (there is none yet)"  # noqa: ASYNC240
+    missing = "" if Path(path).expanduser().exists() else " (there is none yet)"  # noqa: ASYNC240 - a local file
     display.line(f"Config: {one_line(path, 2000)}{missing}")
     changed = [name for name, (text, default) in settings.items() if text != default or name in own]
     display.lines(map(row, changed))

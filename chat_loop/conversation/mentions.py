@@ -98,7 +98,7 @@ def _in_folder(word: str) -> Iterator[tuple[str, bool]]:
     """Yield the paths in the folder of `word` that begin with it, and whether each is a folder."""
     folder, slash, start = word.rpartition("/")
     try:
-        with os.scandir(os.path.expanduser(f"{folder}{slash}") or ".") as entries:  # noqa: PTH111
+        with os.scandir(os.path.expanduser(f"{folder}{slash}") or ".") as entries:  # noqa: PTH111 - Path raises without a home
             children = sorted(
                 (entry.name, entry.is_dir())
                 for entry in islice(entries, MAX_ENTRIES)

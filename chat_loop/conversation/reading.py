@@ -65,7 +65,7 @@ def read_files(text: str) -> tuple[QueryFile, ...]:
     for mention in mentions(text):
         names = [name for name in mention.names if "\0" not in name]
         for name in names:  # Path.expanduser fails without a home
-            path = Path(os.path.normpath(directory / os.path.expanduser(name)))  # noqa: PTH111
+            path = Path(os.path.normpath(directory / os.path.expanduser(name)))  # noqa: PTH111 - Path raises without a home
             if os.path.lexists(path):
                 paths.setdefault(path, name)
                 break

@@ -25,6 +25,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from chat_loop.errors import ChatLoopError
 from chat_loop.sessions import marker, records
 from chat_loop.sessions.escape import UNSAFE_RANGES, encode_line
 from chat_loop.sessions.images import is_image
@@ -37,7 +38,7 @@ _ESCAPED = re.compile(f"[{UNSAFE_RANGES}]")
 _ENTRIES = {kind.entry.__struct_config__.tag: kind.entry for kind in marker.KINDS.values()}
 
 
-class ImportRefused(Exception):
+class ImportRefused(ChatLoopError):
     """A document, or a session in it, cannot be imported. The message says why."""
 
 

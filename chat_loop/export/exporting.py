@@ -146,7 +146,7 @@ def write_export(
     session = chain[-1].session
     path = file_path(target)
     images, complaints = images_of(chain)
-    if not target or os.path.isdir(path):  # noqa: PTH112
+    if not target or os.path.isdir(path):  # noqa: PTH112 - is_dir raises for long names
         stem = slug(name_of(session))
         stem = stem if stem not in ("", "agent") else session.header.id
         suffix = form.suffix if isinstance(form, Exporter) else SUFFIXES[form]

@@ -66,7 +66,7 @@ class Importer:
         adds a complaint.
         """
         before = len(self.sessions)
-        is_folder = os.path.isdir(path)  # noqa: PTH112
+        is_folder = os.path.isdir(path)  # noqa: PTH112 - is_dir raises for long names
         files = sorted(path.glob("*.md")) if is_folder else [Path(os.path.realpath(path))]
         if is_folder:
             files += sorted(file for name in _HISTORIES for file in path.rglob(name))

@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing, suppress
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
-from chat_loop.errors import os_reason
+from chat_loop.errors import ChatLoopError, os_reason
 from chat_loop.sessions.files import Files, read_part, take_lock
 from chat_loop.sessions.records import IMAGE_FOLDER, IMAGES
 
@@ -18,7 +18,7 @@ the lowest of all services (https://docs.anthropic.com/en/docs/build-with-claude
 IMAGE_PATH = re.compile(rf"{IMAGE_FOLDER}/([0-9a-f]{{64}})\.(?:{'|'.join(IMAGES.values())})")
 
 
-class ImageUnavailable(Exception):
+class ImageUnavailable(ChatLoopError):
     """An image cannot be read again; the message says why, as the rest of a sentence."""
 
 

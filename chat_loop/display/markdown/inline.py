@@ -56,7 +56,7 @@ class Markdown(MarkdownIt):
     def normalizeLink(self, url: str) -> str:  # noqa: N802 - the library's name
         return url
 
-    def normalizeLinkText(self, url: str) -> str:  # noqa: N802
+    def normalizeLinkText(self, url: str) -> str:  # noqa: N802 - the library calls it
         return url
 
 

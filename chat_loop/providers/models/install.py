@@ -30,7 +30,7 @@ MAX_PAGE = 16 << 20  # bytes of a page of the index
 MAX_EMPTY_TRIES = 2  # connections in a row that may end without a new byte
 
 
-class SourceFailed(Exception):
+class SourceFailed(ModelError):
     """A source did not give the right bytes; the text says why. The next one may be tried."""
 
 
