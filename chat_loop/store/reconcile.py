@@ -84,7 +84,7 @@ class Reconciliation:
                 self._state.note(key, same)
                 return True
             self._send_images(data)
-            self._state.note(key, known._replace(attempt=digest))
+            self._state.note(key, known.with_attempt(digest))
             try:
                 tag = self._store.put(key, data, known.tag if known.tag.e_tag else None)
             except ObjectChanged:
@@ -130,7 +130,7 @@ class Reconciliation:
         has_theirs = contains_records_of(local, remote)
         has_ours = contains_records_of(remote, local)
         is_older = has_theirs and not has_ours
-        if local == remote or is_older or digest == known.attempt:  # an upload not confirmed
+        if local == remote or is_older or digest in known.attempts:  # an upload not confirmed
             self._state.note(key, known._replace(tag=tag, digest=digest, size=-1))
             return True
         try:
@@ -177,7 +177,7 @@ class Reconciliation:
             if identity == key or not ID_PATTERN.fullmatch(identity) or size > MAX_OBJECT:
                 continue
             known = self._state.entries.get(key)
-            if known is not None and known.tag.e_tag in ("", tag.e_tag) and not known.attempt:
+            if known is not None and known.tag.e_tag in ("", tag.e_tag) and not known.attempts:
                 continue
             try:
                 self._fetch(identity)

@@ -18,6 +18,7 @@ _TABLE = """CREATE TABLE IF NOT EXISTS objects (
     store TEXT, key TEXT, e_tag TEXT, version TEXT, digest TEXT, size INTEGER, changed INTEGER,
     theirs INTEGER, removed INTEGER, attempt TEXT, PRIMARY KEY (store, key))"""
 _COLUMNS = "key, e_tag, version, digest, size, changed, theirs, removed, attempt"
+_MAX_ATTEMPTS = 65_000  # characters: a thousand uploads while the store does not answer
 _SECONDS = 5.0  # the wait for another process that writes
 
 
@@ -31,8 +32,8 @@ class Tag(NamedTuple):
 class SyncEntry(NamedTuple):
     """An object as it was last seen: the SHA-256 of its content, and the size in bytes and time in
     nanoseconds of the file with that content. `theirs` means that another machine wrote it, and
-    `removed` that the user purged it, so that it must be deleted from the store. `attempt` is the
-    SHA-256 of an upload that is not confirmed yet.
+    `removed` that the user purged it, so that it must be deleted from the store. `attempts` has the
+    SHA-256 of each upload that is not confirmed yet: any of them may have arrived.
     """
 
     tag: Tag = Tag("")
@@ -41,7 +42,13 @@ class SyncEntry(NamedTuple):
     changed: int = 0
     theirs: bool = False
     removed: bool = False
-    attempt: str = ""
+    attempts: str = ""
+
+    def with_attempt(self, digest: str) -> SyncEntry:
+        """Return the entry with another upload that may arrive."""
+        if digest in self.attempts:
+            return self
+        return self._replace(attempts=f"{self.attempts} {digest}"[-_MAX_ATTEMPTS:])
 
 
 class SyncState:

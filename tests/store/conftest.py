@@ -23,14 +23,12 @@ def server(
 
 
 @pytest.fixture
-def prefix(
-    server: StoreServer, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> str:
+def prefix(server: StoreServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Set the variables that a program needs for the server; return the prefix of the test."""
     for name, value in server.environment().items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("AWS_PROFILE", raising=False)
-    return re.sub(r"\W+", "-", request.node.name) + "/"
+    return re.sub(r"\W+", "-", tmp_path.name) + "/"
 
 
 @pytest.fixture

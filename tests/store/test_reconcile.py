@@ -307,6 +307,25 @@ def test_with_a_store_that_is_read_only_the_sessions_of_others_come(
 
 
 @pytest.mark.slow
+def test_an_upload_whose_answer_was_lost_is_no_conflict(
+    machine: Machines, server: StoreServer, prefix: str
+) -> None:
+    here = machine("here")
+    here.put(FIRST)
+    server.kill()
+    server.start(dies_at=1, stage=2)
+    with pytest.raises(StoreUnavailable, match="cannot be reached"):
+        here.mirror.sync(both_ways=False)
+    server.kill()
+    server.start()
+    assert [*server.objects(prefix)] == [f"{SEALED}.md"]
+    path = here.put(without_text(FIRST, Eraser("token bucket")))
+    report = here.sync()
+    assert (report.sent, report.sentences, report.waiting) == (1, [], set())
+    assert server.objects(prefix) == {path.name: path.read_bytes()}
+
+
+@pytest.mark.slow
 def test_a_listing_that_is_behind_changes_nothing(
     machine: Machines, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
