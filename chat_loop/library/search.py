@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 CANDIDATES = 150
 """In `benchmarks.archive`, 100 candidates have 86 % of the facts, 150 have 92 %, 300 no more."""
 _LIKELY = 300  # exchanges that are scored together with those around them
-_CLOSE = 40
-"""The candidates that fit best alone; only these are ranked with the exchanges around them."""
+_CLOSE = 20
+"""The candidates that fit best alone; only these are ranked with the exchanges around them. In
+`benchmarks.recall` and `benchmarks.archive`, 40 find nothing more.
+"""
 _WITH_IDS = 50  # exchanges that become candidates because they contain an id of the query
 _COUNTED = 20_000  # a word in more exchanges is not worth counting further, however many there are
 _OF_DAY = 12  # exchanges of a day that a query names
