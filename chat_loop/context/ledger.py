@@ -346,7 +346,7 @@ class WordIndex:
                     places[key] = [number]
                 else:
                     known.append((len(before), key))
-            rarest = sorted(known)[:4]
+            rarest = sorted(known)[:8]
             near = {at for _, key in rarest for at in places[key][-40:]}
             self._older[candidate] = tuple(candidates[at] for at in sorted(near))
             for _, key in known:
@@ -537,22 +537,29 @@ class _Scores(Struct, frozen=True):
 
 
 def _scores(sections: Mapping[Candidate, Section], index: WordIndex) -> _Scores:
-    """Score candidates, given with their sections. A newer value counts as much as the older."""
+    """Score candidates, given with their sections. A newer value counts as much as the older line
+    that it is most like; of several newer values, the most alike counts.
+    """
     points = {each: _points(each, section) for each, section in sections.items()}
     newer: dict[Candidate, Candidate] = {}
+    likenesses: dict[Candidate, float] = {}  # of each candidate to its newer value
     for new in sections:
         if new.line.pasted:
             continue
-        older = [
-            old
-            for old in index.older(new)
-            if sections.get(old, "pending") != "pending" and _is_said_before(old.line, new.line)
-        ]
-        scored = [(index.likeness(new, old), at) for at, old in enumerate(older)]
-        likeness, at = max(scored, default=(0.0, 0))
-        if likeness >= NEWER:
-            newer[older[at]] = new
-            points[new] = max(points[new], points[older[at]])
+        nearest = NEWER
+        worth = points[new]
+        for old in index.older(new):
+            is_open = sections.get(old, "pending") == "pending"
+            if is_open or not _is_said_before(old.line, new.line):
+                continue
+            likeness = index.likeness(new, old)
+            if likeness >= likenesses.get(old, NEWER):
+                newer[old] = new
+                likenesses[old] = likeness
+            if likeness >= nearest:
+                nearest = likeness
+                worth = max(points[new], points[old])
+        points[new] = worth
     return _Scores(points, newer)
 
 

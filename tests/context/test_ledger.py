@@ -538,6 +538,17 @@ def test_an_older_value_is_never_kept_alone(missing: int, carried: bool) -> None
     assert [line.text for line in block.archived] == ([old, new] if missing else [old])
 
 
+def test_a_newer_value_that_is_most_like_another_line_goes_with_its_older_one() -> None:
+    old = "Note: The tennis evening has 16 people on its list, with the two from next door."
+    another = "Two cancelled and one came, so the chess evening has 14 people as of today."
+    new = "Two cancelled and one came, so the tennis evening has 27 people as of today."
+    spoken = exchanges((another, "Fine."), (old, "Fine."), (new, "Noted."))
+    blocks = [made(None, spoken, room=room).summary for room in range(80)]
+    kept = [{item.text for item in items(block)} for block in blocks]
+    assert any({old, new} <= lines for lines in kept)
+    assert not any(old in lines and new not in lines for lines in kept)
+
+
 def test_a_reply_never_replaces_what_the_user_decided() -> None:
     said = "Rule: the deposit is at most 500 euros. The rent is 900 euros."
     parent = made(None, exchanges((said, "Fine."))).summary
