@@ -155,12 +155,11 @@ def _certainties(asked: Sequence[Term], spoken: Iterable[str]) -> dict[str, list
             for edge in {term.words[0][:3], term.words[0][-4:]}:
                 alike.setdefault(edge, []).append(at)
     for word in spoken:
-        first = word[:3]
-        last = word[-4:]
-        if first not in alike and last not in alike:
+        near = (*alike.get(word[:3], ()), *alike.get(word[-4:], ()))
+        if not near:
             continue
         certainty = nothing[:]
-        for at in (*alike.get(first, ()), *alike.get(last, ())):
+        for at in near:
             certainty[at] = related(asked[at], word)
         if any(certainty):
             certainties[word] = certainty
@@ -244,10 +243,9 @@ def _strength(question: Question, best: MatchedSentence) -> float:
     """Return the share of a query that its best sentence contains, less what chance may explain."""
     if question.weak:
         return 0.0
-    rarest = question.rarest
     limited = question.limited
     part: float = sum(map(mul, limited, best.certainty))
     likely = 0.6 if QUESTION_MARK in best.marks else 1.0
     likely *= 1.0 if VALUE_MARK in best.marks else 0.8
-    chance = min(1.0, part / (_RARE_WORDS * max(rarest, _LEAST_RARITY)))
+    chance = min(1.0, part / (_RARE_WORDS * max(question.rarest, _LEAST_RARITY)))
     return min(1.0, likely * part / (sum(limited) or 1.0) * chance)
