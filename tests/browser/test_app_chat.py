@@ -19,7 +19,6 @@ from tests.support.pty_chat import PtyChat
 from tests.support.saved_sessions import ALL, FIRST, OLD, OPEN, SECOND, put
 
 ENTERED, LEFT = "\x1b[?1049h", "\x1b[?1049l"
-DOWN = "\x1b[B"
 
 
 @pytest.fixture(name="home")

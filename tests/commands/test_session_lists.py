@@ -1,17 +1,13 @@
-"""`sessions` and `resume` on the screen: the list, and finding a session by number or id."""
+"""`sessions` and `resume` on the screen of an empty folder."""
 
 from __future__ import annotations
 
-import os
-from datetime import datetime
 from pathlib import Path
 
 import pytest
 
-from chat_loop.conversation.options import Options
 from tests.support.library_screens import in_zone
 from tests.support.screens import Screen
-from tests.support.scripted_chat import names
 
 
 @pytest.fixture(autouse=True)
@@ -20,19 +16,6 @@ def _size(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
         monkeypatch.delenv(name, raising=False)
     in_zone(monkeypatch)
-
-
-def shelf(folder: Path) -> None:
-    """Make four sessions, an hour apart. Their files changed in the opposite order, as in a backup
-    that was restored.
-    """
-    lines = ["word " * 60, "漢字", "[red]Wie sortiert[/] man \x1b]0;x\x07 das?", "How do I sort?"]
-    for number, line in enumerate(lines):
-        options = Options(on_exit="later", attach_from_archive=False)
-        Screen(folder, [line], "So.", hours=number - 8, options=options)
-        path = folder / names(folder)[-1]
-        noon = datetime(2020, 6, 9 - number, 12).timestamp()
-        os.utime(path, (noon, noon))
 
 
 def test_an_empty_folder(tmp_path: Path) -> None:

@@ -10,8 +10,6 @@ import pytest
 from benchmarks.support.loopback import failing
 from tests.support.chats import ONE_WIRE_QUICK, Chats, Wire, echoed, field
 
-TOOLS = ("--tools", "read_file")
-
 
 @pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
 def test_each_question_goes_on_in_a_session_of_its_own(tmp_path: Path, wire: Wire) -> None:

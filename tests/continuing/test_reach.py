@@ -9,8 +9,6 @@ import pytest
 
 from tests.support.chats import Chats, Played, echoed
 
-LEFT = "is not part of this conversation: it was undone, or left behind."
-
 
 def sent(played: Played, query: str) -> tuple[str, ...]:
     """Return the messages of the request with a query."""

@@ -11,26 +11,18 @@ from pathlib import Path
 import pytest
 
 from chat_loop.conversation.options import Options
-from chat_loop.errors import Overloaded, SaveError
-from chat_loop.events import SessionBegun, Warned
+from chat_loop.errors import SaveError
+from chat_loop.events import Warned
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Query, Reply
-from chat_loop.values import Usage
 from tests.support.failing_files import FailingFiles
 from tests.support.scripted_chat import SUMMARY, Talk, names, said
 
-CALL = Usage(input=100, output=10)
 ID = "sally_20261121_223015"
-DOWN = Overloaded("It is down.", "Try later.")
 FULL_HINT = (
     "Free some space or fix the permissions: it is tried again with every message. The "
     "conversation is in memory."
 )
-LATER = "A resume brings back all words."
-
-
-def begun(talk: Talk) -> SessionBegun:
-    return SessionBegun(id=ID, path=str(talk.path), model="scripted:test")
 
 
 def not_saved(talk: Talk, reason: str = "no space left on device", hint: str = FULL_HINT) -> Warned:

@@ -17,7 +17,6 @@ from tests.support.pty_chat import _Screen
 pytestmark = pytest.mark.slow
 
 LARGEST = 300_000
-LONGEST = 120.0
 LOCAL = re.compile(r"/(?:home|root|tmp|work|Users|usr|opt|var)\b")
 
 

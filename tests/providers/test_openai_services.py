@@ -244,20 +244,6 @@ def opaque_of(events: list[Event]) -> str:
     return "".join(event.text for event in events if isinstance(event, OpaqueArrived))
 
 
-def chunk(*calls: dict[str, object]) -> str:
-    return json.dumps({"choices": [{"index": 0, "delta": {"tool_calls": [*calls]}}]})
-
-
-def signed(name: str, arguments: str, signature: str) -> dict[str, object]:
-    extra = {"google": {"thought_signature": signature}}
-    return {
-        "id": "",
-        "type": "function",
-        "function": {"name": name, "arguments": arguments},
-        "extra_content": extra,
-    }
-
-
 @pytest.mark.parametrize("thinking", [("Hm, ", "look\ud83c\udf89."), ()])
 def test_deepseek_s_reasoning_goes_back_with_the_calls(
     server: Loopback, tmp_path: Path, thinking: tuple[str, ...]

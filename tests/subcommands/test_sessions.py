@@ -38,8 +38,6 @@ from tests.support.saved_sessions import (
 )
 from tests.support.sessions_command import failure
 
-PAGE = Path(__file__).parents[2] / "docs" / "sessions.md"
-
 
 def printed(home: Path, *arguments: str, code: int = 0) -> str:
     """The standard output of `chat-loop sessions …`; its standard error must be empty."""

@@ -9,7 +9,6 @@ from benchmarks.support.loopback import Loopback, Reply
 from tests.support.terminal_chat import chat, compatible, leave, saved
 
 START = "# Plan\n\nSome **bold** text and `co"
-REST = "de`.\n\n| a | b |\n|---|--:|\n| one | 2 |\n\n```python\nx = 1\n"
 
 
 def lines(text: str, begin: str, end: str) -> list[str]:
