@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import signal
-from collections.abc import Coroutine, Sequence
+from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -207,7 +207,7 @@ class ChatLoop:
         self._display.stop_waiting()
         self._display.error(error)
 
-    async def _command(self, work: Coroutine[Any, Any, NextQuery | None]) -> None:
+    async def _command(self, work: Awaitable[NextQuery | None]) -> None:
         """Run a command, and send the message that it returns, if any."""
         if (message := await self._cancellable(work)) is not None:
             await self._ask(*message)
@@ -287,9 +287,7 @@ class ChatLoop:
             self._quits = True
             main.cancel()
 
-    async def _cancellable(
-        self, work: Coroutine[Any, Any, T], stopped: str = "Stopped."
-    ) -> T | None:
+    async def _cancellable(self, work: Awaitable[T], stopped: str = "Stopped.") -> T | None:
         """Return the result of `work`; when Ctrl-C stops it, show `stopped` and return None."""
         self._cancelled = False
         task = asyncio.ensure_future(work)

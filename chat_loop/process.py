@@ -6,7 +6,7 @@ import asyncio
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from typing import Any, TypeVar
 
 from chat_loop.input.start import ENDING_SIGNALS, PROMPT_SIGNALS
@@ -32,7 +32,7 @@ def start_process(words: Sequence[str], inherited: Collection[int] = ()) -> None
     )
 
 
-def run_cancellable(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+def run_cancellable(make: Callable[[], Awaitable[T]]) -> T:
     """Run the coroutine that `make` returns, in a new event loop. It must call `cancel_on` first.
 
     Signals wait until then, so that none comes up while the loop is built. Afterward the previous

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -34,7 +34,7 @@ def uncancel() -> None:
         task.uncancel()
 
 
-async def run_to_completion(work: Coroutine[Any, Any, T]) -> T:
+async def run_to_completion(work: Awaitable[T]) -> T:
     """Run `work` to completion even when cancelled, and raise CancelledError afterwards."""
     task = asyncio.ensure_future(work)
     try:

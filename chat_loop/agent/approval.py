@@ -110,7 +110,7 @@ class ProjectApprovals(Struct, frozen=True):
         approvals = (one for one in stored.approvals if one != approval)
         self._write(approvals, stored.others)
 
-    def _write(self, approvals: Iterable[Approval], others: Iterable[Mapping[str, Any]]) -> None:
+    def _write(self, approvals: Iterable[Approval], others: Iterable[Mapping[str, object]]) -> None:
         entries = [*sorted({*approvals}), *others]
         write_private(self.file, msgspec.json.format(msgspec.json.encode(entries)))
 

@@ -10,7 +10,6 @@ from contextlib import suppress
 from fnmatch import translate
 from functools import cache
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 
 import msgspec
@@ -85,7 +84,7 @@ def users_of_change(typed: str, real: Path, root: Path) -> str:
     return COMMANDS if _has_commands(real.parent, root) else ""
 
 
-def users_of_arguments(arguments: Mapping[str, Any]) -> str:
+def users_of_arguments(arguments: Mapping[str, object]) -> str:
     """Return the programs that use a file by themselves whose path is an argument, or "".
 
     A word without a slash may be no path: `update` is a hook of Git only below a folder.
@@ -108,7 +107,7 @@ def users_of_arguments(arguments: Mapping[str, Any]) -> str:
     return ""
 
 
-def _paths(arguments: Mapping[str, Any]) -> Iterator[str]:
+def _paths(arguments: Mapping[str, object]) -> Iterator[str]:
     """Yield all texts in the arguments that may be paths, and the keys inside of them."""
     values: list[object] = [*arguments.values()]
     while values:

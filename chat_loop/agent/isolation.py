@@ -124,7 +124,7 @@ class _Stream:
     def __init__(self, real: TextIO) -> None:
         self.real = real
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         is_main = threading.current_thread() is threading.main_thread()
         return getattr(self.real if is_main else _nowhere, name)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -74,7 +74,7 @@ class Tool(Struct, frozen=True):
     """Returns where the result of a call comes from. Without it, the arguments may be paths."""
 
 
-Approve = Callable[[Tool, str], Coroutine[Any, Any, bool]]
+Approve = Callable[[Tool, str], Awaitable[bool]]
 """Asks the user about a tool call, given a description of its effect. May raise ChatLoopError."""
 
 

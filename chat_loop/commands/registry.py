@@ -7,7 +7,7 @@ them, it must be the whole line and have a `bare` pattern. A leading space makes
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from inspect import cleandoc
 from threading import Lock
@@ -23,7 +23,7 @@ from chat_loop.plugins import Plugins
 NextQuery = tuple[str, tuple[QueryFile, ...]]
 OptionValues = Mapping[str, str]
 """The options of a command that the user gave, without `--`; the value of a flag is empty."""
-Handler = Callable[[Chat, str, OptionValues], Coroutine[Any, Any, NextQuery | None]]
+Handler = Callable[[Chat, str, OptionValues], Awaitable[NextQuery | None]]
 """Runs a command with its words and options. A query that it returns is sent, with its files."""
 ESSENTIAL = ("help", "model", "compact", "resume", "sessions", "search", "undo", "exit")
 """The commands that a person needs, the most used one first."""

@@ -179,7 +179,7 @@ def read_export(data: bytes, problems: list[str]) -> list[Session]:
     sessions: list[Session | None] = []
     for number, value in enumerate(conversations, 1):
         is_claude = isinstance(value, dict) and "chat_messages" in value
-        read: Callable[[Any, Counter[str]], Session | None] = _claude if is_claude else _chatgpt
+        read: Callable[[object, Counter[str]], Session | None] = _claude if is_claude else _chatgpt
         try:
             sessions.append(read(value, left_out))
         except ValidationError as error:
@@ -240,7 +240,7 @@ def read_llm(path: Path, problems: list[str]) -> list[Session]:
     return _reported(sessions, left_out, problems)
 
 
-def _claude(value: Any, left_out: Counter[str]) -> Session | None:
+def _claude(value: object, left_out: Counter[str]) -> Session | None:
     """Return a conversation of Claude. Raises ValidationError."""
     conversation = convert(value, type=_ClaudeConversation, strict=False)
     messages = []
@@ -257,7 +257,7 @@ def _claude(value: Any, left_out: Counter[str]) -> Session | None:
     return _session("Claude", conversation.uuid, conversation.name, created, messages, left_out)
 
 
-def _chatgpt(value: Any, left_out: Counter[str]) -> Session | None:
+def _chatgpt(value: object, left_out: Counter[str]) -> Session | None:
     """Return a conversation of ChatGPT, along the branch that was open. Raises ValidationError."""
     conversation = convert(value, type=_ChatGPTConversation, strict=False)
     path: dict[str, _Node] = {}

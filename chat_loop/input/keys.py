@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from itertools import islice
-from typing import Any
 
 from msgspec import Struct
 from prompt_toolkit import filters
@@ -102,7 +101,7 @@ class AltKeys:
 
 
 def bindings(
-    mode: Mode, pastes: Pastes, *, edit: Callable[[Buffer], Coroutine[Any, Any, None]]
+    mode: Mode, pastes: Pastes, *, edit: Callable[[Buffer], Awaitable[None]]
 ) -> KeyBindings:
     """Return the keys of the line; `edit` opens it in the user's editor."""
     keys = KeyBindings()

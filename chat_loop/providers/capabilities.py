@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -68,7 +67,7 @@ def window_of(model: str, overrides: Mapping[str, int]) -> Window:
     return Window(guess_capabilities(model).window, guessed=True)
 
 
-def value_at(value: object, *path: str) -> Any:
+def value_at(value: object, *path: str) -> object:
     """Return the member of nested objects at `path`, or None if there is none."""
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None

@@ -99,14 +99,14 @@ def error_in(event: Mapping[str, object]) -> Mapping[str, object] | None:
     message = _first_text(event, (*_MESSAGES_OF_ERRORS, "text") if says_so else _MESSAGES_OF_ERRORS)
     if not (says_so or message or list_at(event, "errors")):
         return None
-    error = {"message": message}
+    described: dict[str, object] = {"message": message}
     if not message:
-        error = dict(event)
+        described = dict(event)
     for name in _CODES_OF_ERRORS:
         code = event.get(name)
         if isinstance(code, str | int) and code != "error":
-            error["type" if isinstance(code, str) else "code"] = code
-    return {"error": error}
+            described["type" if isinstance(code, str) else "code"] = code
+    return {"error": described}
 
 
 def _first_text(event: Mapping[str, object], names: Iterable[str]) -> str:
