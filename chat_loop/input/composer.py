@@ -130,6 +130,8 @@ class Composer(Reader):
         self._answer: asyncio.Future[str] | None = None
         """Receives the answer to the question; None while there is no question."""
         self._menu_timer: asyncio.TimerHandle | None = None
+        self._completes_later = False
+        """True if Tab was pressed while the menu is loaded: its first choice is taken then."""
         self._interrupted_at = -TWICE_SECONDS
         """The monotonic time of the last Ctrl-C; typing resets it."""
         self._escaped_at = -TWICE_SECONDS
@@ -146,6 +148,7 @@ class Composer(Reader):
         )
         self._line.on_text_changed += lambda _: self._note_typing()
         self._line.on_text_insert += lambda _: self._open_menu_soon()
+        self._line.on_completions_changed += lambda _: self._complete_late()
         self._answer_line = Buffer(multiline=False, accept_handler=self._accept_answer)
         self._bottom = Bottom(
             screen,
@@ -291,6 +294,7 @@ class Composer(Reader):
 
     def _note_typing(self) -> None:
         self._is_new = False
+        self._completes_later = False
         self._key_at = time.monotonic()
         self._interrupted_at = -TWICE_SECONDS  # the next Ctrl-C counts as the first
         self._escaped_at = -TWICE_SECONDS
@@ -420,11 +424,12 @@ class Composer(Reader):
         bind("up", can_move & (has_queued | is_edited & is_first_row), self._edit_before)
         bind("down", can_move & is_edited & is_last_row, self._edit_after)
         bind("c-z", Always(), self._suspend)
+        bind("tab", at_line & Condition(self._loads_menu), self._complete_later)
         return keys
 
     def _open_menu_soon(self) -> None:
         """Open the menu when nothing more is typed for a moment."""
-        # Not at each key: a Tab that arrives while choices are loaded would be lost.
+        # Not at each key: a Tab could not insert what all choices have in common while they load.
         if self._menu_timer is not None:
             self._menu_timer.cancel()
         self._menu_timer = asyncio.get_running_loop().call_later(MENU_SECONDS, self._open_menu)
@@ -433,6 +438,21 @@ class Composer(Reader):
         line = self._line
         if not line.complete_state and MENU_OPENERS.fullmatch(line.document.text_before_cursor):
             line.start_completion()
+
+    def _loads_menu(self) -> bool:
+        state = self._line.complete_state
+        return state is not None and not state.completions
+
+    def _complete_later(self) -> None:
+        self._completes_later = True
+
+    def _complete_late(self) -> None:
+        """Do what a Tab asked for that came before the choices, unless more was typed since."""
+        if self._loads_menu():
+            return
+        if self._completes_later and self._line.complete_state is not None:
+            self._line.complete_next()
+        self._completes_later = False
 
     def _press_escape(self) -> None:
         """Show the user's messages when Escape is pressed twice."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -287,6 +288,26 @@ def test_the_menu_opens_as_one_types_and_escape_closes_it(
         assert re.search(rb"\x1b\[0;2m  \S", terminal.raw), "dim"
         terminal.send("\x1b")
         terminal.wait_for(re.compile(rf"^You: {re.escape(typed)}\n(?! +[/Rl])", re.MULTILINE))
+        terminal.ctrl("c")
+        terminal.wait_for(IDLE)
+        leave(terminal)
+
+
+def test_a_tab_that_comes_before_the_choices_takes_the_first_of_them(tmp_path: Path) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    git = programs / "git"
+    git.write_text(f"#!/bin/sh\nread name <{gate}\nprintf '%s\\0' \"$name\"\n")
+    git.chmod(0o755)
+    with chat(tmp_path, PATH=f"{programs}:/usr/bin:/bin") as terminal:
+        terminal.send("see @not")
+        with gate.open("w") as names:  # open when git runs
+            terminal.send("\t")
+            terminal.wait_for(re.compile("You: see @not$", re.MULTILINE))
+            names.write("my notes.txt\n")
+        terminal.wait_for('You: see @"my notes.txt"')
         terminal.ctrl("c")
         terminal.wait_for(IDLE)
         leave(terminal)
