@@ -501,8 +501,7 @@ async def _merge(chat: Chat, first: LoadedSession, second: LoadedSession) -> Non
             return
         plan = replace(await continuing.merge(planning, branches), provider=provider)
         tokens = plans.child_tokens(planning.frame, plan, acknowledged=planning.acknowledges)
-        ids = f"{first.session.header.id} and {second.session.header.id}"
-        text = f"Continuing both, {tokens:,} tokens. {ids} stay as they are."
+        text = f"Continuing both, {tokens:,} tokens. The two stay as they are."
         chat.display.prose(text, "dim")
         await conversation.accept(plan, acknowledge=False)
         unused.pop_all()

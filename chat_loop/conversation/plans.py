@@ -585,7 +585,8 @@ def finished(loaded: LoadedSession) -> LoadedSession:
 def nothing_ended(session: Session) -> SessionError:
     """Return the error of a session that another process has open without a reply."""
     text = f"Session {session.header.id} is open in another process"
-    hint = "Try again in a moment."
+    parent = session.header.parent
+    hint = f"Take {parent}, which it continues." if parent else "Try again in a moment."
     return SessionError(f"{text}, and no reply has ended there yet.", hint)
 
 

@@ -183,9 +183,11 @@ def _size_text(row: SessionRow) -> str:
 
 
 def tree_name(row: SessionRow, parent: SessionRow | None) -> str:
-    """Return the name of a session in a tree: its first words where its parent has the name."""
-    if row.words and parent is not None and parent.name == row.name:
-        return f"“{steady_text(row.words, 200)}”"
+    """Return the name of a session in a tree: its first words where its parent has the name, or its
+    id if it has no words yet.
+    """
+    if parent is not None and parent.name == row.name:
+        return f"“{steady_text(row.words, 200)}”" if row.words else row.id
     return steady_text(row.name, 200) or row.id
 
 

@@ -54,7 +54,7 @@ def test_two_branches_become_one(tmp_path: Path) -> None:
         )
         files = chats.transcripts()
     assert played.after("/merge session-2 session-3").endswith(
-        "session-2 and session-3 stay as they are.\n🔄 Restoring context..."
+        " tokens. The two stay as they are.\n🔄 Restoring context..."
     )
     assert {name: files[name] for name in before} == before
     merged = files["session-4"]
@@ -73,7 +73,7 @@ def test_two_branches_become_one(tmp_path: Path) -> None:
     assert "- Decision: we take oak fronts. [3 user]\n" in request.block
     assert "- Tom has shoe size 43. [2.2]\n" in request.block
     assert "- Ida ordered 12 handles for 96 euros. [3.1]\n" in request.block
-    assert "● Kitchen #home #branch2 #branch3  ← you are here\n" in played.after("/tree")
+    assert "● session-4 #home #branch2 #branch3  ← you are here\n" in played.after("/tree")
     assert "merged with number " in played.after("/tree")
     history = re.findall(r"\[Summary \d\] .* \((.*)\):", played.after("/history"))
     assert history == ["session-1", "session-2", "session-3"]
