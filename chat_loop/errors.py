@@ -228,7 +228,9 @@ def save_error(path: Path, error: OSError) -> SaveError:
 def remedy(error: OSError) -> str:
     """Return a sentence that says what to do about a file that cannot be written."""
     is_misplaced = error.errno in _MISPLACED
-    return "Check that folder." if is_misplaced else "Free some space or fix the permissions."
+    if is_misplaced:
+        return "Check that folder."
+    return "Free some space or fix the permissions."
 
 
 def os_failure(error: OSError) -> ChatLoopError:

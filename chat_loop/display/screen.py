@@ -66,7 +66,9 @@ class Waiting:
             return ""
         text = f"{self.text}{self.progress}"
         spinner = f" {SPINNER[int(seconds / TURN_SECONDS) % len(SPINNER)]}"
-        passed = f"{spinner} {int(seconds)} s" if seconds >= 1 else spinner
+        passed = spinner
+        if seconds >= 1:
+            passed = f"{spinner} {int(seconds)} s"
         if cells(text) + len(passed) + len(self.hint) < columns:
             return text + passed + self.hint
         return cut_to(text, columns - 1 - len(passed)) + passed
@@ -195,4 +197,6 @@ def _tail(line: str, length: int) -> str:
         return line
     start = len(line) - length // 2  # a character may take two cells
     style = _STYLE.match(line, max(line.rfind("\x1b[", 0, start), 0))
-    return f"{style[0]}{line[max(start, style.end()) :]}" if style else line[start:]
+    if style:
+        return f"{style[0]}{line[max(start, style.end()) :]}"
+    return line[start:]

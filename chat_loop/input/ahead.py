@@ -91,7 +91,8 @@ class KeysAhead:
             if not self._echoes:
                 break
             if sign in "\b\x7f" and self._shown[-1:].isascii():
-                output += "\b \b" if self._shown else ""
+                if self._shown:
+                    output += "\b \b"
                 self._shown = self._shown[:-1]
             elif sign.isprintable() and self.width + _width(sign) < self._room:
                 output += sign

@@ -99,7 +99,9 @@ def _status_row(status: Status, hint: str, size: Size, encoding: str) -> str:
     if size.columns < NARROW or size.rows < 4:
         return ""
     text = hint or status_line(status, status.parts, size.columns - 2)
-    return _cut(f" {text}", size, encoding) if text else ""
+    if text:
+        return _cut(f" {text}", size, encoding)
+    return ""
 
 
 def _cut(text: str, size: Size, encoding: str) -> str:
@@ -209,7 +211,9 @@ class Bottom:
         if not self._screen.shows_below:
             rows = min(size.rows // 3, rows)
         live = self._screen.live(size.columns, rows)
-        return live.split("\n") if live else []
+        if live:
+            return live.split("\n")
+        return []
 
     def _before_render(self) -> None:
         """Print above the composer, which is then drawn again below it."""
@@ -247,7 +251,9 @@ class Bottom:
 
     def _draw_later(self) -> None:
         """Schedule the next drawing if the waiting line or the status changes by itself."""
-        seconds = self._screen.waiting.next_turn() if self._shown().is_busy else None
+        seconds = None
+        if self._shown().is_busy:
+            seconds = self._screen.waiting.next_turn()
         draw = self._paint
         if seconds is None and self._host.status_changes():
             seconds = STATUS_SECONDS

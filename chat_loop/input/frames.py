@@ -84,7 +84,9 @@ class FrameOutput(Vt100_Output):
 
     def end_frame(self, cursor_row: int) -> None:
         """Send what was drawn. It is a whole frame, which can be repeated, only if it was held."""
-        frame = "".join(self._buffer[self._start :]) if self._is_held else ""
+        frame = ""
+        if self._is_held:
+            frame = "".join(self._buffer[self._start :])
         self._frame = frame.replace(self.key_protocol[0], "")  # it counts how often it is set
         self._cursor_row = cursor_row
         self.release()

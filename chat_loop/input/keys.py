@@ -38,7 +38,8 @@ class Pastes:
         """Return `text`, or the name that replaces it in the line if it is long."""
         count = text.count("\n") + 1
         if len(text) <= characters and count <= lines:
-            self.shown += [text] if count > 1 else []
+            if count > 1:
+                self.shown.append(text)
             return text
         self._count += 1
         name = f"[paste {self._count}: {len(text):,} characters, {count:,} lines]"

@@ -56,7 +56,9 @@ def composer_layout(
     def prefix(number: int, wrap: int) -> AnyFormattedText:
         if wrap:
             return ""
-        return " " * len(PROMPT) if number else rows().prompt
+        if number:
+            return " " * len(PROMPT)
+        return rows().prompt
 
     line_window = Window(
         BufferControl(
@@ -120,7 +122,9 @@ def _rows_text(drawn: Drawn | None) -> StyleAndTextTuples:
 
 def _rows_height(drawn: Drawn | None) -> Dimension:
     """Return the height of the rows above the answer, which gets its row first."""
-    rows = len(drawn.rows) if drawn is not None else 0
+    rows = 0
+    if drawn is not None:
+        rows = len(drawn.rows)
     return Dimension(min=0, max=rows, preferred=rows)
 
 

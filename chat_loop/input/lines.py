@@ -122,7 +122,8 @@ class LineReader(Reader):
         is_command: Callable[[str], bool] = lambda line: False,
     ) -> None:
         # Not sys.stdin: a thread that is blocked in it makes the interpreter abort at the exit.
-        descriptor = sys.stdin.fileno() if descriptor is None else descriptor
+        if descriptor is None:
+            descriptor = sys.stdin.fileno()
         self._input = os.fdopen(descriptor, "rb", closefd=False)
         self._out = out or sys.stdout
         self._is_command = is_command
@@ -161,7 +162,9 @@ class LineReader(Reader):
             self._out.write(f"{PROMPT}{given_back}\n")
             self.typed = given_back
             return self.typed
-        hint = f"(Enter sends: {one_line(given_back)}) " if given_back else ""
+        hint = ""
+        if given_back:
+            hint = f"(Enter sends: {one_line(given_back)}) "
         if self._rest:
             self.typed = self._rest.pop(0)
             self._out.write(f"{PROMPT}{self.typed}\n")
@@ -183,7 +186,8 @@ class LineReader(Reader):
         while True:
             count = text.count("\n") + 1
             more = await self._line(f"({count} lines: Enter sends them, Ctrl-C drops them) ")
-            text = f"{text}\n{more}" if more else text
+            if more:
+                text = f"{text}\n{more}"
             if "\n" not in more:
                 return text
 
@@ -214,7 +218,9 @@ class LineReader(Reader):
         self._given_back = text
 
     def screen_size(self) -> tuple[int, int]:
-        return (0, 0) if self._echoes else screen_size(self._out)
+        if self._echoes:
+            return (0, 0)
+        return screen_size(self._out)
 
     async def _line(self, prompt: str) -> str:
         """Return the next line, or lines that were pasted at once. Raises as `read`."""

@@ -15,7 +15,9 @@ _NAME_COLUMNS = 40
 def menu_height(line: Buffer, rows: int) -> int:
     """Return the height of the menu of `line` on a screen of `rows`; 0 if it is closed."""
     state = line.complete_state
-    count = len(state.completions) if state is not None else 0
+    count = 0
+    if state is not None:
+        count = len(state.completions)
     return min(count, MENU_LINES, max(0, rows - 3))
 
 
@@ -38,7 +40,9 @@ def menu_text(line: Buffer, columns: int, rows: int) -> StyleAndTextTuples:
         if item.display_meta_text:
             name += " " * (width - cells(name))
         row = cut_to(f"  {name}  {item.display_meta_text}".rstrip(), columns - 1)
-        style = "class:choices.chosen" if number == chosen else "class:choices"
+        style = "class:choices"
+        if number == chosen:
+            style = "class:choices.chosen"
         text.append((style, row))
         text.append(("", "\n"))
     if is_cut:
