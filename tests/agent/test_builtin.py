@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from chat_loop.agent import builtin
 from chat_loop.agent.builtin import SPECS, Workspace, builtin_tools
-from chat_loop.agent.tools import Tool, Toolbox
+from chat_loop.agent.tools import SENSITIVE_PREFIX, Tool, Toolbox
 from chat_loop.errors import ConfigError
 from chat_loop.values import ALLOWED, ToolCall
 from tests.support.approvals import User
@@ -422,6 +422,15 @@ def test_always_does_not_cover_files_that_run_code_or_steer_later_sessions(
         "[a]lways, always in this [p]roject (write_file) ",
         "[a]lways (this exact call) ",
     ]
+
+
+@pytest.mark.parametrize("folder", [".git/hooks", ".github/workflows", ".ssh"])
+def test_in_such_a_folder_every_file_is_one(tmp_path: Path, folder: str) -> None:
+    root = tmp_path / folder
+    root.mkdir(parents=True)
+    bench = Bench(root)
+    bench.use("write_file", path="plain", text="x")
+    assert bench.asked[0].startswith(SENSITIVE_PREFIX)
 
 
 def test_a_hard_link_to_such_a_file_gets_a_text_of_its_own(bench: Bench) -> None:
