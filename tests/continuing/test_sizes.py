@@ -145,7 +145,7 @@ def test_the_sizes_agree_with_tools_and_after_automatic_compactions(
         (
             {"models": {"test-model": {"window": 128_000, "images": True}}},
             {
-                "with an image": ["Tell me of this.", "Look at @photo.png"],
+                "with an image": ["Tell me of this.", "Look silently at @photo.png"],
                 "no usage is told": ["Say it silently.", *SHORT],
                 "another model": [*TALK, "/model openai:other-model"],
             },
