@@ -141,17 +141,19 @@ def parser(arguments: Sequence[str] = COMMANDS, action: str = "") -> argparse.Ar
     return made
 
 
-def _value(made: Any, names: str, metavar: str, text: str, **more: Any) -> None:
+def _value(
+    made: argparse._ActionsContainer, names: str, metavar: str, text: str, **more: Any
+) -> None:
     if more.get("nargs") not in ("*", "+"):
         more.setdefault("default", "")
     made.add_argument(*names.split(), metavar=metavar, help=text, **more)
 
 
-def _flag(made: Any, names: str, text: str, **more: Any) -> None:
+def _flag(made: argparse._ActionsContainer, names: str, text: str, **more: Any) -> None:
     made.add_argument(*names.split(), help=text, **{"action": "store_true", **more})
 
 
-def _json(made: Any) -> None:
+def _json(made: argparse._ActionsContainer) -> None:
     _flag(made, "--json", "print JSON", dest="as_json")
 
 
@@ -166,7 +168,12 @@ def _count(text: str) -> int:
 
 
 def _command(
-    commands: Any, name: str, text: str, *examples: str, more: str = "", epilog: str = ""
+    commands: argparse._SubParsersAction[Any],
+    name: str,
+    text: str,
+    *examples: str,
+    more: str = "",
+    epilog: str = "",
 ) -> argparse.ArgumentParser:
     """Add a command or an action. Each of its `examples` follows `chat-loop sessions`."""
     description = f"{text[0].upper()}{text[1:]}. {more}".rstrip()
