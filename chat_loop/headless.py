@@ -31,7 +31,9 @@ from chat_loop.commands.references import (
 )
 from chat_loop.conversation import continuing
 from chat_loop.conversation.attachments import release
+from chat_loop.conversation.continuing import Planning
 from chat_loop.conversation.conversation import Conversation
+from chat_loop.conversation.plans import ChildPlan
 from chat_loop.conversation.reading import QueryFile
 from chat_loop.display.plain import PlainDisplay
 from chat_loop.input.lines import clean
@@ -45,6 +47,7 @@ from chat_loop.relaunch import command_with, sync_behind
 from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.naming import validate_name
 from chat_loop.sessions.records import Session
+from chat_loop.tasks import in_daemon_thread
 from chat_loop.tokens import TokenCounter
 from chat_loop.values import plural
 
@@ -60,6 +63,9 @@ INCOMPLETE_STOPS = {
     ),
 }
 """The warning and the hint for each stop reason of an incomplete reply."""
+FIRST_READ = 1 << 18  # bytes of a long session that tell what it goes on with
+BYTES_OF_TOKEN = 8
+"""More than a token has, so that a window's worth of bytes does not fit into the window."""
 MAX_SAFE_QUESTION = 2_000
 """The most characters that fit every window. For a longer question the window is looked up."""
 LARGEST_INPUT = 64 << 20
@@ -127,11 +133,12 @@ def _load(parts: Parts, reference: str, show: Show) -> LoadedSession:
     """Return the session that goes on. Raises SessionError."""
     sessions = parts.sessions
     if reference in NEWEST:
-        return sessions.load(_last(parts, show))
+        path = _last(parts, show)
+        return sessions.load_newest(path, FIRST_READ) or sessions.load(path)
     with contextlib.closing(parts.library()) as library:
         path = find_session(sessions, library, reference, library.listed)
         require_file(path, library)
-    return sessions.load(path)
+    return sessions.load_newest(path, FIRST_READ) or sessions.load(path)
 
 
 def _last(parts: Parts, show: Show) -> Path:
@@ -289,12 +296,29 @@ class Run:
         for sentence in self._sentences_on(loaded.session):
             self._warn(sentence, "")
         planning = conversation.planning(loaded.session)
-        resumed = await continuing.resume(planning, loaded, whole=True, quick=True)
-        plan = resumed.plan
+        plan = await self._plan(planning, loaded)
         if plan.left_out:
             left_out = plural(plan.left_out, "exchange")
             self._show(events.Warned(f"{left_out} would not fit and stay summarized."))
         await conversation.accept(plan, acknowledge=False)
+
+    async def _plan(self, planning: Planning, loaded: LoadedSession) -> ChildPlan:
+        """Plan to go on with all exchanges that fit. Of a long session only the newest ones are
+        read, unless all of these fit. Raises SessionError.
+        """
+        sessions = planning.sessions
+        if loaded.is_partial:
+            room = BYTES_OF_TOKEN * planning.frame.window.tokens
+            newest = await in_daemon_thread(partial(sessions.load_newest, loaded.path, room))
+            if newest is not None:
+                resumed = await continuing.resume(planning, newest, whole=True, quick=True)
+                plan = resumed.plan
+                if plan.left_out:
+                    older = newest.session.totals.queries - len(newest.session.exchanges)
+                    return replace(plan, left_out=plan.left_out + older)
+            loaded = await in_daemon_thread(partial(sessions.load, loaded.path))
+        resumed = await continuing.resume(planning, loaded, whole=True, quick=True)
+        return resumed.plan
 
     def _sentences_on(self, session: Session) -> Iterator[str]:
         """Yield what is to be said of the model and the tools of a session that goes on."""

@@ -4,6 +4,7 @@ the index of their folder. Sizes are in tokens, as `count` estimates them.
 
 from __future__ import annotations
 
+import math
 import re
 import threading
 import time
@@ -20,7 +21,7 @@ from chat_loop.errors import IndexUnavailable, SessionError
 from chat_loop.library.archive_tools import READ
 from chat_loop.library.hits import Hit, Place
 from chat_loop.library.index import Index
-from chat_loop.library.library import Library
+from chat_loop.library.library import LONG, Library
 from chat_loop.library.refresh import texts
 from chat_loop.library.search import LEAST, excerpt, search_chain
 from chat_loop.library.semantic import SemanticIndex
@@ -109,13 +110,16 @@ class Archive:
         self._known: _Known | None = None
 
     def search(self, text: str, without: Collection[str] = (), limit: int = MAX_HITS) -> list[Hit]:
-        """Return the hits by words, best first; none if the index cannot be used in time."""
+        """Return the hits by words, best first; none if the index cannot be used in time. The words
+        of a very long session are found once they are indexed, for which nobody waits.
+        """
         try:
             return self._ask(
                 lambda index: search_chain(
                     index, text, self._ancestors(index), self._depth, limit, without
                 ),
                 RECALL_SECONDS,
+                LONG,
             )
         except (SessionError, TimeoutError, MemoryError):
             return []
@@ -184,10 +188,10 @@ class Archive:
                 return [replace(each, depth=at) for each in seen.exchanges]
         return []
 
-    def _ask(self, question: Callable[[Index], T], seconds: float) -> T:
-        """Return the answer of the folder's index, up to date except for the open session. Raises
-        SessionError, and TimeoutError after `seconds` of indexing, which the next call goes on
-        with.
+    def _ask(self, question: Callable[[Index], T], seconds: float, longest: float = math.inf) -> T:
+        """Return the answer of the folder's index, up to date except for the open session and the
+        texts of files of more than `longest` bytes. Raises SessionError, and TimeoutError after
+        `seconds` of indexing, which the next call goes on with.
         """
         with self._lock:
             known = self._known
@@ -198,9 +202,9 @@ class Archive:
                 except IndexUnavailable:
                     pass  # another process keeps it, or made it anew
             self._forget()
-            return self._ask_anew(question, seconds)
+            return self._ask_anew(question, seconds, longest)
 
-    def _ask_anew(self, question: Callable[[Index], T], seconds: float) -> T:
+    def _ask_anew(self, question: Callable[[Index], T], seconds: float, longest: float) -> T:
         """Return the answer of the folder's index after a look at all of its files."""
         until = time.monotonic() + seconds
 
@@ -210,7 +214,8 @@ class Archive:
 
         # Only ancestors are searched, so the open session is not indexed until it is one of them.
         folder = self._sessions.directory
-        with closing(Library(folder, check, unread=self._link.id)) as library:
+        unread = self._link.id
+        with closing(Library(folder, check, unread=unread, longest=longest)) as library:
 
             def ask(index: Index) -> tuple[T, dict[str, int], list[Stamp]]:
                 ancestors = self._ancestors(index)

@@ -4,6 +4,7 @@ library that is shared, it joins the answers of both.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -39,7 +40,7 @@ T = TypeVar("T")
 class Library:
     """The sessions of one folder and of the library that it shares, for one thread at a time. A
     `thorough` library always indexes all changes before it answers, however many. Changes of the
-    session `unread` are not indexed.
+    session `unread` are not indexed, nor the texts of files of more than `longest` bytes.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Library:
         *,
         thorough: bool = False,
         unread: str = "",
+        longest: float = math.inf,
         shared: SharedLibrary | None = None,
     ) -> None:
         self.directory = directory
@@ -57,6 +59,7 @@ class Library:
         self._progress = progress
         self._thorough = thorough
         self._unread = unread
+        self._longest = longest
         self._index: Index | None = None
         self._in_memory: Index | None = None
         self._count = 0  # files that were read for the last answer
@@ -244,9 +247,8 @@ class Library:
             ids = {file.id for file in stale}
             if not (stale or gone) or (self._count and ids <= index.ids_where()):
                 return [question(index)]
-        long = []
-        if not texts:
-            long = [file for file in stale if file.size > LONG]
+        longest = self._longest if texts else LONG
+        long = [file for file in stale if file.size > longest]
         short = [file for file in stale if file not in long]
         much = len(stale) > SOON_FILES or sum(file.size for file in short) > SOON_BYTES
         if much and not (texts or self._thorough):

@@ -21,11 +21,14 @@ _LONG_HEAD = 1 << 18
 _TAIL = 1 << 16
 _CHUNK = 1 << 20
 _CHUNK_OF_QUERIES = 1 << 15
+_LONGEST_KIND = 16
 _MARKER = b"\n" + marker.PREFIX
 _QUERY = _MARKER + b"query "
 _SWITCH = _MARKER + b"model "
 _END = _MARKER + b"end"
 _RECORD = re.compile(rb"^" + marker.PREFIX + rb"(?!end )([a-z-]+) ", re.MULTILINE)
+_SET = {b"setting", b"model", b"agent", b"pin", b"unpin", b"name", b"tag", b"untag"}
+"""The records that count for a session wherever they are in it."""
 _OF_QUERIES = {b"session", b"restoration", b"query", b"undo", b"redo", b"sealed"}
 
 
@@ -88,6 +91,56 @@ def read_ends(path: Path, last: int = 1) -> Session | None:
             if len(active) >= max(1, last) and (covers is None or sent[0].number <= covers + 1):
                 return replace(session, partial_totals=totals) if session.seal.summary else None
     return None
+
+
+def read_newest(path: Path, length: int) -> Session | None:
+    """Read a sealed session with only the newest of its queries, those in its last `length` bytes,
+    and with all that its user set. Return None if its summary block does not cover the others, if
+    that is no faster than to read all, or if something is damaged. Raises OSError.
+    """
+    with open_regular(path) as (file, status):
+        size = status.st_size
+        head = file.read(_LONG_HEAD) if size > max(SHORT, 2 * length) else b""
+        start = head.find(_QUERY) + 1
+        seal = seal_in(read_at(file, max(0, size - _TAIL), _TAIL))
+        queries = seal.number("queries") if seal is not None else None
+        tokens = seal.number("tokens") if seal is not None else None
+        if not start or queries is None or tokens is None:
+            return None
+        tail = read_at(file, size - length, length)
+        first = tail.find(_QUERY) + 1
+        kept = _set_between(file, start, size - length + first)
+    if not first or kept is None:
+        return None
+    parsed = parse(b"".join((head[:start], kept, tail[first:])))
+    session = parsed.session
+    if parsed.damage or session is None or session.seal is None or session.seal.summary is None:
+        return None
+    covers = session.seal.covers
+    if not session.exchanges or (covers is not None and _number_at(tail, first) > covers + 1):
+        return None
+    totals = Totals(queries=queries, session=Usage(input=tokens))
+    return replace(session, partial_totals=totals)
+
+
+def _set_between(file: BinaryIO, start: int, end: int) -> bytes | None:
+    """Return what a user set between two places of a file, or None if a record has no end."""
+    records = []
+    while start < end:
+        # the last marker may be cut: the next part begins before it
+        data = read_at(file, start - 1, min(_CHUNK + _HEAD, end - start + 1))
+        at = data.find(_MARKER)
+        while 0 <= at < _CHUNK:
+            kind = data[at + len(_MARKER) : at + len(_MARKER) + _LONGEST_KIND].partition(b" ")[0]
+            if kind in _SET:
+                record = read_at(file, start + at, _LONG_HEAD)
+                close = record.find(_END)
+                if close < 0:
+                    return None
+                records.append(record[: record.find(b"\n", close + 1) + 1])
+            at = data.find(_MARKER, at + 1)
+        start += _CHUNK
+    return b"".join(records)
 
 
 def read_from(path: Path, number: int) -> Session | None:

@@ -183,6 +183,15 @@ class SessionManager:
                 return LoadedSession(_with_file_id(session, path), path, is_partial=True)
         return None
 
+    def load_newest(self, path: Path, length: int) -> LoadedSession | None:
+        """Read a long sealed session with only the newest of its queries, those in its last
+        `length` bytes. Return None when the whole file is needed.
+        """
+        with suppress(OSError):  # `load` reports why
+            if session := ends.read_newest(path, length):
+                return LoadedSession(_with_file_id(session, path), path, is_partial=True)
+        return None
+
     def load_from(self, path: Path, number: int) -> LoadedSession:
         """Read a session without its queries before `number`; ALL leaves out each of them. Raises
         SessionError.

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from benchmarks.support.loopback import failing
 from tests.support.chats import ONE_WIRE_QUICK, Chats, Wire, echoed, field
+from tests.support.index_tables import SEALED
+from tests.support.session_folders import session, write
 
 
 @pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
@@ -73,6 +76,21 @@ def test_words_that_no_longer_fit_stay_summarized_and_that_is_said(tmp_path: Pat
     assert f"{left_out} exchanges would not fit and stay summarized.\n" in played.errors
     assert (played.code, played.shown) == (0, "You said: Go on.\n")
     assert "- Shelf 1 holds 100 files.\n" in request.block
+
+
+def test_of_a_very_long_session_the_newest_words_come_back(tmp_path: Path) -> None:
+    with Chats(tmp_path) as chats:
+        text = "Shelf" + " word" * 50
+        write(chats.home / "sessions", session("long", 2_500, text=text, seal=SEALED), 1)
+        chats.window = 3_200
+        chats.configure()
+        played = chats.run("--model", chats.model, "--resume", "long", "-p", "Go on.")
+    [request] = played.requests
+    carried = [int(number) for number in re.findall(r"word \((\d+)\)", request.text)]
+    assert carried == [*range(2_501 - len(carried), 2_501)]
+    assert len(carried) > 5
+    assert f"{2_500 - len(carried):,} exchanges would not fit" in played.errors
+    assert "- Monads [1]" in request.block
 
 
 def test_a_question_that_failed_is_not_gone_on_with(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from chat_loop.sessions.records import (
     QueryEntry,
     Seal,
     Session,
+    Setting,
     Summary,
     Undo,
 )
@@ -123,6 +124,34 @@ def test_only_the_words_that_are_carried_are_read(
     assert [*part.exchanges] == [*whole.exchanges[len(whole.exchanges) - queries :]]
 
 
+def check_newest(newest: Session, whole: Session) -> None:
+    """Check a session with only its newest queries against the whole one."""
+    assert newest.exchanges == whole.exchanges[-len(newest.exchanges) :]
+    assert newest.totals.queries == whole.totals.queries
+    for part in ("header", "seal", "settings", "answering", "name", "tags", "pins"):
+        assert getattr(newest, part) == getattr(whole, part)
+
+
+def test_the_newest_queries_are_read_with_all_that_was_set_before(tmp_path: Path) -> None:
+    made = long()
+    for place, entry in (
+        (700, ModelChange(at=START, text="groq:second", endpoint="http://groq/v1")),
+        (500, Setting(at=START, text="preserve_recent=4")),
+    ):
+        made = replace(made, entries=(*made.entries[:-place], entry, *made.entries[-place:]))
+    path = write(tmp_path, made, 1)
+    sessions = SessionManager(tmp_path)
+    whole = sessions.load(path).session
+    newest = sessions.load_newest(path, 10_000)
+    assert newest is not None
+    assert 3 < len(newest.session.exchanges) < 50
+    assert whole.answering.model == "groq:second"
+    check_newest(newest.session, whole)
+    assert sessions.load_newest(path, path.stat().st_size // 2 + 1) is None  # that is no faster
+    covers_little = write(tmp_path, long(seal=replace(SEALED, covers=100)), 1)
+    assert sessions.load_newest(covers_little, 10_000) is None
+
+
 @given(strategies.sessions, st.integers(0, 9), st.integers(1, 5))
 def test_the_ends_agree_with_the_whole_file(drawn: Session, undone: int, last: int) -> None:
     """They agree whatever the middle and the texts contain."""
@@ -146,6 +175,9 @@ def test_the_ends_agree_with_the_whole_file(drawn: Session, undone: int, last: i
         whole, found = sessions.load(path).session, sessions.load_ends(path, last)
         asked = sessions.load_queries(path).session
         assert [one.query for one in asked.exchanges] == [one.query for one in whole.exchanges]
+        newest = sessions.load_newest(path, 2_000 * last)
+        if newest is not None:
+            check_newest(newest.session, whole)
         part = sessions.load_from(path, 60 - 8 * last).session
         carried = [one for one in whole.exchanges if one.query.number >= 60 - 8 * last]
         assert [*part.exchanges][-len(carried) :] == carried
