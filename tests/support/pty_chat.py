@@ -90,7 +90,7 @@ class PtyChat:
         """The number of bytes read at once; a small number makes a slow terminal."""
         self._mark = 0
         self._shown = 0  # the number of bytes of `raw` that the emulator has processed
-        self._screen = _Screen(cols, rows, self._answer)
+        self._screen = _Screen(max(1, cols), max(1, rows), self._answer)
         self._stream = pyte.ByteStream(self._screen)
         environment = {"TERM": "xterm-256color"} | dict(env if env is not None else os.environ)
         self._child: pexpect.spawn[bytes] | fork_server.OnTerminal
@@ -140,7 +140,7 @@ class PtyChat:
 
     def resize(self, rows: int, cols: int) -> None:
         """Change the size of the terminal; the program gets SIGWINCH."""
-        self._screen.resize(rows, cols)
+        self._screen.resize(max(1, rows), max(1, cols))
         self._child.setwinsize(rows, cols)
 
     def hang_up(self) -> None:

@@ -21,13 +21,21 @@ COLOR = re.compile(r"\x1b\[[0-9;]*(3[0-7]|9[0-7])m")
 
 @contextmanager
 def chat(
-    home: Path, *options: str, cols: int = 80, ready: str = "context", **more: str
+    home: Path,
+    *options: str,
+    cols: int = 80,
+    size: tuple[int, int] | None = None,
+    ready: str = "context",
+    **more: str,
 ) -> Iterator[PtyChat]:
     """Yield the program at its prompt, with `scripted:echo` unless the options say otherwise."""
     options = options or ("--model", "scripted:echo")
     argv = [sys.executable, "-m", "chat_loop", *options]
-    with PtyChat(argv, env=environment(home, **more), rows=24, cols=cols, forked=True) as terminal:
-        terminal.wait_for(READY, timeout=60)
+    rows, cols = size or (24, cols)
+    with PtyChat(
+        argv, env=environment(home, **more), rows=rows, cols=cols, forked=True
+    ) as terminal:
+        terminal.wait_for(READY, timeout=60, output=size is not None)
         if ready:
             terminal.wait_for(ready, timeout=60)
         yield terminal

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback, Reply
+from tests.support.pty_chat import PtyChat
 from tests.support.terminal_chat import answered, chat, compatible, leave, saved
 from tests.support.tool_chat import ASKED, PATIENCE, at_prompt, calling, chatting
 
@@ -17,6 +18,8 @@ pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX"),
 ]
 
+TINY = ((1, 1), (0, 0), (2, 2), (0, 80), (1, 80), (24, 0), (24, 1), (2, 80), (24, 2))
+"""A size of 0 is unknown, and taken for the usual one; no two such sizes follow each other."""
 SIZES = ((24, 40), (8, 30), (24, 1), (3, 20), (24, 200), (24, 80))
 TYPED = "first line of a text that wraps at forty columns\x1b\rsecond line 漢字\x1b\rthird"
 LINES = {
@@ -101,3 +104,48 @@ def test_while_a_question_stands(tmp_path: Path) -> None:
         assert "\nAssistant: Ran.\nTime: " in "\n".join(terminal.screen())
         terminal.ctrl("d")
         assert terminal.exit_code(PATIENCE) == 0
+
+
+def shrink(terminal: PtyChat) -> None:
+    """Give the terminal each tiny size, and then its usual one."""
+    for rows, cols in (*TINY, (24, 80)):
+        terminal.mark()
+        terminal.resize(rows, cols)
+        terminal.wait_for("\x1b[J", PATIENCE, output=True)
+
+
+def test_no_size_is_too_small_at_any_moment(tmp_path: Path) -> None:
+    with Loopback() as server, chatting(tmp_path, server) as terminal:
+        server.enqueue(calling(("run_command", {"command": "touch done"})))
+        server.enqueue(Reply(chunks=("Half a ", "reply."), stall_after=1))
+        shrink(terminal)
+        terminal.send("/")
+        terminal.wait_for(re.compile(r"\(1/\d+\)"), PATIENCE)
+        shrink(terminal)  # with a menu
+        terminal.send("\x15go\r")
+        terminal.wait_for(ASKED, PATIENCE)
+        shrink(terminal)  # with a question
+        terminal.line("y")
+        server.stalled(1)
+        terminal.send("typed meanwhile")
+        terminal.wait_for("typed meanwhile", PATIENCE)
+        shrink(terminal)  # while a reply streams
+        server.release()
+        terminal.wait_for(
+            re.compile(r"Half a reply\.\nTime: .*\n\nYou: typed meanwhile$", re.MULTILINE), PATIENCE
+        )
+        terminal.send("\x15/rewind\r")
+        terminal.wait_for("go", PATIENCE)
+        shrink(terminal)  # with a list to choose from
+        terminal.send("\x1b")
+        terminal.wait_for(re.compile(r"^You:$", re.MULTILINE), PATIENCE)
+        terminal.ctrl("d")
+        assert terminal.exit_code(PATIENCE) == 0
+
+
+@pytest.mark.parametrize("size", TINY)
+def test_a_chat_starts_in_any_size(tmp_path: Path, size: tuple[int, int]) -> None:
+    with chat(tmp_path, size=size, ready="") as terminal:
+        terminal.resize(24, 80)
+        answered(terminal, "hello")
+        leave(terminal)
