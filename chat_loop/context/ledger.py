@@ -346,7 +346,7 @@ class WordIndex:
                     places[key] = [number]
                 else:
                     known.append((len(before), key))
-            rarest = sorted(known)[:8]
+            rarest = sorted(known)[:5]
             near = {at for _, key in rarest for at in places[key][-40:]}
             self._older[candidate] = tuple(candidates[at] for at in sorted(near))
             for _, key in known:

@@ -540,8 +540,8 @@ def test_an_older_value_is_never_kept_alone(missing: int, carried: bool) -> None
 
 def test_a_newer_value_that_is_most_like_another_line_goes_with_its_older_one() -> None:
     old = "Note: The tennis evening has 16 people on its list, with the two from next door."
-    another = "Two cancelled and one came, so the chess evening has 14 people as of today."
-    new = "Two cancelled and one came, so the tennis evening has 27 people as of today."
+    another = "Two cancelled, so the chess evening has 14 people as of today."
+    new = "Two cancelled, so the tennis evening has 27 people as of today."
     spoken = exchanges((another, "Fine."), (old, "Fine."), (new, "Noted."))
     blocks = [made(None, spoken, room=room).summary for room in range(80)]
     kept = [{item.text for item in items(block)} for block in blocks]
