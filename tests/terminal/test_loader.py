@@ -18,7 +18,7 @@ JOBS = (
     "chat_loop.providers.scripted:EchoProvider.warm",
     "chat_loop.library.indexer:Indexer.start",
     "chat_loop.commands.registry:Registry.add_plugins",
-    "chat_loop.sessions.manager:SessionManager.remove_leftovers",
+    "chat_loop.sessions.organizing:remove_leftovers",
 )
 
 
