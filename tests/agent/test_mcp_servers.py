@@ -139,6 +139,7 @@ def test_the_config_says_which_tools_there_are_and_which_run_unasked(tmp_path: P
     )
 
 
+@pytest.mark.slow
 def test_what_cannot_be_connected_is_said_and_the_others_are_there(tmp_path: Path) -> None:
     async def act(offered: Offered) -> None:
         assert list(offered.tools) == ["good_echo", "good_quit"]
@@ -341,6 +342,7 @@ async def test_closing_twice_and_before_anything_began(tmp_path: Path) -> None:
     assert all(gone(process) for process in processes(tmp_path))
 
 
+@pytest.mark.slow
 async def test_leaving_while_it_connects_ends_the_process(tmp_path: Path) -> None:
     servers = McpServers({"s": sdk("silent", env={"RECORD": str(tmp_path / "record")})}, {})
     waiting = asyncio.ensure_future(servers.wait_ready())

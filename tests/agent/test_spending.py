@@ -60,6 +60,7 @@ def test_one_question_that_would_pass_the_limit_is_not_sent(tmp_path: Path) -> N
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("limit", "sent"),
     [

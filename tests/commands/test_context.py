@@ -245,6 +245,7 @@ def test_pins_are_listed_and_taken_off(tmp_path: Path) -> None:
     assert screen.text.count("works until") == 1, "an old word is named once, and only if it worked"
 
 
+@pytest.mark.slow
 def test_pins_that_fill_the_window_all_stay_and_are_named(tmp_path: Path) -> None:
     pins = [f"Server {number} has the port {7000 + number}." for number in range(600)]
 

@@ -251,6 +251,7 @@ def told(result: subprocess.CompletedProcess[bytes]) -> tuple[str, str]:
     return result.stdout.decode(), result.stderr.decode()
 
 
+@pytest.mark.slow
 def test_one_question_uses_what_was_allowed_or_trusted(tmp_path: Path) -> None:
     project(tmp_path, AGENTS="Use tabs.\n")
     out, err = told(run(tmp_path, "-p", "Hello"))

@@ -140,6 +140,7 @@ def test_on_a_terminal_the_editor_opens_from_there(tmp_path: Path) -> None:
     assert [one.query.text for one in saved(tmp_path).exchanges] == ["which wood is soft?"]
 
 
+@pytest.mark.slow
 def test_on_a_terminal_a_very_long_one_is_folded_and_sent_whole(tmp_path: Path) -> None:
     text = "".join(f"line {number} of what is pasted\n" for number in range(1_000))
     with chat(tmp_path) as terminal:

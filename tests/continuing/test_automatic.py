@@ -114,6 +114,7 @@ def test_without_a_model_for_summaries_code_compacts(tmp_path: Path) -> None:
     assert "Generating session summary" not in played.shown
 
 
+@pytest.mark.slow
 def test_three_failures_in_a_row_end_the_attempts_until_compact(tmp_path: Path) -> None:
     with Chats(tmp_path, window=8_000) as chats:
         chats.summary = failing(401, "authentication_error")
@@ -122,6 +123,7 @@ def test_three_failures_in_a_row_end_the_attempts_until_compact(tmp_path: Path) 
     assert "refused the key" in played.after("/compact")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wire", "window"),
     [
@@ -335,6 +337,7 @@ def test_a_smaller_model_gets_what_fits_before_the_next_message(tmp_path: Path) 
     assert [request.body["model"] for request in played.requests[:-1]] == ["test-model"] * 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [20, 400, 900])
 def test_after_a_refusal_the_block_leaves_room_for_the_query(tmp_path: Path, length: int) -> None:
     with Chats(tmp_path, window=8_192) as chats:
@@ -354,6 +357,7 @@ def test_after_a_refusal_the_block_leaves_room_for_the_query(tmp_path: Path, len
     assert "has port" in played.requests[-1].block
 
 
+@pytest.mark.slow
 def test_a_resumed_block_is_shortened_for_a_window_that_turns_out_smaller(tmp_path: Path) -> None:
     ports = [f"Server {number} of the harbor has port {7000 + number}." for number in range(150)]
     with Chats(tmp_path) as chats:

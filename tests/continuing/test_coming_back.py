@@ -19,6 +19,7 @@ def said_in(text: str, query: str) -> bool:
     return f"User: {query}" in text
 
 
+@pytest.mark.slow
 def test_no_word_is_summarized_twice_in_days_of_resuming(tmp_path: Path) -> None:
     """Each exit summarizes what is new, and the context stays that of all words."""
     with Chats(tmp_path) as chats:
@@ -40,6 +41,7 @@ def test_no_word_is_summarized_twice_in_days_of_resuming(tmp_path: Path) -> None
     assert not any(said_in(compacted.summaries[0].text, query) for query in DAYS)
 
 
+@pytest.mark.slow
 def test_words_without_a_summary_are_summarized_once_they_have_to_be(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         chats.configure(on_exit="later")
@@ -193,6 +195,7 @@ def test_an_exit_says_what_a_resume_will_bring(tmp_path: Path) -> None:
     assert "It will be made when you resume the session." in " ".join(long.split())
 
 
+@pytest.mark.slow
 def test_a_chain_whose_middle_is_missing_brings_what_is_there(tmp_path: Path) -> None:
     """The summary stands in for the words that are gone, and references into the gap say so."""
     gap = "The chain ends before session-2: Session session-2 is not in HOME/sessions."
@@ -213,6 +216,7 @@ def test_a_chain_whose_middle_is_missing_brings_what_is_there(tmp_path: Path) ->
         assert f"✗ No message {number}. {gap}\n" in resumed.after(reference)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_cut", [True, False])
 def test_a_chain_whose_middle_is_damaged_says_so(tmp_path: Path, *, is_cut: bool) -> None:
     with Chats(tmp_path) as chats:

@@ -188,6 +188,7 @@ def test_an_exchange_that_stays_keeps_its_calls_and_results(tmp_path: Path, wire
     )
 
 
+@pytest.mark.slow
 def test_files_and_tools_are_listed_by_what_really_happened(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         _look_it_up(chats)
@@ -221,6 +222,7 @@ BAD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
 def test_a_summary_that_fails_is_made_without_the_model(tmp_path: Path, wire: Wire) -> None:
     with Chats(tmp_path, wire) as chats:

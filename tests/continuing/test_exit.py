@@ -129,6 +129,7 @@ def test_a_second_attempt_may_succeed(tmp_path: Path) -> None:
     assert "summary=model queries=1 " in transcript
 
 
+@pytest.mark.slow
 def test_a_long_summary_is_left_to_another_process_and_a_resume_does_not_wait(
     tmp_path: Path,
 ) -> None:
@@ -151,6 +152,7 @@ def test_a_long_summary_is_left_to_another_process_and_a_resume_does_not_wait(
         assert text.count("<!-- SESSION_SUMMARY_START -->") == 1
 
 
+@pytest.mark.slow
 def test_the_process_that_an_exit_starts_adds_a_missing_summary_once(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         chats.configure(on_exit="later")

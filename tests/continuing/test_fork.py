@@ -119,6 +119,7 @@ def test_a_fork_is_compacted_resumed_and_searched_without_the_words_after_it(
     )
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_is_summarized(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         long = [f"{shelf} {'word ' * 300}" for shelf in SHELVES]

@@ -25,6 +25,7 @@ def with_tools(chats: Chats, *names: str, **tools: int) -> None:
     chats.configure(agent={"tools": [*names]}, tools=tools, resume={"acknowledge": False})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
 def test_the_middle_of_a_message_larger_than_the_window_is_left_out_and_can_be_read(
     tmp_path: Path, wire: Wire
@@ -106,6 +107,7 @@ BAD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
 def test_forty_calls_in_one_step_and_bad_results(tmp_path: Path, wire: Wire) -> None:
     with Chats(tmp_path, wire, window=8_000) as chats:
@@ -133,6 +135,7 @@ def test_forty_calls_in_one_step_and_bad_results(tmp_path: Path, wire: Wire) -> 
     assert (read.code, read.errors) == (0, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["/resume session-1 --full", "/resume session-1 --last 1"])
 def test_a_carried_exchange_larger_than_the_window_is_shortened(tmp_path: Path, way: str) -> None:
     with Chats(tmp_path, window=128_000) as chats:

@@ -80,6 +80,7 @@ def test_two_branches_become_one(tmp_path: Path) -> None:
     assert "✗ This session was not compacted.\n" in played.after("/uncompact")
 
 
+@pytest.mark.slow
 def test_what_is_not_merged(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         branched(chats)
@@ -139,6 +140,7 @@ def test_a_merge_is_merged_and_compacted(tmp_path: Path) -> None:
     assert "Ida ordered 12 handles for 96 euros. [4 user]" in facts(unsealed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("swap", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_fork_is_merged_with_what_its_parent_said_afterwards(
     tmp_path: Path, *, swap: bool
@@ -193,6 +195,7 @@ def test_the_question_about_unrelated_sessions_comes_first(tmp_path: Path) -> No
     assert played.asked == ()
 
 
+@pytest.mark.slow
 def test_words_go_to_no_other_model_unasked(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         branched(chats, sealed=True)  # with OpenAI's; the default model is Anthropic's
@@ -229,6 +232,7 @@ def test_words_go_to_no_other_model_unasked(tmp_path: Path) -> None:
     assert "Recorded with openai:test-model; continuing with anthropic:other.\n" in chosen.shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_first", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_a_branch_that_is_open_elsewhere_is_left_where_it_is(
     tmp_path: Path, *, is_first: bool

@@ -6,6 +6,8 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.support.chats import Chats, echoed
 
 
@@ -128,6 +130,7 @@ def test_a_repository_is_one_project_with_its_folders(tmp_path: Path) -> None:
             assert chats.run(*model, "-c", "-p", "And?").code == 1, folder
 
 
+@pytest.mark.slow
 def test_what_cannot_be_read_does_not_block_the_one_before_it(tmp_path: Path) -> None:
     chats, other = at_work(tmp_path)
     with chats:
@@ -154,6 +157,7 @@ def test_what_cannot_be_read_does_not_block_the_one_before_it(tmp_path: Path) ->
     assert f"of {other}.\n" in nothing.errors
 
 
+@pytest.mark.slow
 def test_sessions_without_a_pointer_are_found_once(tmp_path: Path) -> None:
     chats, other = at_work(tmp_path)
     with chats:

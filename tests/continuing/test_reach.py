@@ -37,6 +37,7 @@ def test_what_was_undone_comes_back_until_something_new_is_said(tmp_path: Path) 
     assert whole.requests[0].messages == (*echoed("One.", "Two.", "Four.", "Six."), "user: Eight.")
 
 
+@pytest.mark.slow
 def test_words_that_came_back_with_a_resume_are_undone_and_redone(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         chats.play("One.", "Two.", "Three.", "exit")
@@ -54,6 +55,7 @@ def test_words_that_came_back_with_a_resume_are_undone_and_redone(tmp_path: Path
     assert "Undone" not in parent
 
 
+@pytest.mark.slow
 def test_after_a_compaction_the_last_message_is_undone_and_comes_back(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         played = chats.play(*("One.", "Two.", "/compact", "/undo", "Three.", "exit"))

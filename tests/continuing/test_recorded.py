@@ -68,6 +68,7 @@ def test_a_session_goes_on_with_its_model_on_every_way_in_a_chat(tmp_path: Path)
     assert not any("continuing with" in run.shown for run in runs)
 
 
+@pytest.mark.slow
 def test_a_question_goes_on_with_the_model_that_answered_last(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         chats.run("--model", chats.model, "-p", "One.")
@@ -89,6 +90,7 @@ def test_a_question_goes_on_with_the_model_that_answered_last(tmp_path: Path) ->
     assert models(switched.asked) == {("openai", "second-model")}
 
 
+@pytest.mark.slow
 def test_a_model_that_is_chosen_in_this_run_wins_and_that_is_said(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         chats.run("--model", chats.model, "-p", "One.")
@@ -108,6 +110,7 @@ def test_a_model_that_is_chosen_in_this_run_wins_and_that_is_said(tmp_path: Path
         assert models(played.asked) == {("anthropic", "other")}
 
 
+@pytest.mark.slow
 def test_a_script_is_told_which_option_decides(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         chats.play("One.", "exit")
@@ -190,6 +193,7 @@ def test_a_server_of_this_machine_that_does_not_listen_is_asked_about(tmp_path: 
     assert f"Recorded with openai:test-model: nothing listens at {nobody}." in played.errors
 
 
+@pytest.mark.slow
 def test_files_that_record_less_or_nonsense_go_on(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         chats.run("--model", chats.model, "-p", "One.")
@@ -226,6 +230,7 @@ def test_a_file_chooses_no_server(tmp_path: Path, endpoint: str) -> None:
     assert (decided.code, models(decided.asked)) == (0, {RECORDED})
 
 
+@pytest.mark.slow
 def test_a_session_keeps_its_system_prompt_and_its_longest_reply(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         given = ("--system", "Talk like a pirate.", "--max-tokens", "77")
@@ -272,6 +277,7 @@ def test_a_file_grants_no_tools_and_names_them_once(tmp_path: Path) -> None:
     assert tools == [(), (), ("list_files",), ("list_files",), ()]
 
 
+@pytest.mark.slow
 def test_summaries_go_to_the_model_of_the_session_unless_another_is_configured(
     tmp_path: Path,
 ) -> None:

@@ -250,6 +250,7 @@ def test_a_compacted_session_comes_back_with_the_words_that_its_block_does_not_c
     assert covering.requests[0].text.count("You said: Shelf") == 1, "only the last one"
 
 
+@pytest.mark.slow
 def test_words_that_do_not_fit_stay_summarized(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         chats.play(*(f"{shelf} {'word ' * 300}" for shelf in SHELVES), "exit")
@@ -296,6 +297,7 @@ def test_a_session_without_a_summary(tmp_path: Path) -> None:
     assert "\n<!-- chat:sealed at=DATE reason=exit summary=model " in summarized
 
 
+@pytest.mark.slow
 def test_a_session_torn_by_a_crash_goes_on_from_what_is_left(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         chats.configure(on_exit="later", resume={"acknowledge": False})
@@ -492,6 +494,7 @@ def test_resuming_ends_the_session_one_was_in(tmp_path: Path) -> None:
     assert "\n*No summary*\n<!-- chat:sealed at=DATE reason=resume summary=none " in left
 
 
+@pytest.mark.slow
 def test_an_edited_summary_is_used_as_it_is(tmp_path: Path) -> None:
     with small(tmp_path) as chats:
         tell(chats)

@@ -80,6 +80,7 @@ def test_what_was_undone_is_nowhere_after_a_compaction_and_a_resume(tmp_path: Pa
     assert "✗ Session session-4 has no exchanges: it can't be resumed." in left.shown
 
 
+@pytest.mark.slow
 def test_the_archive_does_not_return_what_was_taken_back(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         chats.replies["Read"] = [call("session_archive_read", queries="1.1-9"), "Seen."]

@@ -115,6 +115,7 @@ def test_the_sizes_agree(tmp_path: Path, wire: Wire) -> None:
     assert found == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
 def test_the_sizes_agree_with_tools_and_after_automatic_compactions(
     tmp_path: Path, wire: Wire

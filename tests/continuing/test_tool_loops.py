@@ -79,6 +79,7 @@ def test_after_a_refusal_in_a_loop_nothing_runs_twice(tmp_path: Path, wire: Wire
     assert all(f"Log {number}, line 189" in transcript for number in range(STEPS))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
 def test_older_messages_give_way_to_a_loop_and_the_turn_is_carried_whole(
     tmp_path: Path, wire: Wire
@@ -102,6 +103,7 @@ def test_older_messages_give_way_to_a_loop_and_the_turn_is_carried_whole(
     assert "read all" not in child.partition("**You:**")[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["/fork", "/resume session-1 --full", "/resume session-1 --last 1"])
 def test_results_are_shortened_before_an_exchange_is_left_out(tmp_path: Path, way: str) -> None:
     with Chats(tmp_path, window=32_000) as chats:

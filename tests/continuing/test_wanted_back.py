@@ -169,6 +169,7 @@ def test_another_model_does_not_get_it(tmp_path: Path, wire: Wire) -> None:
     assert len(calls) == 2
 
 
+@pytest.mark.slow
 def test_a_server_that_misses_it_gets_it_from_then_on(tmp_path: Path) -> None:
     """A server of the user's own, of which nothing is known."""
     with Chats(tmp_path) as chats:

@@ -36,6 +36,7 @@ def rendered(text: str) -> tuple[str, int]:
     return STYLES.sub("", "".join(sent)), max(stream.lengths)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", ["{} ", "{}\n", "> {}\n", "| {} | |\n", "*a {}\n", "- {}\n"])
 def test_a_block_of_any_length_is_read_in_parts_and_loses_no_word(line: str) -> None:
     numbers = [str(number) for number in range(100_000, 105_000)]
@@ -48,6 +49,7 @@ def test_a_block_of_any_length_is_read_in_parts_and_loses_no_word(line: str) -> 
     assert most <= LARGEST_TEXT + 2 * PIECE
 
 
+@pytest.mark.slow
 def test_long_code_is_one_block_with_all_its_lines() -> None:
     lines = [f"line = {number}  # {number}" for number in range(8_000)]
     text = "Look:\n\n```python\n" + "\n".join(lines) + "\n```\n\nThat is *all*."

@@ -194,6 +194,7 @@ def test_the_same_session_twice_is_one_and_two_under_one_id_are_two(tmp_path: Pa
     ]
 
 
+@pytest.mark.slow
 def test_many_sessions_under_one_id_are_told_apart_in_linear_time(tmp_path: Path) -> None:
     class Counting(Files):
         tries = 0
@@ -223,6 +224,7 @@ def test_parents_in_a_circle_are_stored_as_they_are(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_long_chain_is_looked_through_once() -> None:
     chain = tuple(named(f"s{number}", f"s{number + 1}") for number in range(5_000))
     assert imported(documents.write_json(chain, {}), "x") == Imported(chain)

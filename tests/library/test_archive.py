@@ -149,6 +149,7 @@ def test_an_index_that_cannot_be_read_holds_nobody_up(tmp_path: Path) -> None:
     assert refs(archive.search("port")) == ["1.1"]
 
 
+@pytest.mark.slow
 def test_what_takes_too_long_to_index_is_continued_by_the_next_call(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -331,6 +331,7 @@ def test_without_the_package_one_sentence_says_how_to_get_it(tmp_path: Path) -> 
     assert out.split("\n")[1] == f"  {MISSING} {install_hint('mcp')}"
 
 
+@pytest.mark.slow
 def test_a_package_that_cannot_be_imported_is_one_sentence(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
@@ -398,6 +399,7 @@ async def nothing(given: Mapping[str, object]) -> str:
     return "nothing"
 
 
+@pytest.mark.slow
 async def test_the_archive_and_the_agents_own_tools_keep_their_names(tmp_path: Path) -> None:
     """A server's tools come after the agent's and before the archive's, also after a compaction."""
     own = (Tool(ToolSpec("own_tool", "Mine.", {"type": "object"}), nothing),)

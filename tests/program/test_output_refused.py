@@ -106,6 +106,7 @@ def test_a_reader_that_leaves_is_no_failure(tmp_path: Path, command: tuple[str, 
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_standard_error_that_takes_nothing_ends_no_reply(tmp_path: Path) -> None:
     for way in ("2> /dev/full", "2>&-"):
         done = shell(tmp_path, (*ECHO, "-p", "hello"), way)

@@ -11,6 +11,7 @@ from tests.support.own_keys import KEY, command, run
 from tests.support.sibling_chats import AT_LENGTH, COMPACT
 
 
+@pytest.mark.slow
 def test_a_key_that_was_said_is_in_the_transcript_alone(tmp_path: Path) -> None:
     with Loopback(talk) as server:
         run(

@@ -19,6 +19,7 @@ MORTAL = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search") if not 
 """The beginning of a command that obeys permissions, also as root."""
 
 
+@pytest.mark.slow
 def test_a_folder_that_takes_no_new_files_has_all_words_but_no_summary(tmp_path: Path) -> None:
     folder = tmp_path / "sessions"
     command = [*MORTAL, sys.executable, "-m", "chat_loop", *ECHO]
@@ -54,6 +55,7 @@ def test_a_folder_that_takes_no_new_files_has_all_words_but_no_summary(tmp_path:
     assert len(saved(tmp_path)) == 2
 
 
+@pytest.mark.slow
 def test_a_conversation_without_a_file_is_not_saved(tmp_path: Path) -> None:
     (tmp_path / "sessions").mkdir(mode=0o500)
     prefix = MORTAL or ("env",)

@@ -151,6 +151,7 @@ def test_a_question_from_standard_input_goes_through_the_rule(
     )
 
 
+@pytest.mark.slow
 def test_tools_in_the_home_folder_say_what_that_means_once(
     tmp_path: Path, server: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -292,6 +292,7 @@ def test_a_reply_ends_at_8_mb_and_keeps_them(server: Loopback) -> None:
     assert 8 << 20 < len(kept.text) <= 9 << 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "filling", [pytest.param(b"\n", marks=pytest.mark.slow), b": ping\n\n", b"data: x"]
 )

@@ -70,6 +70,7 @@ def program(home: Path, port: int, *arguments: str) -> subprocess.CompletedProce
     )
 
 
+@pytest.mark.slow
 def test_with_p_the_server_is_named_on_standard_error(tmp_path: Path) -> None:
     with Loopback(models=("m",)) as server:
         result = program(tmp_path, port_of(server.url), "-p", "hi")

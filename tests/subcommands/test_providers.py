@@ -177,6 +177,7 @@ def test_what_bedrock_and_azure_need_one_after_the_other(
     ]
 
 
+@pytest.mark.slow
 def test_it_is_a_command_of_the_program(tmp_path: Path) -> None:
     environment = {**os.environ, "CHAT_LOOP_HOME": str(tmp_path), "MISTRAL_API_KEY": SECRET}
 

@@ -164,6 +164,7 @@ def test_clean_leaves_the_archive_of_what_is_open(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_clean_asks_on_a_terminal(tmp_path: Path) -> None:
     forgotten(tmp_path)
     env = {"CHAT_LOOP_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
