@@ -6,20 +6,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import UTC, date, datetime
+from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
+from msgspec import Meta, Struct
 
 from chat_loop.config import Config
+from chat_loop.errors import ChatLoopError
 from chat_loop.providers.capabilities import bare_name, longest_prefix, tokens_in
+from chat_loop.sessions.files import write_private
 from chat_loop.values import Usage
+
+if TYPE_CHECKING:
+    from genai_prices.types import PriceCalculation
 
 VENDORS = msgspec.json.decode(
     Path(__file__).with_name("vendors.json").read_bytes(), type=dict[str, str]
 )
 """Prefix of a model's name -> the provider that makes it; "" for open weights."""
 VERIFIED = ("anthropic", "openai", "gemini", "grok")  # vendors whose prices were checked
+MILLION = 1_000_000  # tokens
+FREE = ("local", "scripted")  # providers
 SELLERS = {"bedrock": "aws", "gemini": "google", "grok": "x-ai"}  # their names in the library
 
 
@@ -28,23 +39,100 @@ def vendor_of(model: str) -> str:
     return VENDORS.get(longest_prefix(model, VENDORS) or "", "")
 
 
-def costs(config: Config) -> Callable[[str, Usage], float | None]:
-    """Return a function from provider:model and usage to US dollars, or None if unknown."""
+Rate = Annotated[float, Meta(ge=0, le=1_000_000)]
+
+
+class Rates(Struct, frozen=True):
+    """The US dollars of a million tokens of each kind, however many there are."""
+
+    input: Rate
+    cached: Rate
+    written: Rate
+    output: Rate
+
+    def cost(self, usage: Usage) -> float:
+        """Return the cost of one call in US dollars."""
+        cached = min(usage.cached, usage.input)
+        written = min(usage.written, usage.input - cached)
+        total = (usage.input - cached - written) * self.input
+        total += cached * self.cached
+        total += written * self.written
+        total += usage.output * self.output
+        return total / MILLION
+
+
+class _Known(Struct):
+    """The rates of models that were looked up on one day, in one version of the library's data, by
+    name. None means that a model has no price.
+    """
+
+    day: date
+    data: tuple[int, int]
+    rates: dict[str, Rates | None] = {}
+
+
+class PriceList:
+    """The rates of models. A `file` keeps those of a day, so that a list of conversations rarely
+    waits until the library is loaded.
+    """
+
+    def __init__(self, file: Path | None = None) -> None:
+        self._file = file
+        self._known: _Known | None = None
+
+    def cost(self, usage: Usage, model: str) -> float | None:
+        """Return the cost of one call in US dollars, or None if it is unknown."""
+        day = datetime.now(UTC).date()  # a price changes on a date
+        if self._known is None or self._known.day != day:
+            self._known = self._read(day)
+        known = self._known
+        if model not in known.rates:
+            priced = _priced(Usage(), model)
+            if priced is not None and _has_tiers(priced):
+                return _dollars(usage, model)
+            known.rates[model] = _rates(model) if priced is not None else None
+            self._keep(known)
+        rates = known.rates[model]
+        return rates.cost(usage) if rates is not None else None
+
+    def _read(self, day: date) -> _Known:
+        """Return the rates in the file if they are those of a day and of the installed library."""
+        found = find_spec("genai_prices")  # does not load it
+        known = _Known(day, (0, 0))
+        with suppress(OSError, msgspec.MsgspecError, UnicodeDecodeError):
+            if found is not None and found.origin is not None:
+                status = Path(found.origin).with_name("data.py").stat()
+                known.data = status.st_size, status.st_mtime_ns
+            if self._file is not None:
+                kept = msgspec.json.decode(self._file.read_bytes(), type=_Known)
+                if (kept.day, kept.data) == (known.day, known.data):
+                    return kept
+        return known
+
+    def _keep(self, known: _Known) -> None:
+        if self._file is not None:
+            with suppress(ChatLoopError):  # the next list looks them up again
+                write_private(self._file, msgspec.json.encode(known))
+
+
+def costs(config: Config, file: Path | None = None) -> Callable[[str, Usage], float | None]:
+    """Return a function from provider:model and usage to US dollars, or None if unknown. A `file`
+    keeps the day's prices.
+    """
+    prices = PriceList(file)
 
     def cost_of(reference: str, usage: Usage) -> float | None:
         provider, _, name = reference.partition(":")
         model = config.models.get(name)
         if model is None or model.input_price is None or model.output_price is None:
-            return cost(usage, name, provider)
-        return (usage.input * model.input_price + usage.output * model.output_price) / 1_000_000
+            return 0.0 if provider in FREE else prices.cost(usage, name)
+        return (usage.input * model.input_price + usage.output * model.output_price) / MILLION
 
     return cost_of
 
 
-def cost(usage: Usage, model: str, provider: str = "") -> float | None:
-    """Return the cost of one call in US dollars, or None if it is unknown."""
-    if provider in ("local", "scripted"):
-        return 0.0
+def _priced(usage: Usage, model: str) -> PriceCalculation | None:
+    """Return what the library says of one call, or None if it has no price by tokens."""
     vendor = vendor_of(model)
     if vendor not in VERIFIED:
         return None
@@ -63,8 +151,31 @@ def cost(usage: Usage, model: str, provider: str = "") -> float | None:
     except LookupError:
         return None
     if priced.model_price.input_mtok is None or priced.model_price.output_mtok is None:
-        return None  # not priced by tokens, such as speech
-    return float(priced.total_price)
+        return None  # such as speech
+    return priced
+
+
+def _has_tiers(priced: PriceCalculation) -> bool:
+    """Return True if the price of a token depends on how many there are."""
+    from genai_prices.types import TieredPrices
+
+    return any(isinstance(price, TieredPrices) for price in vars(priced.model_price).values())
+
+
+def _dollars(usage: Usage, model: str) -> float:
+    """Return the cost of one call of a model that has a price."""
+    priced = _priced(usage, model)
+    return float(priced.total_price) if priced is not None else 0.0
+
+
+def _rates(model: str) -> Rates:
+    """Return the rates of a model without tiers."""
+    return Rates(
+        input=_dollars(Usage(input=MILLION), model),
+        cached=_dollars(Usage(input=MILLION, cached=MILLION), model),
+        written=_dollars(Usage(input=MILLION, written=MILLION), model),
+        output=_dollars(Usage(output=MILLION), model),
+    )
 
 
 def listed_window(model: str, provider: str) -> int:

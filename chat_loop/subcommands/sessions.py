@@ -17,7 +17,6 @@ from chat_loop.errors import TRIED_AGAIN, SaveError, SessionError, UsageError
 from chat_loop.library import lineage
 from chat_loop.library.filters import filter_of
 from chat_loop.parts import build
-from chat_loop.providers.prices import costs
 from chat_loop.sessions import copies, naming, organizing, summary_block
 from chat_loop.sessions.chain import read_chain
 from chat_loop.sessions.files import read_part
@@ -99,7 +98,7 @@ def _row_values(
     """Return the values of a row in JSON."""
     values = {"number": number, **{name: getattr(row, name) for name in FIELDS}}
     values |= {name: values[name] or None for name in ("parent", "merged", "mode", "owner")}
-    values["cost"] = drawn.cost_of(row.spent, costs(stored.parts.config))
+    values["cost"] = drawn.cost_of(row.spent, stored.cost)
     if fold:
         values |= {"sessions": 1 + row.folded, "compactions": row.compactions}
         values["branch"] = row.branch
@@ -114,7 +113,7 @@ def _print_table(
     # prices are slow to load
     cost = None
     if not 0 < width < drawn.MIN_FULL:
-        cost = costs(stored.parts.config)
+        cost = stored.cost
     now = stored.sessions.now()
     named = stored.sessions.pointers.named(rows)
     table = drawn.RowTable(named, now, cost, numbers=labels, exact=not width)

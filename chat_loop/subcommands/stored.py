@@ -12,7 +12,11 @@ from chat_loop.display.plain import Meter
 from chat_loop.errors import IndexUnavailable, SessionNotFound
 from chat_loop.library.library import Library
 from chat_loop.parts import Parts
+from chat_loop.providers.prices import costs
 from chat_loop.sessions.manager import LoadedSession
+
+PRICES = "prices.json"
+"""The day's prices, in the state folder."""
 
 
 class StoredSessions:
@@ -29,6 +33,7 @@ class StoredSessions:
         if parts.shared is not None:
             self.own = Library(folder, progress, thorough=True)
         self.problem = ""  # why the shared library could not be updated
+        self.cost = costs(parts.config, parts.paths.state / PRICES)
         self._progress = progress
 
     def close(self) -> None:

@@ -6,13 +6,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+import genai_prices
 import pytest
 
 from chat_loop.config import Config, ModelConfig
 from chat_loop.providers import prices
 from chat_loop.providers.catalogue import CATALOGUE
-from chat_loop.providers.prices import VENDORS, cost, costs
+from chat_loop.providers.prices import SELLERS, VENDORS, VERIFIED, costs
 from chat_loop.values import Usage, dollars_text
+
+
+def cost(usage: Usage, model: str, provider: str = "") -> float | None:
+    return costs(Config())(f"{provider}:{model}", usage)
+
 
 ROOT = Path(prices.__file__).parents[3]
 MILLION = 1_000_000
@@ -138,29 +144,67 @@ def test_dollars(dollars: float | None, text: str) -> None:
 
 ALONE = """
 import sys
+from pathlib import Path
 
 def refuse(event, args):
     if event.startswith("socket.") and event != "socket.__new__":
         raise RuntimeError("the network was touched: " + event)
 
 sys.addaudithook(refuse)
-from chat_loop.providers.prices import cost
+from chat_loop.config import Config
+from chat_loop.providers.prices import costs
 from chat_loop.values import Usage
+cost = costs(Config(), Path(sys.argv[1]))
 assert not {"genai_prices", "pydantic"} & set(sys.modules)
-assert cost(Usage(input=5), "my-model", "compatible") is None
-assert cost(Usage(input=5), "gpt-4o", "local") == 0.0
+assert cost("compatible:my-model", Usage(input=5)) is None
+assert cost("local:gpt-4o", Usage(input=5)) == 0.0
 assert "genai_prices" not in sys.modules
-print(cost(Usage(input=1_000_000), "gpt-4o"))
+print(cost("openai:gpt-4o", Usage(input=1_000_000)), "genai_prices" in sys.modules)
 """
 
 
-def test_the_library_is_loaded_late_and_needs_no_network() -> None:
+def run_alone(file: Path) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", ALONE],
+        [sys.executable, "-c", ALONE, str(file)],
         cwd=ROOT,
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "2.5\n", "")
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_the_library_is_loaded_once_a_day_and_needs_no_network(tmp_path: Path) -> None:
+    file = tmp_path / "prices.json"
+    assert run_alone(file) == "2.5 True\n"
+    kept = file.read_text()
+    assert run_alone(file) == "2.5 False\n"
+    for old, new in (
+        ('"day":"2', '"day":"1'),
+        ('"data":[', '"data":[1'),
+        ('"input":2.5', '"input":-2.5'),
+        ("{", "\xff"),
+    ):
+        file.write_text(kept.replace(old, new, 1), "latin-1")
+        assert run_alone(file) == "2.5 True\n"
+        assert file.read_text() == kept
+
+
+def test_rates_are_the_prices_of_the_library() -> None:
+    """Every model of the vendors, with calls of every kind."""
+    snapshot = genai_prices.data_snapshot.get_snapshot()
+    cost = costs(Config())
+    for vendor in VERIFIED:
+        seller = SELLERS.get(vendor, vendor)
+        models = next(one.models for one in snapshot.providers if one.id == seller)
+        for model in models:
+            for usage in (
+                Usage(input=700, cached=300, written=100, output=9),
+                Usage(input=MILLION),
+            ):
+                priced = prices._priced(usage, model.id)
+                expected = None if priced is None else pytest.approx(float(priced.total_price))
+                assert cost(f"{vendor}:{model.id}", usage) == expected
