@@ -62,6 +62,7 @@ class Library:
         self._longest = longest
         self._index: Index | None = None
         self._in_memory: Index | None = None
+        self._files: list[tuple[int, str, int]] = []  # those of the last answer
         self._count = 0  # files that were read for the last answer
 
     def close(self) -> None:
@@ -127,12 +128,13 @@ class Library:
         fold: bool = True,
         here: str = "",
         everything: bool = False,
+        again: bool = False,
     ) -> tuple[list[SessionRow], int]:
         """Return the `limit` most recently used conversations, and the number of others, which is
         approximate with a shared library. The row of a conversation is that of its newest session,
         with the totals of its chain; without `fold`, each session has its own row. Runs of `-p`,
-        and unanswered conversations other than `here`, are included only with `everything`. Raises
-        SessionError.
+        and unanswered conversations other than `here`, are included only with `everything`. If it
+        is asked `again`, the files are taken to be as they were. Raises SessionError.
         """
         which = Which(fold=fold, here=here, everything=everything)
         wanted = wanted or SessionFilter()
@@ -155,7 +157,7 @@ class Library:
             }
             return _Found(known.links, every, listed, tips, sessions, running, forked)
 
-        found = self.ask(find, texts=False)
+        found = self.ask(find, texts=False, again=again)
         self.trouble = self.trouble or warning
         if self.shared is not None:
             found = _with_shared(found, self.shared)
@@ -168,7 +170,9 @@ class Library:
         more = len(found.listed) - len(rows)
         if page is not None and page.next is not None and not wanted:
             more = max(more, page.beginnings - len(rows))
-        return [replace(row, current=row.id == here) for row in rows], more
+        if here:
+            rows = [replace(row, current=row.id == here) for row in rows]
+        return rows, more
 
     def listed(self) -> list[str]:
         """Return the ids of the numbered conversations, in their order. Raises SessionError."""
@@ -203,18 +207,25 @@ class Library:
         return self._count
 
     def ask(
-        self, question: Callable[[Index], T], *, texts: bool = True, rebuild: bool = False
+        self,
+        question: Callable[[Index], T],
+        *,
+        texts: bool = True,
+        rebuild: bool = False,
+        again: bool = False,
     ) -> T:
         """Return the answer of the folder's up-to-date index. If it needs no `texts`, a temporary
-        index in memory may give it. Raises SessionError.
+        index in memory may give it. If it is asked `again`, the files are taken to be as they were.
+        Raises SessionError.
         """
         self.trouble = ""
         self._count = 0
         try:
-            files = stamps(self.directory)
+            files = self._files if again else stamps(self.directory)
         except OSError as error:
             message = f"The sessions folder {self.directory} cannot be read: {os_reason(error)}."
             raise SessionError(message) from error
+        self._files = files
         if files or texts:
             try:
                 return self._ask_folder(files, question, texts, rebuild)

@@ -4,9 +4,9 @@ OpenAI, Google and xAI; models of others only have a price if the user sets one.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, date, datetime
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
@@ -30,6 +30,7 @@ VENDORS = msgspec.json.decode(
 """Prefix of a model's name -> the provider that makes it; "" for open weights."""
 VERIFIED = ("anthropic", "openai", "gemini", "grok")  # vendors whose prices were checked
 MILLION = 1_000_000  # tokens
+DAY = 86_400  # seconds
 FREE = ("local", "scripted")  # providers
 SELLERS = {"bedrock": "aws", "gemini": "google", "grok": "x-ai"}  # their names in the library
 
@@ -66,7 +67,7 @@ class _Known(Struct):
     name. None means that a model has no price.
     """
 
-    day: date
+    day: int  # since 1970
     data: tuple[int, int]
     rates: dict[str, Rates | None] = {}
 
@@ -82,7 +83,7 @@ class PriceList:
 
     def cost(self, usage: Usage, model: str) -> float | None:
         """Return the cost of one call in US dollars, or None if it is unknown."""
-        day = datetime.now(UTC).date()  # a price changes on a date
+        day = int(time.time() // DAY)  # a price changes on a date
         if self._known is None or self._known.day != day:
             self._known = self._read(day)
         known = self._known
@@ -95,7 +96,7 @@ class PriceList:
         rates = known.rates[model]
         return rates.cost(usage) if rates is not None else None
 
-    def _read(self, day: date) -> _Known:
+    def _read(self, day: int) -> _Known:
         """Return the rates in the file if they are those of a day and of the installed library."""
         found = find_spec("genai_prices")  # does not load it
         known = _Known(day, (0, 0))

@@ -82,7 +82,7 @@ def list_(stored: StoredSessions, options: argparse.Namespace) -> int:
     _print_table(stored, rows, numbers, width)
     if streams and more:  # a reader has the first rows while the others are read
         above = {row.id for row in rows}
-        others, more = find()
+        others, more = find(again=True)
         numbers |= {row.id: at for at, row in enumerate(others, 1) if is_whole}
         _print_table(stored, [row for row in others if row.id not in above], numbers, width)
     if more:

@@ -85,7 +85,7 @@ def _cleanable(
     stored: StoredSessions, before: datetime, links: Mapping[str, Link], *, originals: bool
 ) -> Sequence[SessionRow]:
     """Return the sessions that `clean` moves, children first."""
-    rows, _ = stored.own.rows(fold=False)
+    rows, _ = stored.own.rows(fold=False, again=True)
     if not originals:
         return lineage.old_chains(rows, links, before)
     candidates = {row.id for row in lineage.old_originals(rows, links, before)}

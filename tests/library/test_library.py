@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from chat_loop.errors import SessionError
+from chat_loop.library import index as index_module
 from chat_loop.library import library as library_module
 from chat_loop.library.filters import SessionFilter
 from chat_loop.library.index import FILE
@@ -276,6 +277,20 @@ def test_files_of_every_kind_have_rows(tmp_path: Path) -> None:
     ]
     assert (left, shelf.trouble) == (0, "")
     shelf.close()
+
+
+def test_a_second_question_of_one_list_takes_the_files_as_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What comes meanwhile is in the next list. Many rows are read as few are."""
+    monkeypatch.setattr(index_module, "MANY", 2)
+    write(tmp_path, session("a"), 1)
+    with closing(Library(tmp_path)) as shelf:
+        few, _ = shelf.rows()
+        write(tmp_path, session("b"), 2)
+        assert shelf.rows(again=True)[0] == few
+        many, _ = shelf.rows()
+    assert (ids(few), ids(many), many[1]) == (["a"], ["b", "a"], few[0])
 
 
 def test_a_folder_that_is_not_there_or_cannot_be_read(tmp_path: Path) -> None:

@@ -183,7 +183,7 @@ def test_the_library_is_loaded_once_a_day_and_needs_no_network(tmp_path: Path) -
     kept = file.read_text()
     assert run_alone(file) == "2.5 False\n"
     for old, new in (
-        ('"day":"2', '"day":"1'),
+        ('"day":2', '"day":1'),
         ('"data":[', '"data":[1'),
         ('"input":2.5', '"input":-2.5'),
         ("{", "\xff"),
