@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from datetime import timedelta
 from itertools import groupby
 from pathlib import Path
@@ -53,7 +54,8 @@ def places(found: Sequence[Hit]) -> list[tuple[str, int]]:
 def search(
     folder: Path, text: str, wanted: SessionFilter | None = None, limit: int = 5
 ) -> list[tuple[str, int]]:
-    return places(search_all(library(folder), text, wanted or SessionFilter(), limit))
+    with closing(open_library(folder)) as opened:
+        return places(search_all(opened, text, wanted or SessionFilter(), limit))
 
 
 CHATTER = (
@@ -204,7 +206,8 @@ def test_only_words_that_tell_nothing_still_find_those_who_hold_them(tmp_path: P
 def test_no_query_raises(tmp_path: Path, query: str) -> None:
     if not (tmp_path / "a.md").exists():
         shelf(tmp_path)
-        library(tmp_path).update_index()
+        with closing(open_library(tmp_path)) as opened:
+            opened.update_index()
     assert len(search(tmp_path, query, SessionFilter(words=query[:20]), 4)) <= 4
     found = search(tmp_path, query, SessionFilter(agent="ida"), 4)
     assert {identity for identity, _ in found} <= {"b"}
