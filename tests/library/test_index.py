@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import sqlite3
 import stat
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -17,7 +20,7 @@ from chat_loop.errors import IndexUnavailable, SessionError
 from chat_loop.library import index as index_module
 from chat_loop.library.index import FILE, VERSION, Index, discard
 from chat_loop.library.library import Library
-from tests.support.index_tables import fill, held, rows_of, rows_without_index, up_to_date
+from tests.support.index_tables import contents, fill, held, rows_of, rows_without_index, up_to_date
 from tests.support.session_folders import session, write
 
 ANEW = "The index was damaged: a new one is made from the sessions."
@@ -164,6 +167,75 @@ def test_a_held_index_is_not_deleted(tmp_path: Path) -> None:
             shelf.update_index(rebuild=True)
     assert shelf.update_index(rebuild=True) == 12
     shelf.close()
+
+
+@pytest.mark.parametrize("version", [VERSION - 1, VERSION + 1])
+def test_an_index_of_another_version_that_somebody_uses_is_left_to_them(
+    tmp_path: Path, version: int
+) -> None:
+    fill(tmp_path)
+    expected = rows_without_index(tmp_path)
+    changed(f"PRAGMA user_version={version}")(tmp_path / FILE)
+    with closing(library(tmp_path)) as shelf:
+        with held(tmp_path, "IMMEDIATE"):
+            trouble = f"The index {tmp_path / FILE} is of another version, and in use."
+            assert (rows_of(shelf), shelf.trouble) == (expected, trouble)
+        assert (rows_of(shelf), shelf.trouble) == (expected, "")
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from chat_loop.library.index import Index
+index = Index(Path(sys.argv[1]))
+index.ask("PRAGMA cache_size=1")  # what is not committed yet is in the file
+with index.transaction(writes=True):
+    index.ask("DELETE FROM sentences")
+    index.ask("ALTER TABLE sessions RENAME TO old")
+    index.ask("CREATE TABLE large AS SELECT randomblob(100000) FROM old")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.slow
+def test_what_a_process_that_was_killed_changed_in_part_is_taken_back(tmp_path: Path) -> None:
+    fill(tmp_path)
+    with closing(up_to_date(tmp_path)) as index:
+        expected = contents(index)
+    before = (tmp_path / FILE).read_bytes()
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert (tmp_path / FILE).read_bytes() != before
+    with closing(library(tmp_path)) as shelf:
+        assert (shelf.ask(contents), shelf.update_index(), shelf.trouble) == (expected, 0, "")
+
+
+def test_two_writers_without_locks_cost_no_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A network disk may grant every lock: two processes change the index at the same time."""
+
+    def without_locks(path: Path | str, timeout: float = 0) -> sqlite3.Connection:
+        name = f"file:{path}?vfs=unix-none"
+        return sqlite3.connect(
+            name, timeout, uri=True, isolation_level=None, check_same_thread=False
+        )
+
+    monkeypatch.setattr(index_module, "_open", without_locks)
+    fill(tmp_path)
+    noticed = 0
+    with closing(library(tmp_path)) as shelf:
+        shelf.update_index()
+        for number in range(6):
+            other = Index(tmp_path)
+            other.ask("PRAGMA cache_size=1")
+            write(tmp_path, session(f"new{number}", text="word " * 5_000), 50 + number)
+            with closing(other), suppress(IndexUnavailable), other.transaction(writes=True):
+                other.ask("UPDATE sessions SET searched = hex(randomblob(20000))")
+                shelf.rows()
+            assert rows_of(shelf) == rows_without_index(tmp_path)
+            noticed += bool(shelf.trouble)
+        assert (noticed > 0, shelf.update_index(), shelf.trouble) == (True, 0, "")
 
 
 def test_an_index_that_was_replaced_is_opened_again(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,32 @@ def test_the_newest_session_changes_while_another_one_comes(tmp_path: Path) -> N
     assert rows_of(shelf) == rows_without_index(tmp_path)
     assert shelf.trouble == ""
     shelf.close()
+
+
+def test_a_folder_that_changes_while_it_is_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between two batches a file goes, one grows, one comes, and one becomes something else."""
+    monkeypatch.setattr(refresh_module, "BATCH_FILES", 3)
+    monkeypatch.setattr(library_module, "SOON_FILES", 3)
+    fill(tmp_path)
+    changes: list[Callable[[], object]] = [
+        lambda: (tmp_path / "s00.md").write_bytes(b"\xff"),
+        lambda: write(tmp_path, session("new"), 98),
+        lambda: write(tmp_path, session("s02", 3), 99),
+        (tmp_path / "s01.md").unlink,
+    ]
+
+    def progress(done: float, of: int) -> None:
+        if changes:
+            changes.pop()()
+
+    with closing(Library(tmp_path, progress, thorough=True)) as shelf:
+        rows, _ = shelf.rows(fold=False)
+        assert not changes
+        assert {"s02", "s03", "s11"} <= {row.id for row in rows}
+        assert shelf.trouble == ""
+        assert rows_of(shelf) == rows_without_index(tmp_path)
 
 
 def test_a_file_of_the_same_size_and_time_is_taken_for_the_same(tmp_path: Path) -> None:
