@@ -64,7 +64,9 @@ LABEL_POINTS = 3.0  # for a label, and again for a decision or a pending point
 SHAPE_POINTS = (0.0, 2.0, 4.0, 6.0)  # by the exactness of its values
 EXPLAINED = -4.0  # for a reply's sentence whose only values are code: it explains something
 WORD_POINTS = 8.0  # for 18 words; shorter sentences get fewer, since asides are short
-NEWER = 0.16  # the least likeness at which a line gives an older one a newer value
+NEWER = 0.12  # the least likeness at which a line gives an older one a newer value
+_KEYS = 8  # the rarest words and figures of a line by which similar ones are found
+_KEYS_WITHOUT_VALUES = 5
 
 
 class Line(Struct, frozen=True, dict=True):
@@ -110,6 +112,12 @@ class ParsedSentence(Struct, frozen=True):
     words: frozenset[str]
     label: Label
     is_code: bool  # all of its values are code and quotations
+
+    def is_akin(self, other: ParsedSentence) -> bool:
+        """Return True if both have the same value, or values of the same kind."""
+        if not self.measures.isdisjoint(other.measures):
+            return True
+        return not self.normal_set.isdisjoint(other.normal_set)
 
     def varies(self, other: ParsedSentence) -> bool:
         """Return True if the two sentences differ only in their last value."""
@@ -346,14 +354,20 @@ class WordIndex:
                     places[key] = [number]
                 else:
                     known.append((len(before), key))
-            rarest = sorted(known)[:5]
-            near = {at for _, key in rarest for at in places[key][-40:]}
-            self._older[candidate] = tuple(candidates[at] for at in sorted(near))
+            has_values = bool(candidate.sentence.measures)
+            rarest = sorted(known)[: _KEYS if has_values else _KEYS_WITHOUT_VALUES]
+            near = sorted({at for _, key in rarest for at in places[key][-40:]})
+            older = [candidates[at] for at in near]
+            if has_values and candidate.sentence.label != "done":
+                older = [each for each in older if each.sentence.is_akin(candidate.sentence)]
+            self._older[candidate] = tuple(older)
             for _, key in known:
                 places[key].append(number)
 
     def older(self, candidate: Candidate) -> tuple[Candidate, ...]:
-        """Return the earlier candidates that share the rarest words or figures, in order."""
+        """Return the earlier candidates that share the rarest words or figures, in order. They also
+        share a value or a kind of value if `candidate` has values and closes no open point.
+        """
         return self._older[candidate]
 
     def weight(self, words: Iterable[str]) -> float:
@@ -549,10 +563,10 @@ def _scores(sections: Mapping[Candidate, Section], index: WordIndex) -> _Scores:
         nearest = NEWER
         worth = points[new]
         for old in index.older(new):
-            is_open = sections.get(old, "pending") == "pending"
-            if is_open or not _is_said_before(old.line, new.line):
-                continue
             likeness = index.likeness(new, old)
+            is_open = sections.get(old, "pending") == "pending"
+            if likeness < NEWER or is_open or not _is_said_before(old.line, new.line):
+                continue
             if likeness >= likenesses.get(old, NEWER):
                 newer[old] = new
                 likenesses[old] = likeness

@@ -46,6 +46,7 @@ ROOM = 1_500
 RECALL_ROOM = 400
 STRONG = 0.36  # weaker hits are not attached to a query
 _ALONE = 0.2  # except the best one, if it has this strength and three times that of any other
+_FAINT = 0.01  # a weaker hit is there by chance, even if weak hits count
 _MAX_RECALLED = 3
 _MAX_WEAK = 12
 """The most sentences that are attached to a question if weak hits count. In FactChain, in a window
@@ -281,12 +282,13 @@ def recall_text(
     weak: bool = False,
 ) -> tuple[str, tuple[str, ...]]:
     """Return the best sentences of hits to attach to a query, and their references. Omit tool
-    results, and sentences that are in `known`, the restored block. Unless `weak`, only strong hits
-    count.
+    results, and sentences that are in `known`, the restored block. If `weak`, all but faint hits
+    count, else only strong ones.
     """
     lines = [_RECALLED]
     refs = list[str]()
-    for hit in hits if weak else _strong(hits):
+    counting = [hit for hit in hits if hit.strength >= _FAINT] if weak else _strong(hits)
+    for hit in counting:
         spoken = hit.texts[:2]
         places = [place for place in hit.places if place.part < 2]
         if not places or len(refs) == (_MAX_WEAK if weak else _MAX_RECALLED):

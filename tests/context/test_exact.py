@@ -36,6 +36,7 @@ PIECES = st.lists(
         ("am 3. Mai 2026 um 17.25 Uhr", ("3", "2026", "17.25 Uhr")),
         ("Thursday at 15:40, June 3rd, 14/03/2026, 14.3.", ("15:40", "3rd", "14/03/2026", "14.3.")),
         ("le jeudi 14 mars à 15h30", ("14", "15h30")),
+        ("de 7 h 35 à 9\u00a0h\u00a005, ou 19 h 30 min", ("7 h 35", "9\u00a0h\u00a005", "19 h", "30 min")),
         ("2026-03-14T10:00:00Z, in March 2026, 3 pm, at 7", ("2026-03-14T10:00:00Z", "2026", "3 pm", "7")),
         ("see src/net/retry.py:88 and ~/notes.md", ("src/net/retry.py:88", "~/notes.md")),
         (r"C:\Users\x\a.txt, /etc/fstab, config.yaml", (r"C:\Users\x\a.txt", "/etc/fstab", "config.yaml")),

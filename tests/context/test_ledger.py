@@ -549,6 +549,17 @@ def test_a_newer_value_that_is_most_like_another_line_goes_with_its_older_one() 
     assert not any(old in lines and new not in lines for lines in kept)
 
 
+def test_a_newer_value_is_found_beside_many_lines_that_share_rarer_words() -> None:
+    shared = ("album", "basket", "candle", "dragon", "engine", "falcon")
+    others = [(f"We looked at the {word} with the neighbors.", "Fine.") for word in shared]
+    old = "Note: The worker has a timeout of 61 seconds, which seems generous to everybody here."
+    new = f"The timeout of the worker is 16 seconds, said the {' '.join(shared)}."
+    spoken = exchanges((old, "Fine."), *others, (new, "Noted."))
+    for room in range(100):
+        kept = {item.text for item in items(made(None, spoken, room=room).summary)}
+        assert old not in kept or new in kept
+
+
 def test_a_reply_never_replaces_what_the_user_decided() -> None:
     said = "Rule: the deposit is at most 500 euros. The rent is 900 euros."
     parent = made(None, exchanges((said, "Fine."))).summary
@@ -591,6 +602,7 @@ def test_pasted_text_replaces_nothing() -> None:
     [
         ("Done: paid the gas bill.", True),
         ("Finished: the gas bill.", True),
+        ("Done: paid the gas bill, 45 euros.", True),
         ("I paid the electricity bill this morning.", False),
         ("Done: called the school.", False),
     ],

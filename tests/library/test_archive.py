@@ -305,6 +305,8 @@ def test_only_sure_hits_and_only_what_people_said_is_attached() -> None:
     assert recall_text(others, estimate, 60)[1] == ("2.3", "2.4")
     assert recall_text(others, estimate)[1] == ("2.3", "2.4", "2.5")
     assert len(recall_text(others, estimate, weak=True)[1]) == 9
+    faint = hit_of(one, 0.005, (Place(0, 0, 16),))
+    assert recall_text([faint], estimate, weak=True) == ("", ()), "it is there by chance"
 
 
 def test_in_a_small_window_weak_hits_are_attached_to_what_asks_something(tmp_path: Path) -> None:
