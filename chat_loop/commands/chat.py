@@ -187,8 +187,7 @@ class Chat(Struct, kw_only=True):
                 self.display.progress(done, of)
 
         def work() -> tuple[T, str]:
-            library = Library(self.sessions.directory, progress, shared=self.library.shared)
-            with contextlib.closing(library):
+            with contextlib.closing(self.library.beside(progress)) as library:
                 return look(library), library.trouble
 
         try:

@@ -22,7 +22,6 @@ from chat_loop.commands.transfer import COPY_CHOICES
 from chat_loop.conversation.mentions import completions
 from chat_loop.display.rows import name_text
 from chat_loop.errors import ChatLoopError
-from chat_loop.library.library import Library
 from chat_loop.sessions import reach
 from chat_loop.sessions.records import SessionRow
 from chat_loop.values import when_text
@@ -181,14 +180,12 @@ class CommandCompleter(Completer):
     def _newest(self) -> dict[str, str]:
         """Return the ids that the numbers of the last list mean now, by the listed ones."""
         listed = [item.id for item in self._chat.listed]
-        with contextlib.closing(Library(self._chat.sessions.directory)) as library:
+        with contextlib.closing(self._chat.library.beside(alone=True)) as library:
             return dict(zip(listed, self._chat.numbered(library), strict=True))
 
     def _rows(self) -> list[SessionRow]:
         def load() -> list[SessionRow]:
-            sessions = self._chat.sessions
-            # a library for this thread
-            with contextlib.closing(Library(sessions.directory)) as library:
+            with contextlib.closing(self._chat.library.beside(alone=True)) as library:
                 return library.rows(10 * MAX_CHOICES)[0]
 
         rows: list[SessionRow] = self._recent("rows", 3, load)

@@ -142,6 +142,11 @@ class Index:
     def close(self) -> None:
         self._database.close()
 
+    def set_patience(self, *, patient: bool) -> None:
+        """Set how long the next statements wait for another process that is writing."""
+        seconds = PATIENT_SECONDS if patient else BUSY_SECONDS
+        self.ask(f"PRAGMA busy_timeout={int(1000 * seconds)}")
+
     def clear(self) -> None:
         """Delete the sessions of this folder, but not their vectors, in a transaction."""
         with self.transaction(writes=True):

@@ -5,6 +5,7 @@ library that is shared, it joins the answers of both.
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -37,6 +38,37 @@ TRIES = 12  # attempts at an index that other processes keep changing
 T = TypeVar("T")
 
 
+class _Spare:
+    """Open indexes of a folder that no library uses, for any thread."""
+
+    def __init__(self) -> None:
+        self._indexes: list[Index] = []
+        self._lock = threading.Lock()
+        self._is_closed = False
+
+    def take(self) -> Index | None:
+        """Return an index that is open already, if there is one."""
+        with self._lock:
+            if not self._indexes:
+                return None
+            return self._indexes.pop()
+
+    def give(self, index: Index) -> None:
+        """Keep an index for the next library."""
+        with self._lock:
+            if self._is_closed:  # a question outlived the chat
+                index.close()
+            else:
+                self._indexes.append(index)
+
+    def close(self) -> None:
+        """Close all, and those that are given later."""
+        with self._lock:
+            self._is_closed = True
+            while self._indexes:
+                self._indexes.pop().close()
+
+
 class Library:
     """The sessions of one folder and of the library that it shares, for one thread at a time. A
     `thorough` library always indexes all changes before it answers, however many. Changes of the
@@ -52,6 +84,7 @@ class Library:
         unread: str = "",
         longest: float = math.inf,
         shared: SharedLibrary | None = None,
+        spare: _Spare | None = None,
     ) -> None:
         self.directory = directory
         self.shared = shared
@@ -60,17 +93,37 @@ class Library:
         self._thorough = thorough
         self._unread = unread
         self._longest = longest
-        self._index: Index | None = None
+        self._is_first = spare is None
+        self._spare = spare or _Spare()
+        self._index = self._spare.take()
         self._in_memory: Index | None = None
         self._files: list[tuple[int, str, int]] = []  # those of the last answer
         self._count = 0  # files that were read for the last answer
 
     def close(self) -> None:
-        """Close the index."""
-        for index in filter(None, (self._index, self._in_memory)):
-            index.close()
-        self._index = None
-        self._in_memory = None
+        """Close the index, or leave it to the next library that is made `beside` the first one."""
+        if self._index is not None:
+            self._spare.give(self._index)
+            self._index = None
+        if self._in_memory is not None:
+            self._in_memory.close()
+            self._in_memory = None
+        if self._is_first:
+            self._spare.close()
+
+    def beside(
+        self,
+        progress: Callable[[float, int], None] = lambda done, of: None,
+        *,
+        alone: bool = False,
+    ) -> Library:
+        """Return a library of the same sessions, or if `alone` of the folder's, for another thread.
+        It goes on with an index that an earlier one has left, which knows the files already.
+        """
+        shared = self.shared
+        if alone:
+            shared = None
+        return Library(self.directory, progress, shared=shared, spare=self._spare)
 
     def links(self) -> dict[str, Link]:
         """Return the links of all sessions of the folder, most recently used first. Raises
@@ -287,9 +340,11 @@ class Library:
         for _ in range(TRIES):
             try:
                 index = self._index
+                patient = texts or self._thorough
                 if index is None:
-                    index = Index(self.directory, patient=texts or self._thorough)
+                    index = Index(self.directory, patient=patient)
                     self._index = index
+                index.set_patience(patient=patient)
                 if answers := self._answers(index, files, question, texts, rebuild):
                     return answers[0]
             except IndexUnavailable as error:

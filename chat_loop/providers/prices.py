@@ -91,10 +91,14 @@ class PriceList:
             priced = _priced(Usage(), model)
             if priced is not None and _has_tiers(priced):
                 return _dollars(usage, model)
-            known.rates[model] = _rates(model) if priced is not None else None
-            self._keep(known)
-        rates = known.rates[model]
-        return rates.cost(usage) if rates is not None else None
+            known.rates[model] = None
+            if priced is not None:
+                known.rates[model] = _rates(model)
+            if vendor_of(model) in VERIFIED:  # the library was loaded
+                self._keep(known)
+        if (rates := known.rates[model]) is None:
+            return None
+        return rates.cost(usage)
 
     def _read(self, day: int) -> _Known:
         """Return the rates in the file if they are those of a day and of the installed library."""

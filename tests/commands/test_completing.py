@@ -276,7 +276,7 @@ def test_files_of_the_project_by_a_part_of_their_path(
 
 def test_a_folder_that_cannot_be_read_offers_nothing(screen: Screen, tmp_path: Path) -> None:
     screen.chat.listed = []
-    screen.chat.sessions.directory = tmp_path / "prompts" / "review.md"
+    screen.chat.library.directory = tmp_path / "prompts" / "review.md"
     assert offered(screen, "/resume ") == ["/resume last"]
 
 

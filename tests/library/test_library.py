@@ -5,6 +5,7 @@ whatever the folder contains.
 from __future__ import annotations
 
 import os
+import sqlite3
 import tempfile
 from collections.abc import Collection
 from contextlib import closing
@@ -20,7 +21,7 @@ from chat_loop.errors import SessionError
 from chat_loop.library import index as index_module
 from chat_loop.library import library as library_module
 from chat_loop.library.filters import SessionFilter
-from chat_loop.library.index import FILE
+from chat_loop.library.index import FILE, Index
 from chat_loop.library.library import Library
 from chat_loop.sessions.records import Branch, Seal, Session, SessionRow, Summary
 from chat_loop.sessions.rows import row_of, said
@@ -291,6 +292,24 @@ def test_a_second_question_of_one_list_takes_the_files_as_they_were(
         assert shelf.rows(again=True)[0] == few
         many, _ = shelf.rows()
     assert (ids(few), ids(many), many[1]) == (["a"], ["b", "a"], few[0])
+
+
+def test_libraries_for_other_threads_use_the_index_that_earlier_ones_left(tmp_path: Path) -> None:
+    write(tmp_path, session("a"), 1)
+
+    def used(library: Library) -> Index:
+        return library.ask(lambda index: index)
+
+    with closing(Library(tmp_path)) as first:
+        with closing(first.beside()) as one, closing(first.beside()) as two:
+            both = {used(one), used(two)}
+        late = first.beside()
+        again = used(late)
+        assert len(both | {again, used(first)}) == 3
+    late.close()
+    for index in both:
+        with pytest.raises(sqlite3.ProgrammingError):
+            index.links()
 
 
 def test_a_folder_that_is_not_there_or_cannot_be_read(tmp_path: Path) -> None:

@@ -193,6 +193,11 @@ def test_the_library_is_loaded_once_a_day_and_needs_no_network(tmp_path: Path) -
         assert file.read_text() == kept
 
 
+def test_models_of_other_vendors_are_not_kept(tmp_path: Path) -> None:
+    assert costs(Config(), tmp_path / "prices.json")("ollama:qwen3:8b", Usage(input=5)) is None
+    assert not [*tmp_path.iterdir()]
+
+
 def test_rates_are_the_prices_of_the_library() -> None:
     """Every model of the vendors, with calls of every kind."""
     snapshot = genai_prices.data_snapshot.get_snapshot()
