@@ -42,6 +42,14 @@ LARGE = {
     "`sessions import`, markdown": "import md",
 }
 SIZES = ("mb_1", "mb_5", "mb_20")
+MEASURED = {
+    "factchain": "factchain-16k",
+    "attached": "factchain-attached",
+    "tools": "factchain-tools-16k",
+    "traffic": "traffic",
+    "embedded": "embedded",
+}
+"""Blocks that end in what was measured, with the name of the result."""
 
 
 def pages(folder: Path) -> Iterator[tuple[Path, str, str]]:
@@ -58,13 +66,23 @@ def with_figures(text: str, folder: Path) -> str:
     """
 
     def block(found: re.Match[str]) -> str:
+        name = found["name"]
         try:
-            made = BLOCKS[found["name"]](folder)
+            made = BLOCKS[name](folder).strip()
+            if name in MEASURED:
+                made += f"\n\n{_origin(folder / f'{MEASURED[name]}.json')}"
         except FileNotFoundError:
             return found[0]
-        return f"{found['begin']}\n{made.strip()}\n\n{found['end']}"
+        return f"{found['begin']}\n{made}\n\n{found['end']}"
 
     return BLOCK.sub(block, text)
+
+
+def _origin(path: Path) -> str:
+    """Return the sentence about the version of the program that a result is of."""
+    result = json.loads(path.read_bytes())
+    origin = result.get("settings") or result.get("origin") or result
+    return f"Measured on commit {origin['commit']}, {origin['date'][:10]}."
 
 
 def facts_of(folder: Path, window: str, arm: str) -> dict[str, dict[str, float]]:
