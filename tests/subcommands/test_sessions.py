@@ -6,8 +6,10 @@ import argparse
 import json
 import re
 import shlex
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from chat_loop.library.index import FILE
 from chat_loop.options import parser
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.manager import SessionManager
@@ -538,13 +541,18 @@ def test_a_pipe_gets_the_first_rows_before_the_others_are_read(tmp_path: Path) -
     )
     assert process.stdout is not None
     with process.stdout as rows:
-        first = rows.readline()
-        (folder / "s000.md").unlink()
-        others = rows.read().splitlines()
+        lines = [rows.readline()]
+        with closing(sqlite3.connect(folder / FILE)) as database, database:
+            database.execute(
+                "UPDATE sessions SET row = replace(row, 'name\":\"', 'name\":\"later ')"
+            )
+        (folder / "s000.md").unlink()  # the list is one of the moment when it began
+        lines += rows.read().splitlines()
     assert process.wait(timeout=60) == 0
-    assert [first.split()[-1], *(row.split()[-1] for row in others)] == [
-        f"s{number:03}".encode() for number in range(149, 0, -1)
+    assert [line.split()[-1] for line in lines] == [
+        f"s{number:03}".encode() for number in range(149, -1, -1)
     ]
+    assert [b"later" in line for line in lines] == [False] * 100 + [True] * 50
 
 
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp.exe\nsecond <!-- chat:end --> line"
