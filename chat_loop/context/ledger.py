@@ -64,7 +64,7 @@ LABEL_POINTS = 3.0  # for a label, and again for a decision or a pending point
 SHAPE_POINTS = (0.0, 2.0, 4.0, 6.0)  # by the exactness of its values
 EXPLAINED = -4.0  # for a reply's sentence whose only values are code: it explains something
 WORD_POINTS = 8.0  # for 18 words; shorter sentences get fewer, since asides are short
-NEWER = 0.12  # the least likeness at which a line gives an older one a newer value
+NEWER = 0.16  # the least likeness at which a line gives an older one a newer value
 _KEYS = 8  # the rarest words and figures of a line by which similar ones are found
 _KEYS_WITHOUT_VALUES = 5
 
