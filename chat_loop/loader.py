@@ -99,7 +99,7 @@ class Loader:
             self._do(partial(import_module, "importlib.resources"), expected=UNLOADABLE)
             warm = chat.conversation.agent.provider.warm
             self._do(warm, expected=(*UNLOADABLE, ChatLoopError))  # the first request reports it
-            chat.reader.refresh()  # the model's window is known now
+            self._do(chat.reader.refresh)  # the model's window is known now
             self._do(chat.display.load, expected=UNLOADABLE)
         finally:
             gc.freeze()  # modules are never garbage, so no collection needs to scan them
