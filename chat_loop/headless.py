@@ -334,7 +334,7 @@ class Run:
         """Allow a call if --yes is given, else raise ToolDenied, since there is nobody to ask."""
         if self._parts.options.allow:
             return True
-        reason = "it has to be allowed, and there is nobody to ask."
+        reason = "it needs approval, and no one can be asked."
         text = f"{tool.spec.name} was not run: {reason}"
         self._show(events.Warned(text, "--yes allows all such calls."))
         raise errors.ToolDenied(f"{errors.DENIED}{reason}", "Go on without it.")

@@ -278,9 +278,9 @@ def _add_changing(add: Callable[..., argparse.ArgumentParser]) -> None:
     _session(made)
     _value(made, "name", "NAME", "without it: named after its summary or first words", nargs="*")
 
-    made = add("fork", "start a new session from an earlier query", "fork 1 --at 3")
+    made = add("fork", "start a new session from an earlier message", "fork 1 --at 3")
     _session(made)
-    _value(made, "--at", "QUERY", "after this query (default: the last)", type=_count, default=0)
+    _value(made, "--at", "MESSAGE", "after this message (default: the last)", type=_count, default=0)
 
     made = add("merge", "start a new session that continues two others", "merge 1 2")
     _session(made, "first")

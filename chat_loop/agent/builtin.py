@@ -76,7 +76,7 @@ def builtin_tools(
 
 def _file_tool(name: str, workspace: Workspace) -> Tool:
     prepare = partial(workspace.prepare, name)
-    scope = "files outside of the working directory"
+    scope = "files outside this folder"
     if name in FILE_CHANGES:
         scope = ""
 

@@ -186,9 +186,9 @@ async def _summarize(chat: Chat, found: Found) -> None:
 
 
 def _show_branch(chat: Chat, plan: ChildPlan, title: str, original: str) -> None:
-    words = f"{plural(len(plan.carried), 'exchange')} in the context"
+    words = f"{plural(len(plan.carried), 'message')} in the context"
     if plan.left_out:
-        words += f", {plural(plan.left_out, 'exchange')} summarized"
+        words += f", {plural(plan.left_out, 'message')} summarized"
     text = f"{title}: {words}. Go back: /resume {original}"
     chat.display.prose(text, "dim")
 

@@ -38,7 +38,7 @@ FIXED = {
     },
     "sessions": {"browse": "on the whole screen"},
     "tools": {"revoke": "take an approval back"},
-    "--last": {"1": "the last exchange", "5": "the last five"},
+    "--last": {"1": "the last message", "5": "the last five"},
     "--since": {"7d": "the last week", "30d": "the last month", "1y": "the last year"},
     "--before": {"7d": "before the last week", "30d": "before the last month"},
     "--as": {"html": "a page", "md": "markdown", "json": "JSON"},

@@ -83,8 +83,8 @@ async def uncompact(chat: Chat, words: str, options: OptionValues) -> None:
     )
     if plan.left_out:
         newest = len(plan.carried)
-        others = plural(plan.left_out, "exchange")
-        text = f"Not everything fits: the newest {plural(newest, 'exchange')} would be restored"
+        others = plural(plan.left_out, "message")
+        text = f"Not everything fits: the newest {plural(newest, 'message')} would be restored"
         chat.display.prose(f"{text} word for word, the {others} before them stay summarized.")
         if not await chat.confirm("Continue?", "Not changed."):
             return
@@ -171,7 +171,7 @@ async def context(chat: Chat, words: str, options: OptionValues) -> None:
         display.prose(frame.calibration.doubt, "dim")
     if older := left_out(frame, conversation.context):
         limits = "context.max_history_messages or max_history_tokens"
-        count = plural(older, "exchange")
+        count = plural(older, "message")
         display.prose(f"The oldest {count} are not sent: {limits} leaves them out.", "dim")
     price = settings.cost(conversation.agent.model, Usage(input=budget.used, estimated=True))
     if price is None:

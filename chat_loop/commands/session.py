@@ -552,13 +552,13 @@ async def search(chat: Chat, words: str, options: OptionValues) -> None:
     listings.show_hits(chat.display, shown, marked, chat.sessions.now())
 
 
-@registry.command("show [N|ID|MESSAGE [QUERY]]", "Sessions", shows=r".*")
+@registry.command("show [MESSAGE | N|ID [MESSAGE]]", "Sessions", shows=r".*")
 async def show(chat: Chat, words: str, options: OptionValues) -> None:
-    """Show the last exchange in full, a search hit, or a session's summary and exchanges.
+    """Show a message and its reply in full, a search hit, or a session with its summary.
 
-    /show                   the last exchange, with the output of its tools
+    /show                   the last message, with the output of its tools
     /show 2                 the second hit of the last search, or session of the last list
-    /show 2 5               query 5 of that session
+    /show 2 5               message 5 of that session
     /show 2.14              message 14 of the second session of this conversation
     """
     if not words and (exchanges := chat.conversation.context.exchanges):
@@ -579,12 +579,12 @@ async def show(chat: Chat, words: str, options: OptionValues) -> None:
         listings.show_exchange(chat.display, loaded.session, exchange_of(loaded.session, number))
 
 
-@registry.command("quote N|ID|MESSAGE [QUERY]", "Sessions")
+@registry.command("quote MESSAGE | N|ID [MESSAGE]", "Sessions")
 async def quote(chat: Chat, words: str, options: OptionValues) -> None:
-    """Quote a search hit, or an exchange of a session, in your next message.
+    """Quote a search hit, or a message of a session, in your next message.
 
     /quote 2                the second hit of the last search
-    /quote 2 5              query 5 of the second session of the last list
+    /quote 2 5              message 5 of the second session of the last list
     /quote 2.14             message 14 of the second session of this conversation
     """
     if is_reference(words):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from chat_loop.agent.mcp_state import ServerState
     from chat_loop.commands.chat import Chat
 
-NO_AGENTS = "There are no named agents yet. chat-loop agents add NAME PATH adds one."
+NO_AGENTS = "There are no named agents yet. Add one: chat-loop agents add NAME PATH"
 NO_SERVERS = ("There are no MCP servers.", "Add servers under mcp: in config.yaml.")
 
 
@@ -89,7 +89,7 @@ async def agents(chat: Chat, words: str, options: OptionValues) -> None:
     for line in agent_lines(rows):
         chat.display.prose(line, indent=4)
     if not rows:
-        chat.display.prose(NO_AGENTS)
+        chat.display.prose(f"{NO_AGENTS}.")
 
 
 def agent_rows(registry: AgentRegistry) -> list[dict[str, Any]]:

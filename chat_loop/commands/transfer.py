@@ -69,7 +69,7 @@ def _text_of(chat: Chat, what: str) -> tuple[str, str]:
         parts.append(f"**You:** {exchange.query.text}")
     if what != "all" or not parts:
         raise UsageError("Nothing to copy yet.")
-    name = f"all of the conversation, {plural(len(exchanges), 'query')}"
+    name = f"all of the conversation, {plural(len(exchanges), 'message')}"
     if problem:
         name += ", without what is missing of the chain"
     return name, "\n\n".join(reversed(parts)) + "\n"

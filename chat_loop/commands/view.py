@@ -244,8 +244,12 @@ async def stats(chat: Chat, words: str, options: OptionValues) -> None:
         display.warn(problem)
     sizes = sizes_of_replies(sessions)
     if len(sizes) > 1:
-        for name, tokens in zip(("Tokens", "Context"), zip(*sizes, strict=True), strict=True):
-            title = f"{name}: {plural(len(tokens), 'exchange')}, at most {max(tokens):,} tokens"
+        taken, context = zip(*sizes, strict=True)
+        curves = {"Tokens": taken, "Context": context}
+        if taken == context:  # no reply had several steps
+            curves = {"Tokens and context": taken}
+        for name, tokens in curves.items():
+            title = f"{name}: {plural(len(tokens), 'message')}, at most {max(tokens):,} tokens"
             display.line()
             display.prose(title, "bold")
             display.line(f"  {panels.sparkline(tokens, display.console.width - 3)}")

@@ -402,7 +402,7 @@ class Conversation:
         setting = "max_history_tokens"
         if limits.max_messages:
             setting = "max_history_messages"
-        text = f"The model no longer gets the oldest {plural(left_out, 'exchange')}: automatic"
+        text = f"The model no longer gets the oldest {plural(left_out, 'message')}: automatic"
         text += f" compaction is off, and {setting} is "
         text += f"{limits.max_messages or limits.max_tokens:,}."
         self.show(events.Warned(text, "They are saved; compact summarizes them."))

@@ -561,7 +561,7 @@ def check_resumable(session: Session, hint: str = SEEN) -> None:
     if all(exchange.failed for exchange in session.exchanges) and not (
         session.restoration or session.pins
     ):
-        text = f"Session {session.header.id} has no exchanges: it can't be resumed."
+        text = f"Session {session.header.id} has no messages: it can't be resumed."
         raise SessionError(text, hint)
 
 

@@ -115,8 +115,8 @@ def show_session(
         display.prose(f"{label}: {text}" if label else text, indent=2)
     display.line()
     if preview.earlier:
-        earlier = plural(preview.earlier, "exchange")
-        display.line(f"… {earlier} before; /show N QUERY shows one in full.", "dim")
+        earlier = plural(preview.earlier, "message")
+        display.line(f"… {earlier} before; /show N MESSAGE shows one in full.", "dim")
     for speaker, text in preview.messages:
         display.prose(f"{speaker}: {text}", indent=4)
 

@@ -36,7 +36,7 @@ def show_draft(
     display.prose(f"Compacting would shrink {before:,} tokens to about {after:,}.")
     display.prose(f"{compaction_text(compaction)}.", "dim")
     if keep:
-        display.line(f"{plural(len(keep), 'exchange')} would stay word for word:")
+        display.line(f"{plural(len(keep), 'message')} would stay word for word:")
         for exchange in keep:
             display.line(f"  [{exchange.ref}] {one_line(exchange.query.text, FIRST_WORDS)}")
     display.line()

@@ -268,8 +268,8 @@ def search_text(hits: Sequence[Hit], room: int, count: Count) -> str:
                 return text
             share = share * 4 // 5
     return (
-        "Nothing in the archive matches that. It may have been said in other words: search for "
-        "other words."
+        "Nothing in the archive matches that. It may have been said in other words: rephrase the "
+        "question."
     )
 
 

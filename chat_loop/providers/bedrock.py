@@ -80,7 +80,7 @@ class BedrockProvider(AnthropicProvider):
 def check_access(entry: Entry, environment: Mapping[str, str], *, ask_machine: bool = False) -> str:
     """Return the region, or raise if access is missing. With `ask_machine`, ask AWS for a role."""
     if find_spec("boto3") is None:
-        what = "The package boto3 is missing, which signs requests to AWS."
+        what = "Amazon Bedrock needs the bedrock extra (boto3)."
         raise NoProvider(what, install_hint("bedrock"))
     from botocore.exceptions import BotoCoreError
     from botocore.session import Session

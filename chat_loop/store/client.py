@@ -58,7 +58,7 @@ class ObjectStore:
         self._url = url
         self._prefix = f"{url.partition('://')[2].partition('/')[2].rstrip('/')}/".lstrip("/")
         if not IS_INSTALLED:
-            text = f"The package obstore is missing, which reaches {url}."
+            text = f"The store {url} needs the s3 extra (obstore)."
             raise StoreUnavailable(text, install_hint("s3"))
         options = {"connect_timeout": "5s", "timeout": "300s"}  # a whole upload on a slow line
         endpoint = os.environ.get("AWS_ENDPOINT_URL", "")

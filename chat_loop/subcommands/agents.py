@@ -45,7 +45,7 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
             for line in agent_lines(rows):
                 _line(line)
             if not rows:
-                _line(f"{NO_AGENTS} So does a file in {registry.folder}.")
+                _line(f"{NO_AGENTS}, or put a file in {registry.folder}.")
     return 0
 
 

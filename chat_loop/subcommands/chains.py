@@ -51,7 +51,7 @@ def fork(stored: StoredSessions, options: argparse.Namespace) -> int:
     answering = plan.parent.up_to(number).answering
     identity = continuing.write_child(sessions, plan, loaded.session.header, answering)
     out(f"{identity}\n")
-    text = f"Forked after query {number} of {loaded.session.header.id}."
+    text = f"Forked after message {number} of {loaded.session.header.id}."
     err(f"{text} Resume with: chat-loop --resume {identity}")
     return 0
 

@@ -43,7 +43,7 @@ EXTRAS = {
 }
 """The package that shows that an extra is installed."""
 FIRST_STEPS = (
-    "Set a key (export ANTHROPIC_API_KEY=...), or fetch a model that needs none (chat-loop models "
+    "Set a key (export ANTHROPIC_API_KEY=...), or install a model that needs none (chat-loop models "
     "install); chat-loop providers says what else there is."
 )
 MAX_LOADED = 100  # the number of newest sessions that are read whole, to find damage inside

@@ -57,7 +57,7 @@ def state_of(entry: Entry, machine: Machine) -> tuple[str, str, str]:
     if entry.kind == "local":
         if find_spec("xllamacpp") is None:
             hint = install_hint("local")
-            return entry.model, "The package xllamacpp is missing, which runs it.", hint
+            return entry.model, "Needs the local extra (xllamacpp).", hint
         if not store.installed_models(machine.models):
             return entry.model, "No model is installed.", "chat-loop models install"
         return usual_model(entry, machine), "", ""

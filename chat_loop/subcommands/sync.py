@@ -16,8 +16,8 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
     """Upload and download what changed; return 1 when something has to wait."""
     mirror = build(options, config, paths).mirror
     if mirror is None:
-        hint = "sessions: {store: s3://BUCKET/PREFIX} in the config names one: docs/stores.md."
-        raise UsageError("The sessions have no store.", hint)
+        hint = "Set sessions.store in the config, such as s3://BUCKET/PREFIX: docs/stores.md."
+        raise UsageError("No store configured.", hint)
     report = mirror.sync(both_ways=not options.late, seconds=WAIT_SECONDS)
     for sentence in report.sentences:
         err(sentence)

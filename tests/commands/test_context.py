@@ -39,7 +39,7 @@ def test_a_preview_is_shown_and_cancelled_or_taken(tmp_path: Path) -> None:
     first = shown(screen, "/compact --preview")
     assert re.search(r"Compacting would shrink \d+ tokens to about \d+\.", first)
     assert (
-        "2 exchanges would stay word for word:\n  [1.7] Question 7, about boats.\n  "
+        "2 messages would stay word for word:\n  [1.7] Question 7, about boats.\n  "
         "[1.8] Question 8" in first
     )
     assert "\nDecisions Made\n  • Stay polite [1]\n\nPending\n" in first

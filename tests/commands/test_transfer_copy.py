@@ -76,7 +76,7 @@ def test_all_is_the_whole_chain_without_what_was_undone(tmp_path: Path) -> None:
             "Four?\n\n**Sally:** 4\n"
         )
     ]
-    assert "Copied all of the conversation, 3 queries: " in screen.text
+    assert "Copied all of the conversation, 3 messages: " in screen.text
 
 
 def test_code_is_the_only_block_or_the_one_with_the_number(tmp_path: Path) -> None:

@@ -218,9 +218,9 @@ def test_switched_off_the_limits_leave_out_the_oldest_words_and_say_so(tmp_path:
     assert [len(request.messages) for request in played.requests] == [1, 3, 5, 5, 5, 5, 5, 5]
     assert sent(played.requests[-1]) == [6, 7, 8]
     shown = " ".join(played.shown.split())
-    left_out = "The model no longer gets the oldest 1 exchange: automatic compaction is off"
+    left_out = "The model no longer gets the oldest 1 message: automatic compaction is off"
     assert shown.count("The model no longer gets") == shown.count(left_out) == 1
-    assert "The oldest 6 exchanges are not sent: context.max_history_messages" in shown
+    assert "The oldest 6 messages are not sent: context.max_history_messages" in shown
     assert len(played.summaries) == 1  # at the exit
 
 

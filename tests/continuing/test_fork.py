@@ -41,7 +41,7 @@ def test_a_fork_has_the_words_up_to_its_query(tmp_path: Path) -> None:
 
     saved, forked = played.after("/fork 2").splitlines()
     assert saved.startswith("💾 Saved session: session-1 (3 queries, ")
-    assert forked == ("Forked after 1.2: 2 exchanges in the context. Go back: /resume session-1")
+    assert forked == ("Forked after 1.2: 2 messages in the context. Go back: /resume session-1")
     assert "✗ No message 2.9: that session has 2.1.\n" in played.after("/fork 9")
     assert "✗ “1.x” names no message.\n" in played.after("/fork 1.x")
     assert played.after("/pin") == "1  Keep 1.", "the pins are those that held at that query"
@@ -68,7 +68,7 @@ def test_a_fork_without_a_chat(tmp_path: Path) -> None:
         went_on = chats.play("Four.", "/pin", "exit", options=("--resume", "session-2"))
         wrong = chats.run("sessions", "fork", "session-1", "--at", "9")
     assert (forked.code, forked.shown) == (0, "session-2\n")
-    assert forked.errors.startswith("Forked after query 2 of session-1.")
+    assert forked.errors.startswith("Forked after message 2 of session-1.")
     assert files["session-1"] == parent
     assert field(files["session-2"], "Name") == "Shelves"
     block, four = told(went_on)

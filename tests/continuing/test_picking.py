@@ -69,7 +69,7 @@ def test_from_the_list_of_messages_one_goes_back_branches_or_summarizes(tmp_path
         rows = [row for row in terminal.screen() if "1." in row]
         assert [row.split()[-1] for row in rows[:3]] == ["Three.", "Two.", "One."]
         terminal.send("j\r")
-        terminal.wait_for("Rewound to before 1.2: 1 exchange in the context.")
+        terminal.wait_for("Rewound to before 1.2: 1 message in the context.")
         terminal.wait_for("You: Two.")
         terminal.send(" Again.\r")
         terminal.wait_for("You said: Two. Again.")
@@ -90,7 +90,7 @@ def test_from_the_list_of_messages_one_goes_back_branches_or_summarizes(tmp_path
         terminal.wait_for("Your messages: 3")
         terminal.send("G")
         terminal.send("f")
-        terminal.wait_for("Forked after 1.1: 1 exchange in the context.")
+        terminal.wait_for("Forked after 1.1: 1 message in the context.")
         say(terminal, "Five.")
         assert last_words(chats) == (*echoed("One."), "user: Five.")
 
@@ -114,7 +114,7 @@ def test_going_back_stops_a_reply_and_sends_nothing_that_was_queued(tmp_path: Pa
         terminal.wait_for("→ Later.")
         terminal.line("/rewind 1.2")
         terminal.wait_for("Interrupted")
-        terminal.wait_for("Rewound to before 1.2: 1 exchange in the context.")
+        terminal.wait_for("Rewound to before 1.2: 1 message in the context.")
         terminal.wait_for("You: Later.")
         terminal.send("\r")
         terminal.wait_for("You said: Later.")
@@ -134,7 +134,7 @@ def test_going_back_as_a_reply_ends_is_not_stopped_itself(tmp_path: Path) -> Non
         terminal.line("Two.")
         terminal.wait_for("The reply has ended.")
         terminal.line("/rewind 1.2")
-        terminal.wait_for("Rewound to before 1.2: 1 exchange in the context.")
+        terminal.wait_for("Rewound to before 1.2: 1 message in the context.")
         assert "Stopped" not in terminal.text()
         terminal.line("exit")
         assert terminal.exit_code() == 0
@@ -159,7 +159,7 @@ def test_going_back_stops_what_runs_and_loses_nothing(tmp_path: Path, work: str)
             terminal.line("/compact")
             terminal.wait_for("Generating session summary... 6 characters")
         terminal.line("/rewind 1.2")
-        terminal.wait_for("Rewound to before 1.2: 1 exchange in the context.")
+        terminal.wait_for("Rewound to before 1.2: 1 message in the context.")
         say(terminal, "Three.")
         chats.summary = SUMMARY
         assert last_words(chats) == (*echoed("One."), "user: Three.")

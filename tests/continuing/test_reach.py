@@ -31,7 +31,7 @@ def test_what_was_undone_comes_back_until_something_new_is_said(tmp_path: Path) 
     assert sent(played, "Five.") == (*echoed("One.", "Two."), "user: Five.")
     assert told[4] == "✗ Something new was said since 1.3 was undone."
     assert "  /fork 1.3 goes on from it." in played.shown
-    assert "Forked after 1.4: 3 exchanges in the context." in played.shown
+    assert "Forked after 1.4: 3 messages in the context." in played.shown
     assert sent(played, "Six.") == (*echoed("One.", "Two.", "Four."), "user: Six.")
     assert resumed.code == whole.code == 0
     assert whole.requests[0].messages == (*echoed("One.", "Two.", "Four.", "Six."), "user: Eight.")

@@ -361,7 +361,7 @@ def test_files_that_this_program_did_not_write_are_resumed_and_never_changed(
     agreed = "Different agent detected. Continue? [y]es [n]o y\n✓ Found: Harbor Pilot - DATE"
     assert agreed in resumed.shown
     assert "Different agent" not in resumed.after(tide)  # its file names none
-    assert "✗ Session session-1 has no exchanges: it can't be resumed." in resumed.after(bare)
+    assert "✗ Session session-1 has no messages: it can't be resumed." in resumed.after(bare)
     assert "✗ Session can't be resumed: " in resumed.after(note)
     assert " is not a transcript.\n" in resumed.after(note)
     assert sum(b" parent=quay " in text or b" parent=quay -->" in text for text in children) == 1

@@ -77,7 +77,7 @@ def test_what_was_undone_is_nowhere_after_a_compaction_and_a_resume(tmp_path: Pa
     assert "- The fence is 12 metres long. [1 user]\n" in played.acknowledgments[0].block
     assert not any("Tromsø" in text for text in files)
     assert empty.code == 0
-    assert "✗ Session session-4 has no exchanges: it can't be resumed." in left.shown
+    assert "✗ Session session-4 has no messages: it can't be resumed." in left.shown
 
 
 @pytest.mark.slow
@@ -198,10 +198,10 @@ def test_rewind_goes_back_to_before_a_message(tmp_path: Path) -> None:
     assert texts[1].startswith(first)
     assert texts[2].startswith("✗ No message 1.9: that session has 1.1 to 1.3.\n")
     assert texts[3].endswith(
-        "Rewound to before 1.2: 1 exchange in the context. Go back: /resume session-1"
+        "Rewound to before 1.2: 1 message in the context. Go back: /resume session-1"
     )
     assert texts[4].startswith(first)
-    assert "Rewound to before 2.2: 2 exchanges in the context." in texts[5]
+    assert "Rewound to before 2.2: 2 messages in the context." in texts[5]
     assert played.requests[3].messages == (*echoed("One."), "user: Four.")
     assert played.requests[5].messages == (*echoed("One.", "Four."), "user: Six.")
     assert went_on.requests[0].messages == (*echoed("One.", "Two.", "Three."), "user: Seven.")

@@ -164,4 +164,4 @@ def test_a_conversation_of_failed_messages_cannot_be_resumed(tmp_path: Path) -> 
         played = chats.play(lambda: chats.server.enqueue(REJECTED), "Bad one", "exit")
         assert [request.kind for request in played.asked] == ["reply"]
         played = chats.play("/resume session-1", "exit")
-        assert "has no exchanges: it can't be resumed." in played.after("/resume session-1")
+        assert "has no messages: it can't be resumed." in played.after("/resume session-1")

@@ -19,9 +19,7 @@ from tests.support.quiet_options import QUIET
 from tests.support.screens import Line, Screen, Terminal
 from tests.support.scripted_chat import START, SUMMARY, Says, Step
 
-DRAWN = "".join(
-    f"\n{name}: 6 exchanges, at most 610 tokens\n  ▂▃▄▅▆█\n" for name in ("Tokens", "Context")
-)
+DRAWN = "\nTokens and context: 6 messages, at most 610 tokens\n  ▂▃▄▅▆█\n"
 VALUES = st.lists(st.integers(0, 10**9), min_size=1, max_size=400)
 
 
@@ -69,7 +67,7 @@ def test_stats_plots_the_chain_with_the_numbers_of_context(
 
 def test_one_exchange_is_no_plot(tmp_path: Path) -> None:
     one = Screen(tmp_path / "a", ["1", "/stats"], "So.", options=QUIET)
-    assert "Tokens: 1 exchange" not in one.text
+    assert "1 message" not in one.text
     two = Screen(tmp_path / "b", ["1", "2", "/stats"], "So.", "So.", options=QUIET)
     assert "at most 110 tokens\n  ██\n" in two.text
 

@@ -189,7 +189,7 @@ Assistant: Fine."""
     )
     assert archive.call(SEARCH, {"query": "unicorn"}) == (
         "Nothing in the archive matches that. It may have been said in other words: "
-        "search for other words."
+        "rephrase the question."
     )
     friday = "[2.1] 2026-11-21 22:30\nUser: Which day?\nAssistant: Friday."
     assert archive.call(READ, {"queries": "1"}) == friday

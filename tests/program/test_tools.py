@@ -237,7 +237,7 @@ def test_tools_are_listed(tmp_path: Path, server: Loopback) -> None:
         chat.line("/tools")
         chat.wait_for("run_command (asks first): Runs a shell command", PATIENCE)
         assert (
-            "read_file (asks about files outside of the working directory): Reads a text"
+            "read_file (asks about files outside this folder): Reads a text"
             in "\n".join(chat.screen())
         )
 
@@ -345,13 +345,13 @@ def test_without_a_terminal_only_what_was_allowed_beforehand_runs(
     assert (code, out) == (0, "That was it.\n")
     assert done.exists() == allowed
     warning = (
-        "run_command was not run: it has to be allowed, and there is nobody to ask. --yes "
+        "run_command was not run: it needs approval, and no one can be asked. --yes "
         "allows all such calls.\n"
     )
     assert err == ("" if allowed else warning)
     told = json.dumps(server.requests[1].body)
     assert ("allowed by the user" in told) == allowed
-    assert ("nobody to ask" in told) != allowed
+    assert ("no one can be asked" in told) != allowed
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,7 @@ def test_bedrock_says_what_is_missing(
     assert region.message == "Amazon Bedrock has no region: AWS_REGION is not set."
     assert region.hint == "Set AWS_REGION or providers.bedrock.region, such as us-east-1."
     assert type(package) is NoProvider
-    assert package.message == "The package boto3 is missing, which signs requests to AWS."
+    assert package.message == "Amazon Bedrock needs the bedrock extra (boto3)."
     assert package.hint == install_hint("bedrock")
     assert server.requests == []
 

@@ -36,7 +36,7 @@ def test_without_the_extra_it_says_what_to_install(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client, "IS_INSTALLED", False)
-    with pytest.raises(StoreUnavailable, match="The package obstore is missing") as raised:
+    with pytest.raises(StoreUnavailable, match="needs the s3 extra") as raised:
         ObjectStore(url)
     assert "chat-loop[s3]" in raised.value.hint
 

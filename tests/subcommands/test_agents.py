@@ -214,7 +214,7 @@ def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
 def test_agents_are_listed_and_shown(tmp_path: Path) -> None:
     home, path = tmp_path / "home", python_agent(tmp_path / "dice")
     assert told(run(home, "agents"))[1].startswith(
-        "There are no named agents yet. chat-loop agents add NAME PATH adds one"
+        "There are no named agents yet. Add one: chat-loop agents add NAME PATH"
     )
     (home / "agents").mkdir(parents=True)
     poet = home / "agents" / "poet.md"

@@ -152,7 +152,7 @@ def test_a_newcomer_is_told_the_first_step(tmp_path: Path) -> None:
     if state == "problem":  # no server listens on this machine
         assert text == "No model is available."
         assert hint.startswith(
-            "Set a key (export ANTHROPIC_API_KEY=...), or fetch a model that needs none"
+            "Set a key (export ANTHROPIC_API_KEY=...), or install a model that needs none"
         )
 
 

@@ -30,8 +30,8 @@ def sessions_of(home: Home) -> list[Session]:
 def test_without_a_store_there_is_nothing_to_do(tmp_path: Path) -> None:
     done = run(tmp_path, "sync")
     assert done.returncode == 2
-    assert b"The sessions have no store." in done.stderr
-    assert b"sessions: {store: s3://BUCKET/PREFIX}" in done.stderr
+    assert b"No store configured." in done.stderr
+    assert b"Set sessions.store in the config, such as s3://BUCKET/PREFIX" in done.stderr
 
 
 @pytest.mark.parametrize(
