@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from markdown_it.token import Token
 from msgspec import Struct
+from msgspec.structs import replace
 
 from chat_loop.display.markdown.code import CodeColors
 from chat_loop.display.markdown.dialect import FORMULA, TASK
@@ -169,7 +170,7 @@ class Blocks:
                 if number:
                     lines.append([])
                 if text:
-                    lines[-1].append(Span(text, span.style))
+                    lines[-1].append(replace(span, text=text))
         for number, spans in enumerate(lines):
             line = self._line(
                 token.map[0] + number, spans, starts_block=not number, wraps=True, is_text=not style

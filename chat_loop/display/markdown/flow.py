@@ -32,11 +32,14 @@ class Run(Struct, frozen=True):
 
 
 class Word(Struct):
-    """An unbreakable piece of a line, after `blanks` spaces."""
+    """An unbreakable piece of a line, after `blanks` spaces. Unless it `stays_whole`, it is broken
+    where it is long.
+    """
 
     blanks: int
     parts: list[Span] = field(default_factory=list)
     width: int = 0
+    stays_whole: bool = False
 
 
 def words_of(line: Line) -> list[Word]:
@@ -58,6 +61,7 @@ def words_of(line: Line) -> list[Word]:
                     words.append(Word(blanks))
                 words[-1].parts.append(Span(part[0], span.style))
                 words[-1].width += cells(part[0])
+                words[-1].stays_whole |= span.stays_whole
                 blanks = 0
                 joins = True
                 wide_before = wide
@@ -73,7 +77,7 @@ def runs_of(line: Line, gap: str, columns: int | None, column: int = 0) -> list[
         _add(runs, gap, (*line.prefix, *line.spans))
         return runs
     room = max(1, columns - 1)
-    longest = min(LONGEST_WORD, room * 2 // 3)
+    usual = min(LONGEST_WORD, room * 2 // 3)
     prefix = line.next_prefix
     indent = sum(cells(span.text) for span in line.next_prefix)
     if 2 * indent > room:
@@ -85,6 +89,7 @@ def runs_of(line: Line, gap: str, columns: int | None, column: int = 0) -> list[
     words = words_of(line)
     growing = not line.complete and words and not line.spans[-1].text.endswith(" ")
     for word in words:
+        longest = room - indent if word.stays_whole else usual
         is_full = column > begin and column + word.blanks + word.width > room
         breaks = is_full and word.width <= longest
         near_end = column + word.blanks > room - longest

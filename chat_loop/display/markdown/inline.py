@@ -37,10 +37,13 @@ Rule = Callable[[StateInline, bool], bool]
 
 
 class Span(Struct, frozen=True):
-    """Text and the numbers of its SGR sequence; empty numbers mean plain text."""
+    """Text and the numbers of its SGR sequence; empty numbers mean plain text. What `stays_whole`
+    goes to the next row rather than being broken.
+    """
 
     text: str
     style: str
+    stays_whole: bool = False
 
 
 class Marks(Struct):
@@ -144,7 +147,7 @@ def _spans(  # noqa: C901 - one case for each kind of token
             spans.append(Span(token.content, styles[-1]))
         if address:  # it follows the label
             address_style = _join_styles(styles[-1], DIM)
-            spans += [Span(" ", styles[-1]), Span(f"({address})", address_style)]
+            spans += [Span(" ", styles[-1]), Span(f"({address})", address_style, stays_whole=True)]
     return spans
 
 

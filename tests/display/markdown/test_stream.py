@@ -222,6 +222,9 @@ def test_code_and_tables_are_not_broken_between_words() -> None:
 
 def test_a_long_word_is_left_to_the_terminal() -> None:
     address = f"https://example.com/{'path/' * 20}"
+    link = f"https://example.com/{'path/' * 9}"
+    pieces = [f"Read [the page]({link}).", " So."]
+    assert SGR.sub("", sent(pieces, 80, wraps=True)) == f"Read the page\n({link}). So."
     assert sent([f"See {address} for it."], 80, wraps=True) == f"See {address} for it."
     assert (
         sent([f"{'word ' * 14}{address} for it."], 80, wraps=True)
