@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import count
@@ -24,10 +25,15 @@ ODD: Mapping[State, str] = {
 """The unusual states, which a row names."""
 MAX_LENGTH = 500
 MAX_NAME = 80  # the most columns of a name
-MIN_SHORT = 60
-MIN_FULL = 100
-MIN_BRANCH = 120
-"""The least widths for a row to show project, messages and tokens; agent and cost; git's branch."""
+ALWAYS = range(sys.maxsize)
+NARROW = ALWAYS[:60]
+ABBREVIATED = NARROW[36:]
+SHORT = ALWAYS[60:]
+FULL = ALWAYS[100:]
+BRANCH = ALWAYS[120:]
+"""The widths at which a row shows an age even where dates are asked for; the messages, abbreviated;
+project, messages and tokens; agent and cost; git's branch.
+"""
 _SKIN_TONES = re.compile("[\U0001f3fb-\U0001f3ff]")
 
 
@@ -103,24 +109,25 @@ class RowTable:
         chat_numbers = ["*" if row.current else str(next(others)) for row in rows]
         self._numbers = _aligned(chat_numbers if numbers is None else numbers, right=True)
         prices = [cost_of(row.spent, cost) for row in rows] if cost is not None else ()
+        ages = [age_text(row.updated, now) for row in rows]
         columns = (
-            (0, True, [date_text(row) if exact else age_text(row.updated, now) for row in rows]),
-            (0, False, [steady_text(row.owner, 20) for row in rows]),
-            (MIN_SHORT, False, _folder_names([row.project for row in rows])),
-            (MIN_BRANCH, False, _differing([row.git_branch for row in rows])),
-            (MIN_FULL, False, _differing([row.agent for row in rows])),
-            (MIN_SHORT, True, [_messages_text(row) for row in rows]),
-            (MIN_SHORT, True, [_size_text(row) for row in rows]),
-            (MIN_FULL, True, [dollars_text(price) if price else "" for price in prices]),
-            (0, False, [ODD.get(row.state, "") for row in rows]),
-            (MIN_SHORT, False, [row.id for row in rows] if exact else ()),
+            (NARROW, True, ages),
+            (SHORT, True, [date_text(row) for row in rows] if exact else ages),
+            (ALWAYS, False, [steady_text(row.owner, 20) for row in rows]),
+            (SHORT, False, _folder_names([row.project for row in rows])),
+            (BRANCH, False, _differing([row.git_branch for row in rows])),
+            (FULL, False, _differing([row.agent for row in rows])),
+            (ABBREVIATED, True, [_messages_text(row, "{:,} msg") for row in rows]),
+            (SHORT, True, [_messages_text(row) for row in rows]),
+            (SHORT, True, [_size_text(row) for row in rows]),
+            (FULL, True, [dollars_text(price) if price else "" for price in prices]),
+            (ALWAYS, False, [ODD.get(row.state, "") for row in rows]),
+            (SHORT, False, [row.id for row in rows] if exact else ()),
         )
         self._columns = [
-            (min_width, _aligned(texts, right=right))
-            for min_width, right, texts in columns
-            if any(texts)
+            (widths, _aligned(texts, right=right)) for widths, right, texts in columns if any(texts)
         ]
-        """Each column's texts, after the least width at which it is shown."""
+        """Each column's texts, after the widths at which it is shown."""
         self._names = [(name_text(row, MAX_NAME), *_notes(row)) for row in rows]
         self._name_width = max((cells("".join(texts)) for texts in self._names), default=0)
         self._width = -1  # the width that `line` used last
@@ -129,7 +136,7 @@ class RowTable:
     def line(self, at: int, width: int) -> Parts:
         """Return a row on one line of at most `width` columns."""
         if width != self._width:
-            shown = [texts for min_width, texts in self._columns if width >= min_width]
+            shown = [texts for widths, texts in self._columns if width in widths]
             self._width = width
             self._ends = ["  ".join(("", *texts)) for texts in zip(*shown, strict=True)]
         number = f"{self._numbers[at]}  "
@@ -170,10 +177,10 @@ def date_text(row: SessionRow) -> str:
     return row.updated.isoformat(" ", "minutes")[:16]
 
 
-def _messages_text(row: SessionRow) -> str:
+def _messages_text(row: SessionRow, short: str = "") -> str:
     if row.queries is None:
         return ""
-    return plural(row.queries, "message")
+    return short.format(row.queries) or plural(row.queries, "message")
 
 
 def _size_text(row: SessionRow) -> str:

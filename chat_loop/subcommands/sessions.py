@@ -112,7 +112,7 @@ def _print_table(
     labels = [str(numbers.get(row.id, "")) for row in rows]
     # prices are slow to load
     cost = None
-    if not 0 < width < drawn.MIN_FULL:
+    if not width or width in drawn.FULL:
         cost = stored.cost
     now = stored.sessions.now()
     named = stored.sessions.pointers.named(rows)
