@@ -24,6 +24,11 @@ class Beginning(Struct, frozen=True):
     reference: str = ""
     chooses: bool = False
 
+    @property
+    def goes_on(self) -> bool:
+        """True if the chat begins with a session that goes on."""
+        return self.chooses or bool(self.reference)
+
 
 def beginning_of(parts: Parts) -> Beginning:
     """Return what the options ask for, or else sessions.auto_resume."""

@@ -152,6 +152,7 @@ class Interactive:
             models=assembly.list_models(parts),
             offer=partial(assembly.find_offer, parts),
             model_is_chosen=parts.model_is_chosen,
+            model_is_open=beginning.goes_on and not parts.model_is_chosen,
             library=parts.library(),
             semantic=semantic,
             memory=memory,
@@ -314,7 +315,10 @@ class Interactive:
             self._loader.load_encoding()
         behind = self._parts.mirror is not None and self._parts.mirror.is_behind
         status = status_of(conversation, conversation.options.cost)
-        return replace(status, parts=self._chat.config.status, behind=behind)
+        shown = self._chat.config.status
+        if self._chat.model_is_open:
+            shown = tuple(part for part in shown if part not in ("model", "context"))
+        return replace(status, parts=shown, behind=behind)
 
     def status_changes(self) -> bool:
         return self._conversation.background.state == MAKING

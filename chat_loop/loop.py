@@ -115,6 +115,7 @@ class ChatLoop:
     async def _begin(self, lines: Sequence[str], message: str, *, chooses: bool) -> None:
         """Run the first lines, and enter the first message when none of them failed."""
         successes = [await self.handle(line) for line in lines]
+        self.chat.model_is_open = False
         if chooses and not self.chat.conversation.live.header.parent:
             raise Quit
         if message:

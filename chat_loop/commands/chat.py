@@ -74,6 +74,7 @@ class Chat(Struct, kw_only=True):
     offer: Callable[[Answering], Offer] = lambda recorded: Offer()
     """Returns what can be had now of a model that a session records."""
     model_is_chosen: bool = False  # the user has chosen a model in this run
+    model_is_open: bool = False  # the session that goes on decides about the model
     changed: set[str] = field(default_factory=set)
     """The names of the settings that were changed in this run."""
     listed: list[Listed] = field(default_factory=list)

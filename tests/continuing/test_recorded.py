@@ -146,9 +146,11 @@ def test_a_person_is_asked_before_anything_is_sent_elsewhere(tmp_path: Path) -> 
         with chats.terminal("-c", "Which port?", model=False) as screen:
             screen.wait_for("Continue with anthropic:claude-sonnet-5-5 at http")
             assert "Recorded with openai:test-model: No key for OpenAI" in screen.text()
+            assert "context" not in screen.text(), "the status line claims no model yet"
             screen.line("n")
             screen.wait_for("Not resumed. Starting fresh.")
             screen.wait_for("/model takes another one first")
+            screen.wait_for(" of 1M · anthropic:claude-sonnet-5-5")
             assert len(chats.server.requests) == asked
             screen.ctrl("u")  # the message waits in the line
             screen.mark()
