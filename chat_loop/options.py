@@ -280,7 +280,8 @@ def _add_changing(add: Callable[..., argparse.ArgumentParser]) -> None:
 
     made = add("fork", "start a new session from an earlier message", "fork 1 --at 3")
     _session(made)
-    _value(made, "--at", "MESSAGE", "after this message (default: the last)", type=_count, default=0)
+    about = "after this message (default: the last)"
+    _value(made, "--at", "MESSAGE", about, type=_count, default=0)
 
     made = add("merge", "start a new session that continues two others", "merge 1 2")
     _session(made, "first")

@@ -64,7 +64,7 @@ class ToolCounts(Struct, frozen=True):
 class Finding(Struct, frozen=True):
     """A line of `doctor`'s report. `hint` says what to do. No field contains a key."""
 
-    state: Literal["ok", "warning", "problem"]
+    state: Literal["ok", "note", "warning", "problem"]
     name: str
     text: str
     hint: str = ""

@@ -14,7 +14,7 @@ from chat_loop.conversation.conversation import Conversation
 from chat_loop.display import panels
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.rows import Cost, cost_of
-from chat_loop.display.status import Status
+from chat_loop.display.status import Status, home_text
 from chat_loop.errors import UsageError
 from chat_loop.sessions import reach
 from chat_loop.sessions.naming import name_of
@@ -298,7 +298,7 @@ async def info(chat: Chat, words: str, options: OptionValues) -> None:
         ("Pins", str(len(conversation.context.pins) or "")),
         *chat.facts,
     ]
-    chat.display.lines((label, value) for label, value in pairs if value)
+    chat.display.lines((label, home_text(value)) for label, value in pairs if value)
 
 
 def status_of(conversation: Conversation, cost: Cost) -> Status:

@@ -45,11 +45,13 @@ def chain_of(
 
 
 def export_format(name: str, target: str, plugins: Plugins) -> ExportFormat | Exporter:
-    """Return the format called `name`, else that of the target's suffix, else HTML. Raises
-    UsageError for an unknown one.
+    """Return the format called `name`, else that of the target's suffix, else HTML for a folder or
+    no target. Raises UsageError for an unknown one.
     """
     is_folder = os.path.isdir(file_path(target))  # noqa: PTH112 - is_dir raises for long names
-    name = name or ("" if is_folder else Path(target).suffix.lower()) or "html"
+    if not name and (not target or is_folder):
+        name = "html"
+    name = name or Path(target).suffix.lower()
     for form, suffix in SUFFIXES.items():
         if name in (form, suffix, suffix[1:]):
             return form
@@ -57,6 +59,8 @@ def export_format(name: str, target: str, plugins: Plugins) -> ExportFormat | Ex
         if name in (added, exporter.suffix, exporter.suffix[1:]):
             return exporter
     hint = f"Use {', '.join(SUFFIXES)}, or a file that ends in {', '.join(SUFFIXES.values())}."
+    if not name:
+        raise UsageError(f"“{target[:40]}” is no format, and no file with an ending.", hint)
     raise UsageError(f"Unknown export format “{name[:40]}”.", hint)
 
 

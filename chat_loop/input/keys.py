@@ -17,6 +17,7 @@ from prompt_toolkit.keys import Keys
 from wcwidth import iter_graphemes
 
 from chat_loop.input.lines import MULTILINE_MARK, clean
+from chat_loop.values import plural
 
 FOLD_CHARACTERS = 2_000
 FOLD_LINES = 20
@@ -42,7 +43,8 @@ class Pastes:
                 self.shown.append(text)
             return text
         self._count += 1
-        name = f"[paste {self._count}: {len(text):,} characters, {count:,} lines]"
+        size = f"{plural(len(text), 'character')}, {plural(count, 'line')}"
+        name = f"[paste {self._count}: {size}]"
         self._folded[name] = text
         return name
 

@@ -158,6 +158,8 @@ def newest(sessions: SessionManager, live: LoadedSession, carried: Sequence[Exch
         if seen.session.exchanges:
             number = seen.session.exchanges[-1].query.number
             return _found(seen, loaded, number, line.depth - distance)
+    if last_undone(sessions, live) is not None:
+        raise UsageError("Every message was undone.", "/redo brings the last one back.")
     raise UsageError(NOTHING, line.problem)
 
 

@@ -43,16 +43,17 @@ EXTRAS = {
 }
 """The package that shows that an extra is installed."""
 FIRST_STEPS = (
-    "Set a key (export ANTHROPIC_API_KEY=...), or install a model that needs none (chat-loop models "
-    "install); chat-loop providers says what else there is."
+    "Set a key (export ANTHROPIC_API_KEY=...), or install a model that needs none (chat-loop "
+    "models install); chat-loop providers says what else there is."
 )
 MAX_LOADED = 100  # the number of newest sessions that are read whole, to find damage inside
 MAX_DAMAGED = 10
 ONLINE_SECONDS = 60.0
-SIGNS = {"ok": "✓", "warning": "!", "problem": "✗"}
+SIGNS = {"ok": "✓", "note": "·", "warning": "!", "problem": "✗"}
 
 
 passed = partial(Finding, "ok")
+noted = partial(Finding, "note")
 warning = partial(Finding, "warning")
 problem = partial(Finding, "problem")
 
@@ -96,7 +97,7 @@ def findings(options: argparse.Namespace) -> Iterator[Finding]:
         try:
             yield passed(f"Extra {extra}", f"{package} {metadata.version(package)}")
         except metadata.PackageNotFoundError:
-            yield passed(f"Extra {extra}", "not installed", install_hint(extra))
+            yield noted(f"Extra {extra}", "not installed", install_hint(extra))
     try:
         paths = find_paths()
     except errors.ChatLoopError as error:
@@ -240,10 +241,10 @@ def check_keys(config: Config, machine: choose.Machine) -> Iterator[Finding]:
     entries = catalogue.entries(config.providers).values()
     found = {name for entry in entries for name in entry.keys if machine.environment.get(name)}
     names = sorted(found)
-    hint = "chat-loop providers lists what there is."
     if names:
-        hint = ""
-    yield passed("Keys", f"set: {', '.join(names)}" if names else "none is set", hint)
+        yield passed("Keys", f"set: {', '.join(names)}")
+    else:
+        yield noted("Keys", "none is set", "chat-loop providers lists what there is.")
     for entry in entries:
         try:
             entry.key(machine.environment)

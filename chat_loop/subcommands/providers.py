@@ -31,7 +31,9 @@ def providers(config: Config, machine: Machine, *, as_json: bool) -> int:
         row = {"name": entry.name, "title": entry.title, "usable": not missing}
         row |= {"missing": missing, "hint": hint, "model": model}
         rows.append({**row, "address": without_credentials(entry.base_url), "keys": entry.keys})
-        if not missing:
+        if entry.kind == "scripted":
+            lines.append(f"· {entry.name:<13} no model: scripted:echo repeats your words\n")
+        elif not missing:
             lines.append(f"✓ {entry.name:<13} {model or 'name a model'}\n")
             usable = usable or f"{entry.name}:{model or 'MODEL'}"
         else:
@@ -45,8 +47,10 @@ def providers(config: Config, machine: Machine, *, as_json: bool) -> int:
     if as_json:
         out_json(rows)
         return 0
-    usage = f"Use one with --model {usable or 'PROVIDER:MODEL'}; those with ✓ can be used now"
-    out(f"{''.join(lines)}\n{usage}, with the model that is shown by default.\n")
+    usage = "None is ready. chat-loop models install gets a model that needs no key."
+    if usable:
+        usage = f"✓ is ready. Example: chat-loop -m {usable}"
+    out(f"{''.join(lines)}\n{usage}\n")
     return 0
 
 

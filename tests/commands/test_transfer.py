@@ -98,11 +98,12 @@ def test_another_session_its_chain_and_a_page(tmp_path: Path) -> None:
     [
         ("/export", "✗ Nothing to export yet."),
         ("/export talk.pdf", "✗ Unknown export format “.pdf”."),
+        ("/export pdf", "✗ “pdf” is no format, and no file with an ending."),
         ("/export --all", "✗ /export has no option --all."),
         ("/export --session 9 x.md", "✗ No session 9: the numbers go from 1 to 3."),
         ("/export --session 1 taken.md", "✗ taken.md cannot be written: file exists."),
         ("/export --session 1 a\0b.md", "✗ That is not a file name."),
-        (f"/export --session 1 {'x' * 300}", "cannot be written: file name too long."),
+        (f"/export --session 1 {'x' * 300}.md", "cannot be written: file name too long."),
         ("/import", "✗ Usage: /import FILE|FOLDER"),
         ("/import nowhere.json", "⚠️  nowhere.json: no such file or directory."),
         ("/import ~nobody-of-that-name/x", "x: no such file or directory."),

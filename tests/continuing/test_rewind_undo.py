@@ -40,7 +40,7 @@ def test_the_model_no_longer_sees_what_was_undone(tmp_path: Path) -> None:
         "Undone: “Where is the vault?” (/redo brings it back)",
         "Undone: “Ash.” (/redo brings it back)",
         "Undone: “Oak.” (/redo brings it back)",
-        NOTHING,
+        "✗ Every message was undone.",
     ]
     assert played.after("/undo 3").startswith(
         "✗ 1.3 is not part of this conversation: it was undone, or left behind.\n"

@@ -254,7 +254,7 @@ def test_a_paste_of_one_long_line(tmp_path: Path) -> None:
     with chat(tmp_path) as terminal:
         typing = threading.Thread(target=terminal.send, args=(f"\x1b[200~{text}\x1b[201~",))
         typing.start()
-        terminal.wait_for("[paste 1: 500,000 characters, 1 lines]", timeout=60)
+        terminal.wait_for("[paste 1: 500,000 characters, 1 line]", timeout=60)
         typing.join()
         terminal.send("\r")
         terminal.wait_for(re.compile(r"You said: 漢x"), timeout=60, output=True)

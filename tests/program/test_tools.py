@@ -236,9 +236,8 @@ def test_tools_are_listed(tmp_path: Path, server: Loopback) -> None:
     with chatting(tmp_path, server) as chat:
         chat.line("/tools")
         chat.wait_for("run_command (asks first): Runs a shell command", PATIENCE)
-        assert (
-            "read_file (asks about files outside this folder): Reads a text"
-            in "\n".join(chat.screen())
+        assert "read_file (asks about files outside this folder): Reads a text" in "\n".join(
+            chat.screen()
         )
 
 

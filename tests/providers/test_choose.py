@@ -84,7 +84,7 @@ def test_with_nothing_the_ways_are_named(tmp_path: Path) -> None:
 Ways to get one:
   export ANTHROPIC_API_KEY=...  or  export OPENAI_API_KEY=...
   start Ollama, LM Studio, llama-server or vLLM on this machine
-  chat-loop models install       (an embedded model, which needs no key)
+  chat-loop --local              (an embedded model, which needs no key)
   chat-loop --model compatible:MODEL --base-url URL
   chat-loop providers            (all of them, and what each still needs)
 To look around without one: chat-loop tour"""

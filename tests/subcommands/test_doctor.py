@@ -84,7 +84,7 @@ def test_each_finding_is_a_line_with_what_to_do_below(tmp_path: Path) -> None:
     at = lines.index(f"✗ Config          {tmp_path / 'config.yaml'}, line 1: unknown key agnet.")
     assert lines[at + 1] == "                  → Did you mean agent?"
     assert lines[-3:-1] == ["", "1 problem."] or lines[-2].startswith("1 problem, ")
-    assert all(line[:2] in ("✓ ", "! ", "✗ ", "  ", "") for line in lines[:-3])
+    assert all(line[:2] in ("✓ ", "· ", "! ", "✗ ", "  ", "") for line in lines[:-3])
 
 
 def test_looking_changes_nothing(tmp_path: Path) -> None:
@@ -115,6 +115,10 @@ def test_keys_are_named_and_never_shown(tmp_path: Path) -> None:
     assert "✓ Keys            set: GROQ_API_KEY, OPENAI_API_KEY, XAI_API_KEY\n" in text
     assert SECRET not in text + result.stderr.decode()
     assert "✓ Model           openai:" in text
+
+
+def test_what_is_not_there_has_no_mark_of_success(tmp_path: Path) -> None:
+    assert one(examined(tmp_path, code=None), "Keys")[:2] == ("note", "none is set")
 
 
 def test_the_model_that_would_answer(tmp_path: Path) -> None:
@@ -168,7 +172,7 @@ def test_on_a_terminal_lines_are_broken_between_words() -> None:
             assert terminal.exit_code() == 1
             *found, empty, _ = terminal.text().rstrip().split("\n")
     assert empty == ""
-    assert all(line[:2] in ("✓ ", "! ", "✗ ") or line.startswith(" " * 18) for line in found)
+    assert all(line[:2] in ("✓ ", "· ", "! ", "✗ ") or line.startswith(" " * 18) for line in found)
     assert all(len(line) < 80 for line in found)
     assert " ".join(" ".join(found).split()).count("→ Fix this before starting chat-loop.") == 1
 

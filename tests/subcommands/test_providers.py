@@ -91,10 +91,10 @@ AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; sign in again if it has expired.
 · vllm          Nothing listens at http://127.0.0.1:{servers["vllm"]}/v1.
 · compatible    The address of a compatible server is not set. Set providers.compatible.base_url, or give --base-url URL.
 · local         No model is installed. chat-loop models install
-✓ scripted      echo
+· scripted      no model: scripted:echo repeats your words
 ✓ office        name a model
 
-Use one with --model gemini:gemini-flash-latest; those with ✓ can be used now, with the model that is shown by default.
+✓ is ready. Example: chat-loop -m gemini:gemini-flash-latest
 """
     )
 
