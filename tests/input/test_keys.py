@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback, Reply
-from chat_loop.values import Usage
+from chat_loop.values import Usage, plural
 from tests.support.pty_chat import PtyChat
 from tests.support.terminal_chat import chat, compatible, leave
 from tests.support.typed_lines import asked, entered, told_of_pastes
@@ -211,7 +211,7 @@ def test_a_long_paste_that_the_terminal_does_not_tell(tmp_path: Path, text: str)
     with chat(tmp_path) as terminal:
         typing = threading.Thread(target=terminal.send, args=(text,))
         typing.start()
-        shown = f": {len(text):,} characters, {text.count(chr(13)) + 1:,} lines]"
+        shown = f": {len(text):,} characters, {plural(text.count(chr(13)) + 1, 'line')}]"
         terminal.wait_for(re.compile(r"You: \[paste [0-9]+" + re.escape(shown)), timeout=240)
         typing.join()
         terminal.send("the end")
