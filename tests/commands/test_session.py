@@ -52,36 +52,40 @@ def test_lists_and_their_filters(tmp_path: Path) -> None:
     assert run(tmp_path, *lines, hours=5) == (
         """\
 You: sessions
-1  Wie heiß wird [b]Öl[/b]?…  4h  1 msg
-2  Kitch… ⑂1.2 “The gateway…  5h  3 msg
-3  Kit… ⑂1.2 “The gat… #home  5h  4 msg
-You: /search gateway port
-  1  Kitchen · 2.1 · today 00:30
-     You: The gateway listens on port
-     6000 now.
-  2  Kitchen · 2.1 · Nov 21, 23:30 #home
-     You: The gateway listens on port
-     5544 now.
-  3  Kitchen · 1.2 · Nov 21, 22:30 #home
-     You: The gateway listens on port
-     5432.
-/show N, /resume N and /quote N take these numbers.
-You: /tree kitchen
-1  Kitch… ⑂1.2 “The gateway…  5h  3 msg
-2  Kit… ⑂1.2 “The gat… #home  5h  4 msg
-✗ 2 sessions match “kitchen”.
-  Choose one by number.
-You: /tree 1
-3 sessions, 550 tokens:
-  1  ● Kitchen #home
-       Nov 21, 21:30 · 2 queries, 220 t…
-  2  ├─● “The gateway listens on port 6…
-     │   Nov 21, 23:30 · 1 query, 110 t…
-  3  └─● “The gateway listens on… #home
-         Nov 21, 22:30 · 2 queries, 220…
-You: /merge 1 2
-✗ sally_20261122_003015 continues sally_20261121_223015: there is nothing to merge.
-  /resume sally_20261122_003015 has both.
+1  Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇                        2h   1 message  15 tokens
+2  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”        3h  3 messages  36 tokens
+3  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home  3h  4 messages  45 tokens
+You: /sessions --unfold
+1  Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇  2h   1 message  15 tokens
+2  Kitchen                               3h   1 message  12 tokens
+3  Kitchen #home                         3h  2 messages  21 tokens
+4  Kitchen #home                         4h  2 messages  24 tokens
+You: /sessions kitchen
+1  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”        3h  3 messages  36 tokens
+2  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home  3h  4 messages  45 tokens
+You: /sessions #home
+1  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home  3h  4 messages  45 tokens
+You: /sessions ÖL
+1  Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇  2h  1 message  15 tokens
+You: /sessions --agent bob
+No matching sessions.
+You: /sessions --tag
+✗ --tag of /sessions needs a value.
+  /help sessions shows how.
+You: /sessions --nope
+✗ /sessions has no option --nope.
+  Options: --unfold, --all, --tag, --agent, --project, --since, --before. Put -- before words with a dash.
+You: /sessions --since 99999y
+✗ “99999y” is not a date.
+  A date such as 2026-11-21, or an age such as 30d.
+You: /sessions --since 2999-12-31 --unfold
+No matching sessions.
+You: /sessions --since soon
+✗ “soon” is not a date.
+  A date such as 2026-11-21, or an age such as 30d.
+You: /sessions --before 2026-11-22 --unfold
+1  Kitchen #home  3h  2 messages  21 tokens
+2  Kitchen #home  4h  2 messages  24 tokens
 Goodbye!
 """
     )
@@ -205,9 +209,9 @@ def test_on_a_narrow_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert run(tmp_path, *lines, hours=7, answers=("q",)) == (
         """\
 You: sessions
-1  Wie heiß wird [b]Öl[/b]? 漢字 ␛…  4h
-2  Kitchen ⑂1.2 “The gateway liste…  5h
-3  Kitchen ⑂1.2 “The gateway… #home  5h
+1  Wie heiß wird [b]Öl[/b]?…  4h  1 msg
+2  Kitch… ⑂1.2 “The gateway…  5h  3 msg
+3  Kit… ⑂1.2 “The gat… #home  5h  4 msg
 You: /search gateway port
   1  Kitchen · 2.1 · today 00:30
      You: The gateway listens on port
@@ -220,18 +224,18 @@ You: /search gateway port
      5432.
 /show N, /resume N and /quote N take these numbers.
 You: /tree kitchen
-1  Kitchen ⑂1.2 “The gateway liste…  5h
-2  Kitchen ⑂1.2 “The gateway… #home  5h
+1  Kitch… ⑂1.2 “The gateway…  5h  3 msg
+2  Kit… ⑂1.2 “The gat… #home  5h  4 msg
 ✗ 2 sessions match “kitchen”.
   Choose one by number.
 You: /tree 1
 3 sessions, 550 tokens:
   1  ● Kitchen #home
-       Nov 21, 22:30 · 2 queries, 220 t…
+       Nov 21, 21:30 · 2 queries, 220 t…
   2  ├─● “The gateway listens on port 6…
-     │   today 00:30 · 1 query, 110 tok…
+     │   Nov 21, 23:30 · 1 query, 110 t…
   3  └─● “The gateway listens on… #home
-         Nov 21, 23:30 · 2 queries, 220…
+         Nov 21, 22:30 · 2 queries, 220…
 You: /merge 1 2
 ✗ sally_20261122_003015 continues sally_20261121_223015: there is nothing to merge.
   /resume sally_20261122_003015 has both.
