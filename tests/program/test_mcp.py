@@ -151,7 +151,7 @@ def test_a_tool_that_asks_does_not_run_where_nobody_can_be_asked(tmp_path: Path)
     with Loopback() as server:
         server.enqueue(calling("raw_echo"), Reply(chunks=("So be it.",)))
         assert answer(tmp_path, server, "-p", "What does it say?")[:2] == (0, "So be it.\n")
-        assert "Not run: it has to be allowed" in server.request(1).body["messages"][-1]["content"]
+        assert "Not run: it needs approval" in server.request(1).body["messages"][-1]["content"]
     assert "tools/call" not in recorded(tmp_path)
 
 

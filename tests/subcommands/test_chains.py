@@ -229,7 +229,9 @@ def test_export_to_files(home: Path, tmp_path: Path) -> None:
     assert "cannot be written: no such file or directory." in failure(
         home, "export", "2", str(tmp_path / "no" / "x.md")
     )
-    assert "cannot be written: file name too long." in failure(home, "export", "2", "x" * 300)
+    assert "cannot be written: file name too long." in failure(
+        home, "export", "2", "x" * 300 + ".md"
+    )
 
 
 def test_export_of_a_broken_chain_says_so(home: Path) -> None:
