@@ -62,7 +62,6 @@ class StoreMirror:
 
     def sync(self, *, both_ways: bool, seconds: float = 0) -> SyncReport:
         """Bring the folder and the store to the same state."""
-
         with self._locked(seconds):
             return self._reconcile(both_ways=both_ways)
 
