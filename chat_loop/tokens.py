@@ -142,6 +142,7 @@ class TokenCounter:
         return sampled * len(text) // (64 * 2_048)
 
 
+@lru_cache(maxsize=1)  # it takes 0.3 s
 def build_encoding(data: Path | None = None) -> tiktoken.Encoding:
     """Build the encoding from the rank file in `data`. Raises the errors that `load` reports."""
     import tiktoken  # takes 30 ms, which a chat far from its limits never spends

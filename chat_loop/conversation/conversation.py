@@ -211,6 +211,8 @@ class Conversation:
         state = (agent, learned, limits, self._calibration, encoding)
         if self._frame is None or self._frame[0] != state:
             frame = request.frame_of(agent, limits, self.count, self._calibration)
+            if self._calibration.encoding not in (0, encoding):  # loaded since the last report
+                frame = replace(frame, calibration=request.calibrated(frame, self.context))
             self._frame = state, frame
         return self._frame[1]
 

@@ -39,6 +39,7 @@ import chat_loop.library.refresh
 import chat_loop.library.search
 import chat_loop.providers.wire
 import chat_loop.subcommands.sessions
+import chat_loop.tokens
 import tests.support.fork_server
 
 __all__ = ["anthropic", "anyio", "chat_loop", "h11", "httpcore2", "mcp", "openai", "rich"]
@@ -46,6 +47,7 @@ __all__ += ["sqlite3", "tests", "tiktoken", "tomllib", "truststore", "yaml"]
 
 chat_loop.config.parse(b"models: {m: {window: 32000}}", "a config")  # msgspec looks at its types
 chat_loop.providers.wire.http_client(openai, "http://127.0.0.1:1")  # reads the certificates
+chat_loop.tokens.TokenCounter().load()
 
 gc.collect()
 gc.freeze()
