@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain, islice
 from math import fsum, log
@@ -145,16 +145,23 @@ _Said = tuple[tuple[Speaker, ParsedSentence], ...]
 
 
 class LedgerBlock(Struct, frozen=True):
-    """The child's block, the lines with values that did not fit, and a count of replaced values."""
+    """The child's block, the lines with values that did not fit, and the replaced ones, each with
+    the line that replaced it or says that it is done.
+    """
 
     summary: Summary
     archived: tuple[Line, ...] = ()
-    superseded: int = 0
+    replaced: tuple[tuple[Line, Line], ...] = ()
 
     @property
     def archived_values(self) -> frozenset[str]:
         """The values of the lines that did not fit, in a uniform spelling."""
         return frozenset(value for line in self.archived for value in read(line.text).values)
+
+    @property
+    def superseded(self) -> int:
+        """The number of values that were replaced."""
+        return sum(read(newer.text).label != "done" for _, newer in self.replaced)
 
 
 class Candidate(Struct, frozen=True, eq=False):
@@ -437,7 +444,7 @@ def ledger(
 
     index = WordIndex([*pinned, *carried, *new, *ahead, *bullets])
     later = [*(carried if branch else ()), *new, *ahead, *bullets]
-    replaced, superseded = _replaced(later, index)
+    replaced = _replaced(later, index)
     live = [candidate for candidate in (*carried, *new) if candidate not in replaced]
     sections = _without_repetitions(pinned, live, bullets, index)
     scores = _scores(sections, index)
@@ -458,7 +465,8 @@ def ledger(
     )
     left_out = sections.keys() - kept
     archived = (each.line for each in live if each in left_out and each.sentence.values)
-    return LedgerBlock(summary, tuple(archived), superseded)
+    pairs = ((old.line, newer.line) for old, newer in replaced.items())
+    return LedgerBlock(summary, tuple(archived), tuple(pairs))
 
 
 def _candidates(lines: Iterable[Line]) -> list[Candidate]:
@@ -469,14 +477,10 @@ def _candidates(lines: Iterable[Line]) -> list[Candidate]:
     ]
 
 
-def _replaced(later: Iterable[Candidate], index: WordIndex) -> tuple[Set[Candidate], int]:
-    """Return the candidates that `later` ones replace or complete, and the number of replaced
-    values.
-    """
-    gone: set[Candidate] = set()
-    superseded = 0
+def _replaced(later: Iterable[Candidate], index: WordIndex) -> dict[Candidate, Candidate]:
+    """Return the candidates that `later` ones replace or complete, each with that later one."""
+    gone: dict[Candidate, Candidate] = {}
     for new in later:
-        is_done = new.sentence.label == "done"
         scored = [
             (index.covered(old, new), old)
             for old in index.older(new)
@@ -486,9 +490,8 @@ def _replaced(later: Iterable[Candidate], index: WordIndex) -> tuple[Set[Candida
         winners = [old for score, old in scored if score == best >= 0.5]
         if len({old.sentence.words for old in winners}) > 1:
             continue  # if two different lines match equally well, neither is replaced
-        gone.update(winners)
-        superseded += 0 if is_done else len(winners)
-    return gone, superseded
+        gone |= dict.fromkeys(winners, new)
+    return gone
 
 
 def _may_replace(new: Candidate, old: Candidate) -> bool:
