@@ -253,6 +253,13 @@ def _add_reading(add: Callable[..., argparse.ArgumentParser]) -> None:
     _value(made, "--limit", "N", "show at most N hits (default: 10)", type=_count, default=10)
     _add_filters(made)
 
+    about = "show where a text comes from, what carried it on, and what dropped it"
+    made = add("why", about, "why port 5544", "why 'port 5544' --session 3 --json")
+    _value(made, "text", "TEXT", "a value, some words or a sentence", nargs="+")
+    about = "of the conversation with this number, id or name (default: last)"
+    _value(made, "--session", "SESSION", about, default=LAST)
+    _json(made)
+
     _session(add("tree", "show where a session comes from and where it branches", "tree 2"))
     _json(add("stats", "show totals over all sessions"))
     made = add("browse", "choose a session in a full-screen browser and continue it")

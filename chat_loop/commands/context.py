@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import OptionValues, pick, registry, usage_error
 from chat_loop.context import activity
@@ -178,6 +180,38 @@ async def context(chat: Chat, words: str, options: OptionValues) -> None:
         display.prose("The price of the model is unknown.", "dim")
     elif price:
         display.prose(f"The next request costs about {dollars_text(price)} plus the reply.", "dim")
+
+
+@registry.command("why TEXT", "Context", shows=r".*")
+async def why(chat: Chat, words: str, options: OptionValues) -> None:
+    """Show where a text of this conversation comes from, and what became of it.
+
+    /why port 5544          who said it, which summaries kept it, what replaced or dropped it
+    A value or a whole sentence tells the most. What is not in the context any more is shown with
+    the command that brings it back.
+    """
+    from chat_loop.commands import origins
+    from chat_loop.context.wanted_text import WantedText  # loads the ledger
+    from chat_loop.conversation.why import Origins, origins_of
+
+    if not words:
+        raise usage_error("why")
+    wanted = WantedText(words)
+
+    def look() -> tuple[Origins, str]:
+        sessions, problem = chat.chain()
+        return origins_of(wanted, sessions), problem
+
+    found, problem = await asyncio.to_thread(look)
+    display = chat.display
+    if problem:
+        display.warn(problem)
+    if not found.is_found:
+        hint = "/search looks in all conversations, and by meaning."
+        raise UsageError("This conversation does not say that.", hint)
+    display.prose(origins.heading(found))
+    for label, text in origins.rows(found, chat.sessions.now()):
+        display.prose(f"  {label:<{origins.LABEL}}{text}", indent=origins.LABEL + 2)
 
 
 @registry.command("pin [--remove] TEXT", "Context", flags=("remove",), shows="")

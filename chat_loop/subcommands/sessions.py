@@ -211,6 +211,33 @@ def search(stored: StoredSessions, options: argparse.Namespace) -> int:
     return int(not hits)
 
 
+def why(stored: StoredSessions, options: argparse.Namespace) -> int:
+    """Print where a text of a conversation comes from, and what became of it."""
+    from chat_loop.commands import origins
+    from chat_loop.context.wanted_text import WantedText  # loads the ledger
+    from chat_loop.conversation.why import origins_of
+
+    wanted = WantedText(" ".join(options.text))
+    loaded = stored.load(options.session)
+    with Meter().clock("Reading"):
+        chain = read_chain(stored.sessions, loaded.session)
+        sessions = [*(one.session for one in reversed(chain.ancestors)), loaded.session]
+        found = origins_of(wanted, sessions)
+    if chain.problem:
+        err(chain.problem)
+    if options.as_json:
+        out_json(found)
+    elif not found.is_found:
+        name = loaded.session.header.id
+        err(f"The conversation of {name} does not say that; search looks in all of them.")
+    else:
+        out_line(origins.heading(found))
+        resume = f"chat-loop --resume {loaded.session.header.id}"
+        for label, text in origins.rows(found, stored.sessions.now(), resume):
+            out_line(f"{label:<{origins.LABEL}}{text}", origins.LABEL)
+    return int(not found.is_found)
+
+
 def tree(stored: StoredSessions, options: argparse.Namespace) -> int:
     """Print a chain with its branches, oldest first."""
     identity = stored.path(options.reference, stored=True).stem
@@ -298,6 +325,7 @@ ACTIONS: dict[str, Action] = {
     "list": list_,
     "show": show,
     "search": search,
+    "why": why,
     "tree": tree,
     "stats": stats,
     "reindex": reindex,

@@ -139,6 +139,7 @@ def test_settings(screen: Screen) -> None:
 
 FREE = {
     "decide",
+    "why",
     "run",
     "mcp",
     "forget",

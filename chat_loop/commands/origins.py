@@ -1,0 +1,155 @@
+"""Where a text comes from, as rows of a label and a sentence, in the order of time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import groupby
+
+from chat_loop.characters import one_line
+from chat_loop.conversation.why import Held, Loss, Newer, Origins, Passage, Said
+from chat_loop.sessions.summary_block import LISTS
+from chat_loop.values import plural, when_text
+
+LABEL = 10  # columns
+MOST_TEXT = 300  # characters of a sentence
+MOST_REFS = 5
+SPEAKERS = {"user": "you", "model": "the model", "tool": "a tool", "file": "a file"}
+WRITERS = {"user": "you", "reply": "the model", "narrative": "the model"}
+LOSSES: Mapping[Loss, str] = {
+    "replaced": "a newer line replaced it",
+    "no room": "the summary had no room for it",
+    "left out": "the summary left it out",
+    "tool output": "summaries do not repeat what only tools and files say",
+    "edited": "the summary was edited, or made again later",
+}
+
+Row = tuple[str, str]
+
+
+def heading(origins: Origins) -> str:
+    """Return the sentence above the rows."""
+    text = f"“{one_line(origins.text, MOST_TEXT)}”"
+    places = plural(origins.count, "place")
+    if not origins.count:
+        return f"No message of this conversation says {text}, but a summary does:"
+    if not origins.counts:
+        return f"{text} was said in {places}, and undone:"
+    how = "" if origins.exact else " in other words"
+    return f"{text} was said{how} in {places}:"
+
+
+def rows(origins: Origins, now: datetime, resume: str = "") -> Iterator[Row]:
+    """Yield the rows. Without a chat, `resume` is the command that continues the conversation."""
+    ended = [passage.session for passage in origins.passages]
+    done = 0
+    for number, each in enumerate(origins.said, 1):
+        before = len(ended)
+        if each.session in ended:
+            before = ended.index(each.session)
+        yield from _passage_rows(origins.passages[done:before], now)
+        done = max(done, before)
+        hidden = origins.count - len(origins.said)
+        if hidden and number == len(origins.said):
+            yield "…", f"{plural(hidden, 'place')} more"
+        yield _said_row(each, now)
+    yield from _passage_rows(origins.passages[done:], now)
+    yield from _newer_rows(origins.newer, "the next compaction keeps the newer value: ")
+    yield "now", _now_text(origins.now)
+    if not origins.now and origins.count:
+        yield "back", _back_text(origins, resume)
+
+
+def _said_row(said: Said, now: datetime) -> Row:
+    when = when_text(said.at, now)
+    text = one_line(said.text, MOST_TEXT)
+    if not said.message:
+        return f"{said.speaker}ned", f"by you, {when}: {text}"
+    return said.message, f"{SPEAKERS[said.speaker]}, {when}: {text}"
+
+
+def _passage_rows(passages: Sequence[Passage], now: datetime) -> Iterator[Row]:
+    """Yield the rows of passages; neighbors that passed on the same share one."""
+    for _, run in groupby(passages, _alike):
+        alike = [*run]
+        last = alike[-1]
+        if last.loss and last.is_last:
+            summary = f"in the summary of session {last.number} ({when_text(last.at, now)})"
+            yield "missing", f"{summary}, with which a resume may go on: {LOSSES[last.loss]}"
+        elif last.loss:
+            yield "dropped", f"{_act_text(last, now)}: {LOSSES[last.loss]}"
+        elif last.held:
+            yield "kept", _kept_text(alike, now)
+        yield from _newer_rows(last.newer)
+
+
+def _alike(passage: Passage) -> object:
+    """Return what passages in one row have in common."""
+    if passage.loss or passage.newer:
+        return passage.number
+    return passage.held.lines, bool(passage.held.messages)
+
+
+def _act_text(passage: Passage, now: datetime) -> str:
+    when = when_text(passage.at, now)
+    compaction = passage.compaction
+    if compaction is None:
+        return f"after session {passage.number} ({when})"
+    span = f"messages {compaction.first} to {compaction.last}"
+    return f"by the compaction of session {passage.number} ({when}, {span})"
+
+
+def _kept_text(passages: Sequence[Passage], now: datetime) -> str:
+    first = passages[0]
+    where = f"session {first.number} ({when_text(first.at, now)})"
+    noun = "summary"
+    if len(passages) > 1:
+        where = f"sessions {first.number} to {passages[-1].number}"
+        noun = "summaries"
+    words = " and word for word" * bool(first.held.messages)
+    if not first.held.lines:
+        return f"word for word after {where}"
+    return f"in the {noun} of {where}{words}, {_line_text(first.held)}"
+
+
+def _line_text(held: Held) -> str:
+    name, text = held.lines[0]
+    title = LISTS.get(name, "Background Context").strip("*:")
+    others = len(held.lines) - 1 + held.more
+    more = f" (and {plural(others, 'more line')})" * bool(others)
+    return f"{title}: {one_line(text, MOST_TEXT)}{more}"
+
+
+def _newer_rows(newer: Sequence[Newer], about: str = "") -> Iterator[Row]:
+    for each in newer[:MOST_REFS]:
+        place = each.place
+        if place and "." not in place:
+            place = f"session {place}"
+        who = ", ".join(filter(None, (place, WRITERS[each.speaker])))
+        yield "newer", f"{about}{who}: {one_line(each.text, MOST_TEXT)}"
+
+
+def _now_text(held: Held) -> str:
+    if not held:
+        return "not in the context"
+    parts = []
+    if held.lines:
+        parts.append(f"in the summary, {_line_text(held)}")
+    if held.messages:
+        refs = ", ".join(dict.fromkeys(held.messages[:MOST_REFS]))
+        more = len(held.messages) - MOST_REFS
+        parts.append(f"word for word in {refs}{f' and {more:,} more' if more > 0 else ''}")
+    return f"in the context: {'; '.join(parts)}"
+
+
+def _back_text(origins: Origins, resume: str) -> str:
+    """Return how to bring it back."""
+    spoken = [each for each in origins.said if each.speaker in ("user", "model")]
+    text = one_line(origins.said[0].text, MOST_TEXT)
+    acts = [f"/pin {text}"]
+    if spoken and origins.counts:
+        acts.insert(0, f"/quote {spoken[0].message} sends it with your next message")
+    elif spoken:
+        acts.insert(0, f"/fork {spoken[0].message} goes on from there")
+    first = f"{resume}, then " if resume else ""
+    return f"{first}{'; '.join(acts)} keeps it for good"
