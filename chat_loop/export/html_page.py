@@ -14,8 +14,13 @@ from html import escape
 from pathlib import Path
 from string import Template
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from chat_loop import values
 from chat_loop.characters import one_line, readable
+from chat_loop.context.ledger import SECTIONS, items
+from chat_loop.export.marks import Marks
 from chat_loop.export.markup import code, prose
 from chat_loop.sessions import records, summary_block
 from chat_loop.sessions.manager import LoadedSession
@@ -38,6 +43,7 @@ def html_page(chain: Sequence[LoadedSession], images: Mapping[str, bytes]) -> by
     newest = sessions[-1:]
     last = max(len(chain), *(session.depth for session in newest), 0)
     numbered = [*enumerate(chain, last - len(chain) + 1)]
+    links = _links(numbered)
     names = [session.name or session.header.title for session in newest]
     title = next(filter(None, (*names, *map(name_of, sessions))), "Conversation")
     agents = dict.fromkeys(session.header.agent for session in sessions)
@@ -54,11 +60,49 @@ def html_page(chain: Sequence[LoadedSession], images: Mapping[str, bytes]) -> by
         about=escape(" · ".join(filter(None, about))),
         contents="".join(_contents(loaded.session, depth) for depth, loaded in numbered),
         sessions="".join(
-            part for depth, loaded in numbered for part in _session(loaded, depth, encoded)
+            part for depth, loaded in numbered for part in _session(loaded, depth, encoded, links)
         ),
     )
     # Characters that a browser would hide or obey become visible here, wherever they came from.
     return readable(page, lambda sign: f"⟦U+{ord(sign):04X}⟧").encode()
+
+
+class _Links(Struct, frozen=True):
+    """What links messages and summaries: the marks of the chain, and the anchors of its messages by
+    their references.
+    """
+
+    marks: Marks
+    anchors: Mapping[str, str]
+
+    def linked(self, summary: records.Summary) -> records.Summary:
+        """Return a summary as markdown in which each line links to the message that says it."""
+        lists: dict[str, list[str]] = {name: [] for name in SECTIONS}
+        for line in items(summary):
+            text = line.whole
+            source = self.marks.source(line)
+            if source in self.anchors:
+                text = f"{line.text} [{source} {line.speaker}](#{self.anchors[source]})"
+            lists[line.section].append(text)
+        return replace(summary, **{name: tuple(texts) for name, texts in lists.items()})
+
+    def kept(self, ref: str) -> str:
+        """Return links to the summaries that have lines of a message."""
+        numbers = self.marks.summaries.get(ref, ())
+        links = ", ".join(f'<a href="#s{number}b">{number}</a>' for number in numbers)
+        if not links:
+            return ""
+        noun = "summary of session" if len(numbers) == 1 else "summaries of sessions"
+        return f'<p class="cost">In the {noun} {links}</p>\n'
+
+
+def _links(numbered: Sequence[tuple[int, LoadedSession]]) -> _Links:
+    anchors: dict[str, str] = {}
+    for depth, loaded in numbered:
+        queries = (entry for entry in loaded.session.entries if isinstance(entry, records.Query))
+        for count, query in enumerate(queries, 1):
+            anchors.setdefault(f"{depth}.{query.number}", f"s{depth}q{count}")
+    return _Links(Marks([(depth, loaded.session) for depth, loaded in numbered]), anchors)
 
 
 def _contents(session: Session, depth: int) -> str:
@@ -76,7 +120,9 @@ def _contents(session: Session, depth: int) -> str:
     return f'<li><a href="#s{depth}">{about}</a>\n{fold if items else ""}</li>\n'
 
 
-def _session(loaded: LoadedSession, depth: int, images: Mapping[str, str]) -> Iterator[str]:
+def _session(
+    loaded: LoadedSession, depth: int, images: Mapping[str, str], links: _Links
+) -> Iterator[str]:
     """Yield a session: facts about it, its exchanges, the audit of its compaction, its summary."""
     session = loaded.session
     seal = loaded.session.seal
@@ -101,7 +147,8 @@ def _session(loaded: LoadedSession, depth: int, images: Mapping[str, str]) -> It
         if isinstance(entry, records.Query):
             count += 1
             yield "</article>\n" if count > 1 else ""
-            yield _query(entry, depth, f"s{depth}q{count}")
+            kept = links.kept(f"{depth}.{entry.number}")
+            yield _query(entry, depth, f"s{depth}q{count}", kept)
         elif isinstance(entry, records.Call):
             yield _call(entry, results.pop((entry.number, entry.id), None))
         elif not isinstance(entry, records.Result) or (entry.number, entry.id) in results:
@@ -115,18 +162,20 @@ def _session(loaded: LoadedSession, depth: int, images: Mapping[str, str]) -> It
         if seal.summary is None:
             yield f'<p class="note">{title}</p>\n'
         else:
-            block = summary_block.render(seal.summary, grouped=False, spaced=True)
-            yield _fold(title, _words(block))
+            summary = links.linked(seal.summary)
+            block = summary_block.render(summary, grouped=False, spaced=True)
+            words = f'<div class="said" dir="auto">{prose(block, marked=True)}</div>\n'
+            yield _fold(title, words, name=f"s{depth}b")
     yield "</section>\n"
 
 
-def _query(query: records.Query, depth: int, name: str) -> str:
-    """Return a query, which begins an exchange called `name`."""
+def _query(query: records.Query, depth: int, name: str, kept: str) -> str:
+    """Return a query, which begins an exchange called `name`, and what `kept` it."""
     link = f'<a class="ref" href="#{name}" aria-label="Link to this query">'
     who = f"<b>You</b> {_time(query.at)} {link}{depth}.{query.number}</a>"
     words = _words(query.text, breaks=True)
     opening = f'<article class="exchange" id="{name}">\n'
-    return f'{opening}<div class="query"><div class="who">{who}</div>\n{words}</div>\n'
+    return f'{opening}<div class="query"><div class="who">{who}</div>\n{words}{kept}</div>\n'
 
 
 def _call(call: records.Call, result: records.Result | None) -> str:
@@ -194,9 +243,11 @@ def _attachment(entry: records.Attachment, image: str) -> str:
     return _fold(title, code(entry.text, entry.name.rpartition(".")[2]))
 
 
-def _fold(title: str, inner: str, kind: str = "") -> str:
-    """Return a section that the reader can unfold. Both texts are HTML."""
-    return f'<details class="fold{kind}"><summary>{title}</summary>\n<div>{inner}</div></details>\n'
+def _fold(title: str, inner: str, kind: str = "", name: str = "") -> str:
+    """Return a section that the reader can unfold. Both texts are HTML; a `name` can be linked."""
+    anchor = f' id="{name}"' * bool(name)
+    head = f'<details class="fold{kind}"{anchor}><summary>{title}</summary>\n'
+    return f"{head}<div>{inner}</div></details>\n"
 
 
 def _note(label: str, inner: str = "") -> str:

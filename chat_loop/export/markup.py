@@ -1,4 +1,5 @@
-"""Converts markdown to HTML, without raw HTML. Links lead only to the web or to mail.
+"""Converts markdown to HTML, without raw HTML. Links lead only to the web or to mail, and those of
+a summary also to messages of the page.
 
 Everything is escaped, classes color code, and an image is shown as its name and address. The time
 is linear because nesting is bounded.
@@ -6,6 +7,7 @@ is linear because nesting is bounded.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from html import escape
 
@@ -16,6 +18,7 @@ from chat_loop.display.markdown.code import CodeColors
 from chat_loop.display.markdown.dialect import FORMULA, TASK, speak
 from chat_loop.display.markdown.inline import without_open_item
 
+MESSAGE_LINK = r"#s[0-9]{1,6}q[0-9]{1,9}"
 _NESTING = 20  # the depth of quotes and lists; text that nests them deeper is shown as typed
 
 
@@ -24,15 +27,23 @@ class _Markdown(MarkdownIt):
         return url.lower().startswith(("http://", "https://", "mailto:"))
 
 
+class _MarkedMarkdown(_Markdown):
+    def validateLink(self, url: str) -> bool:  # noqa: N802 - the library's name
+        return re.fullmatch(MESSAGE_LINK, url) is not None or super().validateLink(url)
+
+
 @cache
-def _markdown(breaks: bool) -> MarkdownIt:
+def _markdown(breaks: bool, marked: bool = False) -> MarkdownIt:
     options = {"html": False, "maxNesting": _NESTING, "xhtmlOut": False, "breaks": breaks}
-    return speak(_Markdown("commonmark", options).enable(["table", "strikethrough"]))
+    reader = _MarkedMarkdown if marked else _Markdown
+    return speak(reader("commonmark", options).enable(["table", "strikethrough"]))
 
 
-def prose(text: str, breaks: bool = False) -> str:
-    """Return markdown as HTML; `breaks` keeps single newlines, as people type them in a prompt."""
-    reader = _markdown(breaks)
+def prose(text: str, breaks: bool = False, *, marked: bool = False) -> str:
+    """Return markdown as HTML; `breaks` keeps single newlines, as people type them in a prompt. If
+    it is `marked`, it may link to messages of the page.
+    """
+    reader = _markdown(breaks, marked)
     tokens = reader.parse(without_open_item(text))
     if any(token.level >= _NESTING - 1 for token in tokens):
         typed = text.replace("\r\n", "\n")  # the reader leaves out text that is nested deeper

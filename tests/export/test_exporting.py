@@ -22,7 +22,7 @@ from chat_loop.export.html_page import STYLE
 from chat_loop.redact import Redactor
 from chat_loop.sessions import marker
 from chat_loop.sessions.parser import parse
-from chat_loop.sessions.records import Entry, Header, Opaque, Query, Reply, Seal, Session
+from chat_loop.sessions.records import Entry, Header, Opaque, Query, Reply, Seal, Session, Summary
 from chat_loop.sessions.writer import render
 from tests.support import strategies
 from tests.support.hostile_chain import FIRST, SECRET, SESSIONS, START, loaded
@@ -162,6 +162,33 @@ def test_every_kind_of_entry_is_exported_whole(cls: type[Entry]) -> None:
     )
     assert parse(render(clean)).session == clean, told
     assert "kind" not in cls.__struct_fields__, "`kind` is what JSON tells entries apart by"
+
+
+def test_lines_of_summaries_link_to_the_messages_that_say_them() -> None:
+    assert FIRST.seal is not None
+    seal = replace(
+        FIRST.seal,
+        summary=Summary(
+            decisions=("We take 100 [each](#s1q2). [1 user]", "We take none. [1 user]"),
+            key_facts=("It is **5150**, as the config says. [1 reply]", "Later. [7 user]"),
+        ),
+    )
+    query = "First.  We take\n100 [each](#s1q2). Then [more](#s1q1)."
+    session = session_of(query, "And then?")
+    entries = tuple(
+        replace(entry, text="It is **5150**,\nas the config says.")
+        if isinstance(entry, Reply) and entry.number == 2
+        else entry
+        for entry in session.entries
+    )
+    page = export_bytes(loaded(replace(session, entries=entries, seal=seal)), "html").decode()
+    kept = '<p class="cost">In the summary of session <a href="#s1b">1</a></p>'
+    assert page.count(kept) == 2
+    assert '<details class="fold" id="s1b">' in page
+    links = re.findall('<a href="#(s1q[12])" rel="[^"]*">([12.]* [a-z]*)</a>', page)
+    assert links == [("s1q1", "1.1 user"), ("s1q2", "1.2 reply")]
+    assert "We take none. [1 user]" in page
+    assert "[more](#s1q1)" in page
 
 
 def test_the_structure_names_fields_that_exist() -> None:
