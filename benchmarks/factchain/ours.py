@@ -23,16 +23,29 @@ from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.tools import Tool
 from chat_loop.context import ledger
 from chat_loop.context.budget import SMALL_WINDOW, Limits, recall_room
+from chat_loop.context.wanted_text import WantedText
 from chat_loop.conversation import continuing
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
+from chat_loop.conversation.why import origins_of
 from chat_loop.errors import ContextFull
 from chat_loop.events import Compacted, Event
 from chat_loop.library.archive import Archive
 from chat_loop.library.archive_tools import SEARCH
+from chat_loop.sessions import summary_block
+from chat_loop.sessions.chain import read_chain
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.records import Call, Exchange, Query, Reply, Result, Summary, Use
+from chat_loop.sessions.records import (
+    Call,
+    Exchange,
+    Query,
+    Reply,
+    Result,
+    Session,
+    Summary,
+    Use,
+)
 from chat_loop.values import ToolSpec
 
 Count = Callable[[str], int]
@@ -117,6 +130,17 @@ class Compaction:
     made: bool
     wait: float
     messages: int
+
+
+@dataclass(frozen=True)
+class Why:
+    """Where a text was said first and by whom, such as `3.7 user`, and the numbers of the sessions
+    whose summary is the last that has it, and whose end dropped it; 0 for none.
+    """
+
+    origin: str
+    block: int
+    dropped: int
 
 
 class Ours:
@@ -248,6 +272,33 @@ class Ours:
             weak=self._window <= SMALL_WINDOW,
         )
         return text
+
+    def _chain(self) -> list[Session]:
+        """Return the sessions of the conversation, oldest first."""
+        session = self.conversation.session
+        chain = read_chain(self.sessions, session)
+        return [*(loaded.session for loaded in reversed(chain.ancestors)), session]
+
+    def blocks(self) -> dict[int, str]:
+        """Return the summaries in the files, by the number of the session."""
+        seals = enumerate((session.seal for session in self._chain()), 1)
+        return {
+            number: summary_block.render(seal.summary, grouped=False)
+            for number, seal in seals
+            if seal is not None and seal.summary is not None
+        }
+
+    def why(self, text: str) -> Why:
+        """Return where a text comes from, as `/why` tells it."""
+        found = origins_of(WantedText(text), self._chain())
+        first = found.said[:1]
+        kept = [passage.number for passage in found.passages if passage.held.lines]
+        lost = [passage.number for passage in found.passages if passage.loss]
+        return Why(
+            origin=" ".join(f"{each.message} {each.speaker}" for each in first),
+            block=max(kept, default=0),
+            dropped=0 if found.now else max(lost, default=0),
+        )
 
     async def again(self, folder: Path) -> Ours:
         """Return the conversation after a crash and an exit: a copy of the folder in which the last
