@@ -100,7 +100,7 @@ def _offer(parts: Parts, reference: str) -> Offer:
                 return Offer()
             path = found.row.path
         else:
-            path = find_session(parts.sessions, library, reference, library.listed)
+            path, _ = find_session(parts.sessions, library, reference, library.listed)
         return assembly.find_offer(parts, parts.sessions.answering(path))
     return Offer()
 

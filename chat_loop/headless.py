@@ -136,7 +136,7 @@ def _load(parts: Parts, reference: str, show: Show) -> LoadedSession:
         path = _last(parts, show)
         return sessions.load_newest(path, FIRST_READ) or sessions.load(path)
     with contextlib.closing(parts.library()) as library:
-        path = find_session(sessions, library, reference, library.listed)
+        path, _ = find_session(sessions, library, reference, library.listed)
         require_file(path, library)
     return sessions.load_newest(path, FIRST_READ) or sessions.load(path)
 

@@ -114,7 +114,7 @@ class Loader:
         """Find the newest sessions of all projects, for the next start."""
         sessions = self._chat.sessions
         with contextlib.closing(Library(sessions.directory)) as library:
-            rows, _ = library.rows(everything=True)
+            (rows, _), _ = library.rows(everything=True)
         sessions.pointers.remake(rows)
 
     def _do(self, job: Callable[[], object], *, expected: tuple[type[Exception], ...] = ()) -> None:

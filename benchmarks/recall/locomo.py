@@ -130,7 +130,7 @@ def measured(
         for question, evidence in dialogue.questions:
             for way, meaning in (("text", None), ("both", semantic)):
                 started = time.perf_counter()
-                hits = search_all(library, question, SessionFilter(), _LIMIT, semantic=meaning)
+                hits, _ = search_all(library, question, SessionFilter(), _LIMIT, semantic=meaning)
                 milliseconds[way].append(1000 * (time.perf_counter() - started))
                 ranks[way].append(
                     _rank([(hit.row.id, hit.exchange.query.number) for hit in hits], evidence)

@@ -20,6 +20,7 @@ from chat_loop.display.listings import show_sessions
 from chat_loop.display.questions import Question
 from chat_loop.errors import UsageError
 from chat_loop.library.library import Library
+from chat_loop.library.shared import Answer
 from chat_loop.plugins import Plugins
 from chat_loop.providers.recorded import Offer
 from chat_loop.sessions.chain import read_chain
@@ -117,15 +118,18 @@ class Chat(Struct, kw_only=True):
         """
         self.listed = [Listed(row.id, is_exact=exact) for row in rows if not row.current]
 
-    def numbered(self, library: Library) -> list[str]:
+    def numbered(self, library: Library) -> Answer[list[str]]:
         """Return the ids that the numbers mean now: a conversation's newest session. Raises
         SessionError.
         """
+        problem = ""
         if not self.listed:
-            self.listed = [Listed(one) for one in library.listed() if one != self.here_id]
-        newest = library.newest([item.id for item in self.listed])
+            listed, problem = library.listed()
+            self.listed = [Listed(one) for one in listed if one != self.here_id]
+        newest, warning = library.newest([item.id for item in self.listed])
         pairs = zip(self.listed, newest, strict=True)
-        return [item.id if item.is_exact else identity for item, identity in pairs]
+        ids = [item.id if item.is_exact else identity for item, identity in pairs]
+        return Answer(ids, problem or warning)
 
     async def path(self, reference: str, *, stored: bool = False) -> Path:
         """Return the file of a session; `.` is the open one. If several match, list them. With
@@ -137,21 +141,20 @@ class Chat(Struct, kw_only=True):
                 raise UsageError("This conversation has no messages yet.", hint)
             return self.sessions.session_file(self.here_id)
 
-        def find(library: Library) -> Path:
+        def find(library: Library) -> Answer[Path]:
             numbered = partial(self.numbered, library)
-            path = find_session(self.sessions, library, reference, numbered, self.here_id)
+            path, warning = find_session(self.sessions, library, reference, numbered, self.here_id)
             if not stored:
-                require_file(path, library)
-            return path
+                path, problem = require_file(path, library)
+                warning = warning or problem
+            return Answer(path, warning)
 
-        library = self.library
         try:
-            if library.shared is None:
-                numbered = partial(self.numbered, library)
-                return find_session(self.sessions, library, reference, numbered, self.here_id)
-            path, trouble = await self.look(find)  # a database may take a while
-            if trouble:
-                self.display.warn(trouble)
+            if self.library.shared is None:
+                return find(self.library).value
+            path, warning = await self.look(find)  # a database may take a while
+            if warning:
+                self.display.warn(warning)
             return path
         except AmbiguousSession as error:
             self.number_rows(error.rows)
@@ -179,17 +182,17 @@ class Chat(Struct, kw_only=True):
         chain = read_chain(self.sessions, session)
         return [*(loaded.session for loaded in reversed(chain.ancestors)), session], chain.problem
 
-    async def look(self, look: Callable[[Library], T]) -> tuple[T, str]:
-        """Run `look` in a thread and show its progress. Return its result and any index problem."""
+    async def look(self, look: Callable[[Library], Answer[T]]) -> Answer[T]:
+        """Return what `look` returns; run it in a thread, and show its progress."""
         is_waited_for = True  # the thread goes on after Ctrl-C
 
         def progress(done: float, of: int) -> None:
             if is_waited_for:
                 self.display.progress(done, of)
 
-        def work() -> tuple[T, str]:
+        def work() -> Answer[T]:
             with contextlib.closing(self.library.beside(progress)) as library:
-                return look(library), library.trouble
+                return look(library)
 
         try:
             return await asyncio.to_thread(work)

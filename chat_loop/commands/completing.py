@@ -181,12 +181,13 @@ class CommandCompleter(Completer):
         """Return the ids that the numbers of the last list mean now, by the listed ones."""
         listed = [item.id for item in self._chat.listed]
         with contextlib.closing(self._chat.library.beside(alone=True)) as library:
-            return dict(zip(listed, self._chat.numbered(library), strict=True))
+            newest, _ = self._chat.numbered(library)
+        return dict(zip(listed, newest, strict=True))
 
     def _rows(self) -> list[SessionRow]:
         def load() -> list[SessionRow]:
             with contextlib.closing(self._chat.library.beside(alone=True)) as library:
-                return library.rows(10 * MAX_CHOICES)[0]
+                return library.rows(10 * MAX_CHOICES).value.rows
 
         rows: list[SessionRow] = self._recent("rows", 3, load)
         return rows

@@ -14,6 +14,7 @@ from chat_loop.display.status import home_text
 from chat_loop.errors import SessionNotFound
 from chat_loop.library.filters import SessionFilter
 from chat_loop.library.library import Library
+from chat_loop.library.shared import Answer
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.pointers import Recent, pointers_of
@@ -36,11 +37,14 @@ class AmbiguousSession(SessionNotFound):
         self.more = more
 
 
-def require_file(path: Path, library: Library) -> None:
-    """Raise SessionNotFound when only a team's library has the session, not this folder."""
+def require_file(path: Path, library: Library) -> Answer[Path]:
+    """Return the path. Raise SessionNotFound when only a team's library has the session, not this
+    folder.
+    """
     if library.shared is None or path.is_file():
-        return
-    row = library.rows_of([path.stem]).get(path.stem)
+        return Answer(path)
+    rows, warning = library.rows_of([path.stem])
+    row = rows.get(path.stem)
     if row is not None:
         whose = "another machine of yours"
         if row.owner:
@@ -48,6 +52,7 @@ def require_file(path: Path, library: Library) -> None:
         message = f"The file of session {path.stem} is not in this folder; {whose} has it."
         hint = "Share the files through an object store: docs/stores.md. show prints its words."
         raise SessionNotFound(message, hint)
+    return Answer(path, warning)
 
 
 def find_last(sessions: SessionManager, here: str = "", *, chats: bool = False) -> Recent:
@@ -60,7 +65,7 @@ def find_last(sessions: SessionManager, here: str = "", *, chats: bool = False) 
     found = pointers.recent(before, chats=chats)
     if found is None or not found.is_here or found.row.id == here:
         with closing(Library(sessions.directory)) as library:
-            rows, _ = library.rows(everything=True, here=here)
+            (rows, _), _ = library.rows(everything=True, here=here)
         every = pointers.remake(rows)
         if here:
             every = pointers_of(row for row in rows if not row.current)
@@ -96,36 +101,38 @@ def find_session(
     sessions: SessionManager,
     library: Library,
     reference: str,
-    listed: Callable[[], Sequence[str]],
+    listed: Callable[[], Answer[list[str]]],
     here: str = "",
-) -> Path:
+) -> Answer[Path]:
     """Return the file of the session that `reference` names. Raises SessionNotFound.
 
     `listed` returns the ids of the list that numbers refer to. `here` is the open session.
     """
     if reference in NEWEST:
-        return find_last(sessions, here, chats=reference == "last").row.path
+        return Answer(find_last(sessions, here, chats=reference == "last").row.path)
     if reference.isascii() and reference.isdigit():
-        ids = listed()
+        ids, warning = listed()
         number = int(reference[:10])
         if 1 <= number <= len(ids):
-            return sessions.session_file(ids[number - 1])
+            return Answer(sessions.session_file(ids[number - 1]), warning)
         numbers = ""
         if ids:
             numbers = f": the numbers go from 1 to {len(ids)}"
         raise SessionNotFound(f"No session {reference[:40]}{numbers}.", "sessions lists them.")
     rows: list[SessionRow] = []
     more = 0
+    warning = ""
     if reference.strip():
         ids = [stamp.id for stamp in newest_first(sessions.directory)]
         ids = [identity for identity in ids if identity.startswith(reference)]
         if reference in ids or len(ids) == 1:
-            return sessions.session_file(reference if reference in ids else ids[0])
-        rows, more = library.rows(PAGE, wanted=SessionFilter(words=reference), here=here)
+            return Answer(sessions.session_file(reference if reference in ids else ids[0]))
+        wanted = SessionFilter(words=reference)
+        (rows, more), warning = library.rows(PAGE, wanted=wanted, here=here)
         rows = [row for row in rows if not row.current]
     if not rows:
         name = encode_line(reference[:40])
         raise SessionNotFound(f"No session named {name}.", "sessions lists them.")
     if len(rows) > 1:
         raise AmbiguousSession(reference, rows, more)
-    return rows[0].path
+    return Answer(rows[0].path, warning)

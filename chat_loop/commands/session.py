@@ -39,6 +39,7 @@ from chat_loop.input.editor import open_file
 from chat_loop.library.filters import filter_of
 from chat_loop.library.library import BROWSED, Library
 from chat_loop.library.lineage import Node, tree
+from chat_loop.library.shared import Answer
 from chat_loop.sessions import naming, summary_block
 from chat_loop.sessions.chain import exchange_of
 from chat_loop.sessions.copies import adopt_conflict_copies
@@ -103,7 +104,7 @@ class BrowsedSessions(Struct):
     def rows(self) -> Sequence[SessionRow]:
         """Return the conversations."""
         if self.chat.library.shared is None:
-            rows, _ = self.chat.library.rows(here=self.chat.here_id)
+            (rows, _), _ = self.chat.library.rows(here=self.chat.here_id)
         else:
             rows = [row for row in self.shared if row.id not in self.trashed]
         return self.chat.sessions.pointers.named(rows)
@@ -158,11 +159,11 @@ async def _list(chat: Chat, limit: int | None = PAGE, **which: Any) -> None:
     """Show the newest `limit` rows. `which` is passed on to `Library.rows`."""
     for text in await asyncio.to_thread(adopt_conflict_copies, chat.sessions):
         chat.display.prose(text)
-    (rows, more), trouble = await chat.look(
+    (rows, more), warning = await chat.look(
         lambda library: library.rows(limit, here=chat.here_id, **which)
     )
-    if trouble:
-        chat.display.line(trouble, "dim")
+    if warning:
+        chat.display.line(warning, "dim")
     chat.number_rows(rows, exact=not which.get("fold", True))
     if not rows:
         chat.display.line(nothing_text(filtered=bool(which.get("wanted"))))
@@ -427,10 +428,11 @@ async def show_tree(chat: Chat, words: str, options: OptionValues) -> None:
     """Show where a conversation comes from and where it branches."""
     identity = (await chat.path(words or ".", stored=True)).stem
 
-    def look(library: Library) -> tuple[Sequence[Node], dict[str, SessionRow]]:
-        links = library.relatives(identity)
+    def look(library: Library) -> Answer[tuple[Sequence[Node], dict[str, SessionRow]]]:
+        links, problem = library.relatives([identity])
         nodes = tree(identity, links) if identity in links else ()
-        return nodes, library.rows_of(node.id for node in nodes)
+        rows, warning = library.rows_of(node.id for node in nodes)
+        return Answer((nodes, rows), problem or warning)
 
     (nodes, rows), _ = await chat.look(look)
     if not nodes:
@@ -538,13 +540,13 @@ async def search(chat: Chat, words: str, options: OptionValues) -> None:
     if not words:
         raise usage_error("search")
     filters = filter_of(options, chat.sessions.now())
-    hits, trouble = await chat.look(
+    hits, warning = await chat.look(
         lambda library: search_all(library, words, filters, MAX_HITS, chat.semantic)
     )
     problem = ""
     if chat.semantic is not None:
         problem = chat.semantic.problem
-    for sentence in filter(None, (trouble, problem)):
+    for sentence in filter(None, (warning, problem)):
         chat.display.warn(sentence)
     chat.listed = [Listed(hit.row.id, hit.exchange.query.number) for hit in hits]
     marked = [word for word in words.split() if len(word) > 1]

@@ -224,7 +224,7 @@ class Archive:
                 is_current = not index.stale(stamps)[0]
                 return question(index), ancestors, stamps if is_current else []
 
-            answer, ancestors, stamps = library.ask(ask)
+            (answer, ancestors, stamps), _ = library.ask(ask)
         if stamps:
             self._keep(ancestors, stamps)
         return answer

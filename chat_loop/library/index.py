@@ -346,16 +346,6 @@ class Index:
         )
         return {(row[0], row[1]): StoredExchange(*row[2:]) for row in rows}
 
-    def texts_of(self, identity: str) -> list[StoredExchange]:
-        """Return the exchanges of a session."""
-        rows = self.ask(
-            "SELECT s.id, CAST(e.number AS INTEGER), CAST(e.at AS TEXT), CAST(e.texts AS TEXT) "
-            "FROM exchanges e JOIN sessions s ON s.key = e.session WHERE s.id = ? "
-            "ORDER BY e.position",
-            (identity,),
-        )
-        return [*map(StoredExchange._make, rows)]
-
     def vectors(
         self, space: str, scope: Scope, also: Collection[Position], embed: Callable[[], bytes]
     ) -> dict[Position, bytes]:

@@ -104,7 +104,7 @@ class Indexer:
             bare = [content for content in without if content not in lacking]
             if not bare:
                 break
-            found = self._library.ask(partial(_vectors_of, contents=bare))
+            found, _ = self._library.ask(partial(_vectors_of, contents=bare))
             shared.keep_vectors(found)
             lacking |= {*bare} - {content for content, *_ in found}
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -16,10 +17,10 @@ from chat_loop.errors import IndexUnavailable, SessionError, os_reason
 from chat_loop.library import lineage, listing
 from chat_loop.library.filters import SessionFilter
 from chat_loop.library.listing import Conversations, Known, Which
-from chat_loop.library.shared import SharedLibrary, SharedPage, joined, read_page
+from chat_loop.library.shared import Answer, SharedLibrary, SharedPage, joined, read_page
 from chat_loop.sessions.chain import Link
 from chat_loop.sessions.records import RunningTotals, Session, SessionRow
-from chat_loop.sessions.rows import stamps
+from chat_loop.sessions.rows import Stamp, stamps
 from chat_loop.values import plural
 
 if TYPE_CHECKING:
@@ -69,10 +70,19 @@ class _Spare:
                 self._indexes.pop().close()
 
 
+class Page(NamedTuple):
+    """Rows of a list, and the number of others."""
+
+    rows: list[SessionRow]
+    more: int
+
+
 class Library:
     """The sessions of one folder and of the library that it shares, for one thread at a time. A
     `thorough` library always indexes all changes before it answers, however many. Changes of the
     session `unread` are not indexed, nor the texts of files of more than `longest` bytes.
+
+    The warning of an answer says why an index was not used, or was made anew.
     """
 
     def __init__(
@@ -88,7 +98,6 @@ class Library:
     ) -> None:
         self.directory = directory
         self.shared = shared
-        self.trouble = ""  # why the index was not used, or was rebuilt
         self._progress = progress
         self._thorough = thorough
         self._unread = unread
@@ -98,7 +107,6 @@ class Library:
         self._index = self._spare.take()
         self._in_memory: Index | None = None
         self._files: list[tuple[int, str, int]] = []  # those of the last answer
-        self._count = 0  # files that were read for the last answer
 
     def close(self) -> None:
         """Close the index, or leave it to the next library that is made `beside` the first one."""
@@ -125,53 +133,45 @@ class Library:
             shared = None
         return Library(self.directory, progress, shared=shared, spare=self._spare)
 
-    def links(self) -> dict[str, Link]:
+    def links(self) -> Answer[dict[str, Link]]:
         """Return the links of all sessions of the folder, most recently used first. Raises
         SessionError.
         """
         return self.ask(lambda index: index.links(), texts=False)
 
-    def relatives(self, identity: str) -> Mapping[str, Link]:
-        """Return the links of a session, its relatives and perhaps others, most recently used
+    def relatives(self, ids: Sequence[str]) -> Answer[Mapping[str, Link]]:
+        """Return the links of sessions, their relatives and perhaps others, most recently used
         first. Raises SessionError.
         """
-        return self._known([identity]).links
-
-    def newest(self, ids: Sequence[str]) -> list[str]:
-        """Return for each session the newest one of its conversation. Raises SessionError."""
-        return lineage.newest(ids, self._known(ids).links)
-
-    def _known(self, ids: Sequence[str]) -> Known:
-        """Return all sessions of the folder, and those of the shared library with their relatives
-        that are among `ids`. Raises SessionError.
-        """
         page = None
-        warning = ""
+        problem = ""
         if self.shared is not None:
-            page, warning = self.shared.family(ids)
-        known = self.ask(lambda index: _known(index, SessionFilter(), page), texts=False)
-        self.trouble = self.trouble or warning
-        return known
+            page, problem = self.shared.family(ids)
+        known, warning = self.ask(lambda index: _known(index, SessionFilter(), page), texts=False)
+        return Answer(known.links, warning or problem)
 
-    def session(self, identity: str) -> Session | None:
+    def newest(self, ids: Sequence[str]) -> Answer[list[str]]:
+        """Return for each session the newest one of its conversation. Raises SessionError."""
+        links, warning = self.relatives(ids)
+        return Answer(lineage.newest(ids, links), warning)
+
+    def session(self, identity: str) -> Answer[Session | None]:
         """Return a session from the shared library, with queries and replies only and without
         secrets. Return None if no exchange of it is there.
         """
         if self.shared is None:
-            return None
-        session, self.trouble = self.shared.session(identity)
-        return session
+            return Answer(None)
+        return self.shared.session(identity)
 
-    def rows_of(self, ids: Iterable[str]) -> dict[str, SessionRow]:
+    def rows_of(self, ids: Iterable[str]) -> Answer[dict[str, SessionRow]]:
         """Return the rows of the sessions among `ids` that are known. Raises SessionError."""
         unique_ids = list(dict.fromkeys(ids))
-        rows = self.ask(lambda index: index.rows(unique_ids), texts=False)
+        rows, warning = self.ask(lambda index: index.rows(unique_ids), texts=False)
         missing = [identity for identity in unique_ids if identity not in rows]
         if self.shared is None or not missing:
-            return rows
-        (others, _), warning = self.shared.rows(missing)
-        self.trouble = self.trouble or warning
-        return {**rows, **others}
+            return Answer(rows, warning)
+        (others, _), problem = self.shared.rows(missing)
+        return Answer({**rows, **others}, warning or problem)
 
     def rows(
         self,
@@ -182,7 +182,7 @@ class Library:
         here: str = "",
         everything: bool = False,
         again: bool = False,
-    ) -> tuple[list[SessionRow], int]:
+    ) -> Answer[Page]:
         """Return the `limit` most recently used conversations, and the number of others, which is
         approximate with a shared library. The row of a conversation is that of its newest session,
         with the totals of its chain; without `fold`, each session has its own row. Runs of `-p`,
@@ -191,7 +191,7 @@ class Library:
         """
         which = Which(fold=fold, here=here, everything=everything)
         wanted = wanted or SessionFilter()
-        page, warning = self._page(wanted, limit, which)
+        page, problem = self._page(wanted, limit, which)
 
         def find(index: Index) -> _Found:
             known = _known(index, wanted, page)
@@ -210,8 +210,7 @@ class Library:
             }
             return _Found(known.links, every, listed, tips, sessions, running, forked)
 
-        found = self.ask(find, texts=False, again=again)
-        self.trouble = self.trouble or warning
+        found, warning = self.ask(find, texts=False, again=again)
         if self.shared is not None:
             found = _with_shared(found, self.shared)
         rows = [found.sessions[tip] for tip in found.tips]
@@ -225,28 +224,28 @@ class Library:
             more = max(more, page.beginnings - len(rows))
         if here:
             rows = [replace(row, current=row.id == here) for row in rows]
-        return rows, more
+        return Answer(Page(rows, more), warning or problem)
 
-    def listed(self) -> list[str]:
+    def listed(self) -> Answer[list[str]]:
         """Return the ids of the numbered conversations, in their order. Raises SessionError."""
-        page, warning = self.numbered_page()
-        listed = self.ask(lambda index: listed_in(index, page), texts=False)
-        self.trouble = self.trouble or warning
-        return listed
+        page, problem = self.numbered_page()
+        listed, warning = self.ask(lambda index: listed_in(index, page), texts=False)
+        return Answer(listed, warning or problem)
 
-    def numbered_page(self) -> tuple[SharedPage | None, str]:
-        """Return the shared library's part of the numbered conversations, and a warning."""
+    def numbered_page(self) -> Answer[SharedPage | None]:
+        """Return the shared library's part of the numbered conversations."""
         return self._page(SessionFilter(), LISTED, Which())
 
     def _page(
         self, wanted: SessionFilter, limit: int | None, which: Which
-    ) -> tuple[SharedPage | None, str]:
-        """Return what the shared library has for a list, and a warning."""
+    ) -> Answer[SharedPage | None]:
+        """Return what the shared library has for a list."""
         if self.shared is None:
-            return None, ""
-        return read_page(self.shared, wanted, limit, which)
+            return Answer(None)
+        page, problem = read_page(self.shared, wanted, limit, which)
+        return Answer(page, problem)
 
-    def figures(self) -> dict[str, int | float | None]:
+    def figures(self) -> Answer[dict[str, int | float | None]]:
         """Return the totals in FIGURES over all sessions of the folder. Raises SessionError."""
 
         def find(index: Index) -> dict[str, int | float | None]:
@@ -255,62 +254,98 @@ class Library:
         return self.ask(find, texts=self.directory.exists())
 
     def update_index(self, *, rebuild: bool = False) -> int:
-        """Index the changed files, or on `rebuild` all files. Return the number that were read."""
-        self.ask(bool, rebuild=rebuild)
-        return self._count
+        """Index the changed files, or on `rebuild` all files. Return the number that were read.
+        Raises SessionError.
+        """
+        with _necessary():
+            files = self._look()
+            _, count = self._ask_folder(files, lambda index: None, texts=True, rebuild=rebuild)
+        return count
 
     def ask(
-        self,
-        question: Callable[[Index], T],
-        *,
-        texts: bool = True,
-        rebuild: bool = False,
-        again: bool = False,
-    ) -> T:
+        self, question: Callable[[Index], T], *, texts: bool = True, again: bool = False
+    ) -> Answer[T]:
         """Return the answer of the folder's up-to-date index. If it needs no `texts`, a temporary
         index in memory may give it. If it is asked `again`, the files are taken to be as they were.
         Raises SessionError.
         """
-        self.trouble = ""
-        self._count = 0
-        try:
-            files = self._files if again else stamps(self.directory)
-        except OSError as error:
-            message = f"The sessions folder {self.directory} cannot be read: {os_reason(error)}."
-            raise SessionError(message) from error
-        self._files = files
-        if files or texts:
+        if not again:
+            self._files = self._look()
+        files = self._files
+        if texts:
+            with _necessary():
+                return self._ask_folder(files, question, texts=True)[0]
+        warning = ""
+        if files:
             try:
-                return self._ask_folder(files, question, texts, rebuild)
+                return self._ask_folder(files, question, texts=False)[0]
             except IndexUnavailable as error:
-                self.trouble = str(error)
-                if texts:
-                    hint = "Everything but searching works without it."
-                    raise SessionError(self.trouble, hint) from error
+                warning = str(error)
         from chat_loop.library import index, refresh
 
         memory = self._in_memory = self._in_memory or index.Index(self.directory, in_memory=True)
         refresh.refresh(memory, *memory.stale(files), rows_only=True, progress=self._progress)
-        return question(memory)
+        return Answer(question(memory), warning)
 
-    def _answers(
+    def _look(self) -> list[tuple[int, str, int]]:
+        """Return the stamps of the folder's files. Raises SessionError."""
+        try:
+            return stamps(self.directory)
+        except OSError as error:
+            message = f"The sessions folder {self.directory} cannot be read: {os_reason(error)}."
+            raise SessionError(message) from error
+
+    def _ask_folder(
         self,
-        index: Index,
         files: Sequence[tuple[int, str, int]],
         question: Callable[[Index], T],
+        *,
         texts: bool,
-        rebuild: bool,
-    ) -> list[T]:
-        """Return the index's answer in a list, which is empty if the index was only updated."""
-        if rebuild and not self._count:
-            index.clear()
-        with index.transaction():
-            stale, gone = index.stale(files, texts=texts)
-            stale = [file for file in stale if file.id != self._unread]
-            # A file that was just read may have changed again; the index has its session.
-            ids = {file.id for file in stale}
-            if not (stale or gone) or (self._count and ids <= index.ids_where()):
-                return [question(index)]
+        rebuild: bool = False,
+    ) -> tuple[Answer[T], int]:
+        """Update the index of the folder. Return its answer, and the number of files that were
+        read. Raises IndexUnavailable.
+        """
+        from chat_loop.library.index import discard
+
+        count = 0
+        warning = ""
+        for _ in range(TRIES):
+            try:
+                index = self._opened(patient=texts or self._thorough)
+                if rebuild and not count:
+                    index.clear()
+                with index.transaction():
+                    stale, gone = index.stale(files, texts=texts)
+                    stale = [file for file in stale if file.id != self._unread]
+                    # A file that was just read may have changed again; the index has its session.
+                    is_read = count and {file.id for file in stale} <= index.ids_where()
+                    if is_read or not (stale or gone):
+                        return Answer(question(index), warning), count
+                self._update(index, stale, gone, texts)
+                count += len(stale)
+            except IndexUnavailable as error:
+                if self._index is not None:
+                    self._index.close()
+                    self._index = None
+                if error.was_replaced:
+                    continue
+                if warning or not (error.is_damaged and discard(self.directory)):
+                    raise
+                warning = "The index was damaged: a new one is made from the sessions."
+        raise IndexUnavailable(f"The index of {self.directory} is busy. Try again in a moment.")
+
+    def _opened(self, *, patient: bool) -> Index:
+        """Return the open index of the folder. Raises IndexUnavailable."""
+        from chat_loop.library.index import Index
+
+        if self._index is None:
+            self._index = Index(self.directory, patient=patient)
+        self._index.set_patience(patient=patient)
+        return self._index
+
+    def _update(self, index: Index, stale: list[Stamp], gone: Set[str], texts: bool) -> None:
+        """Index stale files, or raise IndexUnavailable when that would take too long."""
         longest = self._longest if texts else LONG
         long = [file for file in stale if file.size > longest]
         short = [file for file in stale if file not in long]
@@ -323,41 +358,15 @@ class Library:
         progress = self._progress if much else lambda done, of: None
         refresh(index, short, gone, progress=progress)
         refresh(index, long, (), rows_only=True)
-        self._count += len(stale)
-        return []
 
-    def _ask_folder(
-        self,
-        files: Sequence[tuple[int, str, int]],
-        question: Callable[[Index], T],
-        texts: bool,
-        rebuild: bool,
-    ) -> T:
-        """Update the index of the folder, and return its answer. Raises IndexUnavailable."""
-        from chat_loop.library.index import Index, discard
 
-        is_anew = False
-        for _ in range(TRIES):
-            try:
-                index = self._index
-                patient = texts or self._thorough
-                if index is None:
-                    index = Index(self.directory, patient=patient)
-                    self._index = index
-                index.set_patience(patient=patient)
-                if answers := self._answers(index, files, question, texts, rebuild):
-                    return answers[0]
-            except IndexUnavailable as error:
-                if self._index is not None:
-                    self._index.close()
-                    self._index = None
-                if error.was_replaced:
-                    continue
-                if is_anew or not (error.is_damaged and discard(self.directory)):
-                    raise
-                is_anew = True
-                self.trouble = "The index was damaged: a new one is made from the sessions."
-        raise IndexUnavailable(f"The index of {self.directory} is busy. Try again in a moment.")
+@contextmanager
+def _necessary() -> Iterator[None]:
+    """Make an index that cannot be used a SessionError, where nothing else can answer."""
+    try:
+        yield
+    except IndexUnavailable as error:
+        raise SessionError(str(error), "Everything but searching works without it.") from error
 
 
 def listed_in(index: Index, page: SharedPage | None) -> list[str]:

@@ -47,25 +47,25 @@ def search_all(
     semantic: SemanticIndex | None = None,
     *,
     standalone: bool = False,
-) -> list[Hit]:
+) -> Answer[list[Hit]]:
     """Return at most `limit` exchanges of the wanted sessions that fit, best first: those of the
     folder and those of the library that it shares. A `standalone` search numbers the hits, and
     leaves a process behind that embeds. Raises SessionError.
     """
     if library.shared is None and not library.directory.exists():
-        return []
+        return Answer([])
     if semantic is not None and _has_words(text):
         semantic.prepare(text)
     limit = max(0, limit)
-    others, warning = Answer[list[Hit]]([])
+    others = Answer[list[Hit]]([])
     page = None
     if library.shared is not None:
-        others, warning = library.shared.search(text, wanted, limit, semantic)
+        others = library.shared.search(text, wanted, limit, semantic)
         page, _ = library.numbered_page() if standalone else Answer(None)
 
     def ask(index: Index) -> list[Hit]:
         hits = find(index, text, Scope(conditions=wanted.conditions()), limit, semantic)
-        hits = fused(hits, others)[:limit]
+        hits = fused(hits, others.value)[:limit]
         if standalone and hits:
             numbers = {one: number for number, one in enumerate(listed_in(index, page), 1)}
             hits = [replace(hit, listed=numbers.get(hit.row.id)) for hit in hits]
@@ -73,25 +73,15 @@ def search_all(
             start_process(index, NO_PARENT)
         return hits
 
-    hits = _hits_of_both(library, ask, others)
-    library.trouble = library.trouble or warning
-    return hits
-
-
-def _hits_of_both(
-    library: Library, ask: Callable[[Index], list[Hit]], others: list[Hit]
-) -> list[Hit]:
-    """Return what `ask` finds, or without a folder or an index the `others`. Raises SessionError if
-    there is no shared library either.
-    """
     if not library.directory.exists():
         return others
     try:
-        return library.ask(ask)
+        hits, warning = library.ask(ask)
     except SessionError:
         if library.shared is None:
             raise
         return others
+    return Answer(hits, warning or others.warning)
 
 
 def find(

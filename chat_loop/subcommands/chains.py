@@ -111,7 +111,7 @@ def compact(stored: StoredSessions, options: argparse.Namespace) -> int:
 
 def _feedback(stored: StoredSessions, identity: str) -> str:
     """Return the user's comment on a session's summary, from a child that begins with it."""
-    for link in stored.own.links().values():
+    for link in stored.told(stored.own.links()).values():
         if link.parent == identity:
             with suppress(SessionError):
                 child = stored.sessions.load(stored.sessions.session_file(link.id)).session

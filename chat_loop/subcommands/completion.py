@@ -74,7 +74,7 @@ def _values(kind: str, prefix: str, parsed_args: argparse.Namespace, **_: object
             folder = paths.sessions(config, parsed_args.sessions_dir)
             library = Library(folder, thorough=True)
             with contextlib.closing(library):
-                found = ["last", *library.listed()[:MAX_CHOICES]]
+                found = ["last", *library.listed().value[:MAX_CHOICES]]
     except (ChatLoopError, OSError):
         found = []
     files = FilesCompleter()(prefix) if kind == "NAME|PATH" else ()

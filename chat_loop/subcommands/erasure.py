@@ -54,7 +54,7 @@ def redact(stored: StoredSessions, options: argparse.Namespace) -> int:
         return erase(content) != content
 
     identity = stored.path(options.reference).stem
-    links = stored.own.links()
+    links = stored.told(stored.own.links())
     family = {node.id for node in lineage.tree(identity, links)}
     first = Changes()
     changes = Changes()
@@ -148,7 +148,7 @@ def purge(stored: StoredSessions, options: argparse.Namespace) -> int:
             pass
     tools = archive_tools.READ, archive_tools.SEARCH
     without_parent = partial(erasure.without_parent, archive_tools=tools)
-    links = stored.own.links()
+    links = stored.told(stored.own.links())
     later = {key for key in links if identity in lineage.ancestry([key], links)}
     changes = Changes()
     purged = dict[Path, Session | None]()

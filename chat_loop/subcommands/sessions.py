@@ -16,6 +16,7 @@ from chat_loop.display.plain import Meter, err, out, out_json, out_line
 from chat_loop.errors import TRIED_AGAIN, SaveError, SessionError, UsageError
 from chat_loop.library import lineage
 from chat_loop.library.filters import filter_of
+from chat_loop.library.shared import Answer
 from chat_loop.parts import build
 from chat_loop.sessions import copies, naming, organizing, summary_block
 from chat_loop.sessions.chain import read_chain
@@ -47,18 +48,23 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
     act = _action(options.action)
     with closing(StoredSessions(build(options, config, paths))) as stored:
         try:
-            code = act(stored, options)
+            return act(stored, options)
         except SaveError as error:
             error.hint = error.hint.replace(TRIED_AGAIN, ".")
             raise
-        if problem := stored.library.trouble or stored.problem:
-            err(problem)
-        return code
 
 
 def list_(stored: StoredSessions, options: argparse.Namespace) -> int:
     """Print the conversations, last used first, with the numbers that other commands take."""
-    stored.share()
+    problem = stored.share()
+    code, warning = _list(stored, options)
+    if reason := warning or problem:
+        err(reason)
+    return code
+
+
+def _list(stored: StoredSessions, options: argparse.Namespace) -> Answer[int]:
+    """Print the list. Return the exit code, and the warning of the library."""
     folder = stored.sessions.directory
     if has_copies := bool(misnamed_files(folder)):
         for text in copies.adopt_conflict_copies(stored.sessions):
@@ -68,28 +74,30 @@ def list_(stored: StoredSessions, options: argparse.Namespace) -> int:
     filters = filter_of(vars(options), stored.sessions.now(), " ".join(options.words))
     find = partial(stored.library.rows, wanted=filters, fold=fold, everything=options.all)
     streams = options.limit is None and not (width or options.as_json)
-    rows, more = find(FIRST_ROWS if streams else options.limit)
+    (rows, more), warning = find(FIRST_ROWS if streams else options.limit)
     is_whole = fold and not filters and not options.all
-    ids = [row.id for row in rows] if is_whole else stored.library.listed()
+    ids = [row.id for row in rows]
+    if not is_whole:
+        ids, _ = stored.library.listed()
     numbers = {identity: number for number, identity in enumerate(ids, 1)}
     if options.as_json:
         printed = [_row_values(stored, row, numbers.get(row.id), fold=fold) for row in rows]
         key = "conversations" if fold else "sessions"
         out_json({"schema": SCHEMA, key: printed, "older": more})
-        return int(bool(filters) and not rows)
+        return Answer(int(bool(filters) and not rows), warning)
     if not rows:
         err(drawn.nothing_text(filtered=bool(filters)))
     _print_table(stored, rows, numbers, width)
     if streams and more:  # a reader has the first rows while the others are read
         above = {row.id for row in rows}
-        others, more = find(again=True)
+        (others, more), _ = find(again=True)
         numbers |= {row.id: at for at, row in enumerate(others, 1) if is_whole}
         _print_table(stored, [row for row in others if row.id not in above], numbers, width)
     if more:
         err(f"… and {more:,} older")
     if has_copies and (names := misnamed_files(folder)):
         err(drawn.unlisted_text(names))
-    return int(bool(filters) and not rows)
+    return Answer(int(bool(filters) and not rows), warning)
 
 
 def _row_values(
@@ -124,7 +132,10 @@ def _print_table(
 def show(stored: StoredSessions, options: argparse.Namespace) -> int:
     """Print a session's transcript, its value as JSON, or the summaries of its chain."""
     path = stored.path(options.reference, stored=True)
-    if not path.is_file() and (found := stored.library.session(path.stem)) is not None:
+    found = None
+    if not path.is_file():
+        found = stored.told(stored.library.session(path.stem))
+    if found is not None:
         loaded = LoadedSession(found, path)
         data = render(found)
     else:
@@ -173,14 +184,18 @@ def search(stored: StoredSessions, options: argparse.Namespace) -> int:
     from chat_loop.library.search import excerpts_of, search_all
     from chat_loop.library.semantic import SemanticIndex
 
-    stored.share()
+    problem = stored.share()
     by_meaning = stored.parts.config.search.meaning and not options.text
     semantic = None
     if by_meaning:
         semantic = SemanticIndex(once=True)
     filters = filter_of(vars(options), stored.sessions.now())
     words = " ".join(options.words)
-    hits = search_all(stored.library, words, filters, options.limit, semantic, standalone=True)
+    hits, warning = search_all(
+        stored.library, words, filters, options.limit, semantic, standalone=True
+    )
+    if reason := warning or problem:
+        err(reason)
     if semantic is not None and semantic.problem:
         err(semantic.problem)
     if not hits and not options.as_json:
@@ -241,8 +256,9 @@ def why(stored: StoredSessions, options: argparse.Namespace) -> int:
 def tree(stored: StoredSessions, options: argparse.Namespace) -> int:
     """Print a chain with its branches, oldest first."""
     identity = stored.path(options.reference, stored=True).stem
-    nodes = lineage.tree(identity, stored.library.relatives(identity))
-    rows = stored.library.rows_of(node.id for node in nodes)
+    links = stored.told(stored.library.relatives([identity]))
+    nodes = lineage.tree(identity, links)
+    rows = stored.told(stored.library.rows_of(node.id for node in nodes))
     for node in nodes:
         row = rows[node.id]
         counts = ""
@@ -260,7 +276,7 @@ def tree(stored: StoredSessions, options: argparse.Namespace) -> int:
 
 def stats(stored: StoredSessions, options: argparse.Namespace) -> int:
     """Print totals over the sessions of the folder."""
-    figures = stored.own.figures()
+    figures = stored.told(stored.own.figures())
     if options.as_json:
         out_json(figures)
         return 0
@@ -277,7 +293,8 @@ def reindex(stored: StoredSessions, options: argparse.Namespace) -> int:
     count = stored.own.update_index(rebuild=True)
     if (shared := stored.parts.shared) is not None:
         shared.push((), shared.behind(())[1])
-        stored.share()
+        if problem := stored.share():
+            err(problem)
     out(f"{plural(count, 'session')} read into the index.\n")
     return 0
 

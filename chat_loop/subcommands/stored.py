@@ -6,14 +6,18 @@ import argparse
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from chat_loop.commands.references import find_session, require_file
-from chat_loop.display.plain import Meter
+from chat_loop.display.plain import Meter, err
 from chat_loop.errors import IndexUnavailable, SessionNotFound
 from chat_loop.library.library import Library
+from chat_loop.library.shared import Answer
 from chat_loop.parts import Parts
 from chat_loop.providers.prices import costs
 from chat_loop.sessions.manager import LoadedSession
+
+T = TypeVar("T")
 
 PRICES = "prices.json"
 """The day's prices, in the state folder."""
@@ -32,9 +36,9 @@ class StoredSessions:
         """The library of this folder alone."""
         if parts.shared is not None:
             self.own = Library(folder, progress, thorough=True)
-        self.problem = ""  # why the shared library could not be updated
         self.cost = costs(parts.config, parts.paths.state / PRICES)
         self._progress = progress
+        self._told: set[str] = set()  # the warnings that were printed
 
     def close(self) -> None:
         """Close the libraries."""
@@ -43,29 +47,38 @@ class StoredSessions:
         if self.parts.shared is not None:
             self.parts.shared.close()
 
-    def share(self) -> None:
-        """Store what has changed in the folder in the library that it shares."""
+    def told(self, answer: Answer[T]) -> T:
+        """Return the value of an answer. Print its warning, each one once."""
+        if answer.warning and answer.warning not in self._told:
+            self._told.add(answer.warning)
+            err(answer.warning)
+        return answer.value
+
+    def share(self) -> str:
+        """Store what has changed in the folder in the library that it shares. Return the reason if
+        that fails.
+        """
         if (shared := self.parts.shared) is None:
-            return
+            return ""
         from chat_loop.library import refresh  # loads the code that reads and redacts texts
 
         try:
             refresh.share(self.sessions.directory, shared, self._progress)
         except IndexUnavailable as error:
-            self.problem = str(error)
+            return str(error)
+        return ""
 
     def path(self, reference: str, *, stored: bool = False) -> Path:
         """Return the file of the session that `reference` names. With `stored`, it may exist only
         in a team's library. Raises SessionNotFound.
         """
+        library = self.library
         try:
-            path = find_session(self.sessions, self.library, reference, self.library.listed)
+            path = self.told(find_session(self.sessions, library, reference, library.listed))
         except SessionNotFound as error:
             error.hint = "chat-loop sessions list shows numbers and ids; WORDS after it filter."
             raise
-        if not stored:
-            require_file(path, self.library)
-        return path
+        return path if stored else self.told(require_file(path, library))
 
     def load(self, reference: str) -> LoadedSession:
         """Read the session that `reference` names. Raises SessionError."""

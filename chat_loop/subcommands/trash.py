@@ -34,7 +34,8 @@ def trash(stored: StoredSessions, options: argparse.Namespace) -> int:
     def move(row: SessionRow) -> None:
         out(f"{organizing.move_to_trash(stored.sessions, row.path)}\n")
 
-    moved = [_try_each(move, row) for row in stored.own.rows_of(ids).values()]
+    rows = stored.told(stored.own.rows_of(ids))
+    moved = [_try_each(move, row) for row in rows.values()]
     return int(not all(moved))
 
 
@@ -56,7 +57,7 @@ def clean(stored: StoredSessions, options: argparse.Namespace) -> int:
     if asking and not sys.stdin.isatty():
         hint = "--yes skips the question, --dry-run only shows what would be moved."
         raise UsageError("Confirmation needs a terminal.", hint)
-    links = stored.own.links()
+    links = stored.told(stored.own.links())
     chosen = _cleanable(stored, before, links, originals=options.originals)
     count = plural(len(chosen), "session")
     if not (asking and chosen):
@@ -85,7 +86,7 @@ def _cleanable(
     stored: StoredSessions, before: datetime, links: Mapping[str, Link], *, originals: bool
 ) -> Sequence[SessionRow]:
     """Return the sessions that `clean` moves, children first."""
-    rows, _ = stored.own.rows(fold=False, again=True)
+    rows, _ = stored.told(stored.own.rows(fold=False, again=True))
     if not originals:
         return lineage.old_chains(rows, links, before)
     candidates = {row.id for row in lineage.old_originals(rows, links, before)}

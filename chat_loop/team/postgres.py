@@ -162,9 +162,7 @@ class Postgres:
     def version(self) -> None:
         """Return None: others may write at any time, so do not reuse any earlier answer."""
 
-    def stale(
-        self, files: Sequence[tuple[int, str, int]], *, texts: bool = True
-    ) -> tuple[list[Stamp], set[str]]:
+    def stale(self, files: Sequence[tuple[int, str, int]]) -> tuple[list[Stamp], set[str]]:
         """Return new and changed `files`, last changed first, and ids whose files are gone. This
         ignores sessions that were stored from other folders and machines. All have their texts.
         """

@@ -10,6 +10,7 @@ import pytest
 from chat_loop.commands.references import find_session
 from chat_loop.errors import SessionNotFound
 from chat_loop.library.library import Library
+from chat_loop.library.shared import Answer
 from chat_loop.sessions.copies import add_session
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Header, Query, Session
@@ -43,7 +44,7 @@ def test_a_reference_to_nothing_says_what_exists(
 
     def find(text: str) -> Path:
         with closing(Library(tmp_path)) as library:
-            return find_session(sessions, library, text, lambda: shown)
+            return find_session(sessions, library, text, lambda: Answer(shown)).value
 
     with pytest.raises(SessionNotFound) as caught:
         find(reference)

@@ -176,7 +176,7 @@ def test_a_chain_with_a_fork_and_a_merge_is_the_same_tree_elsewhere(tmp_path: Pa
 def shape(where: Path, identity: str) -> list[tuple[str, str]]:
     library = Library(where)
     try:
-        return [(node.id, node.stem) for node in tree(identity, library.links())]
+        return [(node.id, node.stem) for node in tree(identity, library.links().value)]
     finally:
         library.close()
 

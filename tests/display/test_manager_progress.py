@@ -17,6 +17,7 @@ import pytest
 
 from chat_loop.display.plain import err
 from chat_loop.library.library import Library
+from chat_loop.library.shared import Answer
 from tests.support.environments import environment
 from tests.support.model_server import ModelServer, fake_model, open_model_server
 from tests.support.pty_chat import PtyChat
@@ -107,7 +108,7 @@ def test_a_look_that_was_stopped_tells_nothing_any_more(tmp_path: Path) -> None:
     chat_ = Screen(tmp_path, [], out=Terminal()).chat
     begun, stopped, told = threading.Event(), threading.Event(), threading.Event()
 
-    def look(library: Library) -> None:
+    def look(library: Library) -> Answer[None]:
         progress = library._progress
         assert progress is not None
         progress(1, 3)
@@ -115,6 +116,7 @@ def test_a_look_that_was_stopped_tells_nothing_any_more(tmp_path: Path) -> None:
         stopped.wait(20)
         progress(2, 3)
         told.set()
+        return Answer(None)
 
     async def run() -> tuple[bool, bool]:
         task = asyncio.ensure_future(chat_.look(look))

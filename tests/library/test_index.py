@@ -48,7 +48,7 @@ def changed(script: str) -> Callable[[Path], object]:
 
 
 @pytest.mark.parametrize(
-    ("change", "trouble"),
+    ("change", "warning"),
     [
         (garbage(b"garbage" * 999), ANEW),
         (garbage(b"SQLite format 3\x00" + b"\xff" * 4096), ANEW),
@@ -67,14 +67,14 @@ def changed(script: str) -> Callable[[Path], object]:
     ],
 )
 def test_an_index_that_is_not_as_it_was_made_is_made_anew(
-    tmp_path: Path, change: Callable[[Path], object], trouble: str
+    tmp_path: Path, change: Callable[[Path], object], warning: str
 ) -> None:
     fill(tmp_path)
     expected = rows_without_index(tmp_path)
     change(tmp_path / FILE)
     with closing(library(tmp_path)) as shelf:
-        assert (rows_of(shelf), shelf.trouble) == (expected, trouble)
-        assert (rows_of(shelf), shelf.trouble) == (expected, "")
+        assert rows_of(shelf) == (expected, warning)
+        assert rows_of(shelf) == (expected, "")
     with closing(Index(tmp_path)) as index:
         assert len(index.links()) == 12
         assert index.ask("SELECT * FROM sqlite_master WHERE name = 'other'") == []
@@ -112,10 +112,11 @@ def test_bytes_that_flip_never_break_a_listing(tmp_path: Path) -> None:
     for number in range(100):
         (tmp_path / FILE).write_bytes(damaged(whole, chance))
         shelf = library(tmp_path)
-        assert {row.id for row in shelf.rows(fold=False, everything=True)[0]} == ids
-        noticed += bool(shelf.trouble)
+        (rows, _), warning = shelf.rows(fold=False, everything=True)
+        assert {row.id for row in rows} == ids
+        noticed += bool(warning)
         write(tmp_path, session("new", 1 + number % 2), 999)  # this forces a write
-        assert "new" in {row.id for row in shelf.rows(fold=False)[0]}
+        assert "new" in {row.id for row in shelf.rows(fold=False).value.rows}
         shelf.close()
         (tmp_path / "new.md").unlink()
         (tmp_path / f"{FILE}-journal").unlink(missing_ok=True)
@@ -142,16 +143,13 @@ def test_an_index_that_is_locked_for_long_is_done_without(tmp_path: Path) -> Non
     for how in ("EXCLUSIVE", "IMMEDIATE"):
         shelf = library(tmp_path)
         with held(tmp_path, how):
-            assert rows_of(shelf) == rows_without_index(tmp_path)
-            path = tmp_path / FILE
-            assert (
-                shelf.trouble
-                == f"The index {path} cannot be used now: another process is writing to it."
+            warning = (
+                f"The index {tmp_path / FILE} cannot be used now: another process is writing to it."
             )
+            assert rows_of(shelf) == (rows_without_index(tmp_path), warning)
             with pytest.raises(SessionError, match="another process is writing to it"):
                 shelf.ask(lambda index: index.links())
-        assert rows_of(shelf) == rows_without_index(tmp_path)
-        assert shelf.trouble == ""
+        assert rows_of(shelf) == (rows_without_index(tmp_path), "")
         shelf.close()
         write(tmp_path, session("new", 2), 98)
 
@@ -178,9 +176,9 @@ def test_an_index_of_another_version_that_somebody_uses_is_left_to_them(
     changed(f"PRAGMA user_version={version}")(tmp_path / FILE)
     with closing(library(tmp_path)) as shelf:
         with held(tmp_path, "IMMEDIATE"):
-            trouble = f"The index {tmp_path / FILE} is of another version, and in use."
-            assert (rows_of(shelf), shelf.trouble) == (expected, trouble)
-        assert (rows_of(shelf), shelf.trouble) == (expected, "")
+            warning = f"The index {tmp_path / FILE} is of another version, and in use."
+            assert rows_of(shelf) == (expected, warning)
+        assert rows_of(shelf) == (expected, "")
 
 
 KILLED = """
@@ -207,7 +205,7 @@ def test_what_a_process_that_was_killed_changed_in_part_is_taken_back(tmp_path: 
     assert killed.returncode == -signal.SIGKILL
     assert (tmp_path / FILE).read_bytes() != before
     with closing(library(tmp_path)) as shelf:
-        assert (shelf.ask(contents), shelf.update_index(), shelf.trouble) == (expected, 0, "")
+        assert (shelf.ask(contents), shelf.update_index()) == ((expected, ""), 0)
 
 
 def test_two_writers_without_locks_cost_no_row(
@@ -233,9 +231,10 @@ def test_two_writers_without_locks_cost_no_row(
             with closing(other), suppress(IndexUnavailable), other.transaction(writes=True):
                 other.ask("UPDATE sessions SET searched = hex(randomblob(20000))")
                 shelf.rows()
-            assert rows_of(shelf) == rows_without_index(tmp_path)
-            noticed += bool(shelf.trouble)
-        assert (noticed > 0, shelf.update_index(), shelf.trouble) == (True, 0, "")
+            rows, warning = rows_of(shelf)
+            assert rows == rows_without_index(tmp_path)
+            noticed += bool(warning)
+        assert (noticed > 0, shelf.update_index()) == (True, 0)
 
 
 def test_an_index_that_was_replaced_is_opened_again(tmp_path: Path) -> None:
@@ -248,8 +247,9 @@ def test_an_index_that_was_replaced_is_opened_again(tmp_path: Path) -> None:
     other.rows()
     write(tmp_path, session("new"), 99)
     for shelf in (one, one, other, one):
-        assert rows_of(shelf) == rows_without_index(tmp_path)
-    assert one.trouble == ""
+        rows, warning = rows_of(shelf)
+        assert rows == rows_without_index(tmp_path)
+    assert warning == ""
     one.close()
     other.close()
 
@@ -262,11 +262,10 @@ def test_a_full_disk(tmp_path: Path) -> None:
     pages = index.ask("PRAGMA page_count")[0][0]
     index.ask(f"PRAGMA max_page_count={pages}")
     shelf._index = index
-    assert rows_of(shelf) == rows_without_index(tmp_path)
-    assert shelf.trouble == f"The index {tmp_path / FILE} cannot be used now: the disk is full."
+    warning = f"The index {tmp_path / FILE} cannot be used now: the disk is full."
+    assert rows_of(shelf) == (rows_without_index(tmp_path), warning)
     shelf._index = None
-    assert rows_of(shelf) == rows_without_index(tmp_path)
-    assert shelf.trouble == ""
+    assert rows_of(shelf) == (rows_without_index(tmp_path), "")
     index.close()
     shelf.close()
 
@@ -291,30 +290,26 @@ def test_a_read_only_folder() -> None:
     with as_nobody() as folder:
         fill(folder)
         with closing(library(folder)) as first:
-            expected = rows_of(first)
+            expected, _ = rows_of(first)
         (folder / FILE).unlink()
         (folder / f"{FILE}-journal").unlink()
         folder.chmod(0o500)
         shelf = library(folder)
-        assert rows_of(shelf) == expected
-        assert shelf.trouble == f"The index cannot be made in {folder}: permission denied."
+        warning = f"The index cannot be made in {folder}: permission denied."
+        assert rows_of(shelf) == (expected, warning)
         folder.chmod(0o700)
         assert shelf.update_index() == 12
         shelf.close()
         (folder / FILE).chmod(0o400)
         (folder / f"{FILE}-journal").unlink()
         folder.chmod(0o500)
-        assert rows_of(shelf) == expected
-        assert shelf.trouble == ""
+        assert rows_of(shelf) == (expected, "")
         folder.chmod(0o700)
         write(folder, session("s11", 3), 99)
         folder.chmod(0o500)
-        rows, _ = shelf.rows()
+        (rows, _), warning = shelf.rows()
         assert [row.id for row in rows] == ["s11", "s10", "s07", "s03"]
-        assert (
-            shelf.trouble
-            == f"The index {folder / FILE} cannot be used now: it may not be written to."
-        )
+        assert warning == f"The index {folder / FILE} cannot be used now: it may not be written to."
         shelf.close()
 
 

@@ -112,13 +112,14 @@ def test_an_index_and_two_libraries_and_the_files_give_equal_listings(
             "here": here,
             "everything": everything,
         }
-        rows, left = indexed.rows(limit, **asked)  # type: ignore[arg-type]
-        assert indexed.trouble == ""
-        found, others = plain.rows(limit, **asked)  # type: ignore[arg-type]
-        assert bool(plain.trouble) == bool(files)
+        (rows, left), warning = indexed.rows(limit, **asked)  # type: ignore[arg-type]
+        assert warning == ""
+        (found, others), warning = plain.rows(limit, **asked)  # type: ignore[arg-type]
+        assert bool(warning) == bool(files)
         assert (same(found, one), others) == (same(rows, one), left)
-        known = indexed.relatives(files[0].identity) if files else {}
-        assert list(known.items()) == list(plain.links().items()) or indexed.shared is not None
+        known, _ = indexed.relatives([made.identity for made in files[:1]])
+        links, _ = plain.links()
+        assert list(known.items()) == list(links.items()) or indexed.shared is not None
         assert len(rows) + left <= len(files)
         indexed.close()
         plain.close()
@@ -152,8 +153,8 @@ def test_what_the_index_knows_in_part_is_completed_from_the_files(
             fill(folder, after, later=100)
         patch.setattr(library_module, "SOON_FILES", 0)
         late, plain = library(one), without_index(other)
-        rows, left = late.rows()
-        found, others = plain.rows()
+        (rows, left), _ = late.rows()
+        (found, others), _ = plain.rows()
         assert (same(found, one), others) == (same(rows, one), left)
         late.close()
         plain.close()
@@ -174,7 +175,7 @@ def chain(folder: Path) -> None:
 def test_chains_are_folded_to_their_newest_session(tmp_path: Path, make: type[Library]) -> None:
     chain(tmp_path)
     shelf = make(tmp_path)
-    rows, left = shelf.rows()
+    (rows, left), _ = shelf.rows()
     assert [(row.id, row.folded, row.compactions) for row in rows] == [
         ("d", 2, 1),
         ("f", 0, 0),
@@ -184,12 +185,12 @@ def test_chains_are_folded_to_their_newest_session(tmp_path: Path, make: type[Li
     words = "What is a monad? (1)"
     assert [row.branch for row in rows] == [Branch("1.1", words), None, Branch("2.1", words)]
     assert left == 0
-    assert ids(shelf.rows(fold=False)[0]) == ["d", "f", "c", "a", "b"]
-    assert [row.id for row in shelf.rows(here="d")[0] if row.current] == ["d"]
-    assert shelf.rows(1)[1] == 2
+    assert ids(shelf.rows(fold=False).value.rows) == ["d", "f", "c", "a", "b"]
+    assert [row.id for row in shelf.rows(here="d").value.rows if row.current] == ["d"]
+    assert shelf.rows(1).value.more == 2
     write(tmp_path, session("e", parent="c", merged="d"), 70)
-    assert [(row.id, row.folded) for row in shelf.rows()[0]] == [("e", 4), ("f", 0)]
-    assert shelf.links()["e"].parents == ("c", "d")
+    assert [(row.id, row.folded) for row in shelf.rows().value.rows] == [("e", 4), ("f", 0)]
+    assert shelf.links().value["e"].parents == ("c", "d")
     shelf.close()
 
 
@@ -198,7 +199,7 @@ def test_sessions_that_name_each_other_as_parents_are_listed(tmp_path: Path) -> 
     write(tmp_path, session("b", parent="a"), 2)
     write(tmp_path, session("c", parent="c"), 3)
     shelf = library(tmp_path)
-    assert [(row.id, row.folded) for row in shelf.rows()[0]] == [("c", 0), ("b", 1)]
+    assert [(row.id, row.folded) for row in shelf.rows().value.rows] == [("c", 0), ("b", 1)]
     shelf.close()
 
 
@@ -210,7 +211,8 @@ def test_words_and_filters(tmp_path: Path, make: type[Library]) -> None:
     shelf = make(tmp_path)
 
     def found(**asked: object) -> list[str]:
-        return ids(shelf.rows(wanted=SessionFilter(**asked))[0])  # type: ignore[arg-type]
+        wanted = SessionFilter(**asked)  # type: ignore[arg-type]
+        return ids(shelf.rows(wanted=wanted).value.rows)
 
     assert found(words="TRIP") == ["b", "a"]
     assert found(words="trip oslo") == ["a"]
@@ -219,7 +221,7 @@ def test_words_and_filters(tmp_path: Path, make: type[Library]) -> None:
     assert found(project="me/oslo") == ["a"]
     assert found(since=START.replace(year=2027)) == []
     assert found(words="100%") == []
-    assert shelf.rows(1, wanted=SessionFilter(words="trip"))[1] == 1
+    assert shelf.rows(1, wanted=SessionFilter(words="trip")).value.more == 1
     shelf.close()
 
 
@@ -227,7 +229,7 @@ def test_words_of_summaries_are_known_to_the_index(tmp_path: Path) -> None:
     write(tmp_path, session("a", seal=SEALED), 1)
     write(tmp_path, session("b"), 2)
     shelf = library(tmp_path)
-    assert ids(shelf.rows(wanted=SessionFilter(words="monads"))[0]) == ["a"]
+    assert ids(shelf.rows(wanted=SessionFilter(words="monads")).value.rows) == ["a"]
     shelf.close()
 
 
@@ -263,7 +265,7 @@ def test_files_of_every_kind_have_rows(tmp_path: Path) -> None:
     os.utime(tmp_path / "pipe.md", (3, 3))
     (tmp_path / "no id!.md").write_text("x")
     shelf = library(tmp_path)
-    rows, left = shelf.rows()
+    (rows, left), warning = shelf.rows()
     assert [(row.id, row.state, row.queries) for row in rows] == [
         ("other", "sealed", 1),
         ("copy", "sealed", 1),
@@ -276,7 +278,7 @@ def test_files_of_every_kind_have_rows(tmp_path: Path) -> None:
         ("folder", "foreign", None),
         ("empty", "empty", None),
     ]
-    assert (left, shelf.trouble) == (0, "")
+    assert (left, warning) == (0, "")
     shelf.close()
 
 
@@ -287,10 +289,10 @@ def test_a_second_question_of_one_list_takes_the_files_as_they_were(
     monkeypatch.setattr(index_module, "MANY", 2)
     write(tmp_path, session("a"), 1)
     with closing(Library(tmp_path)) as shelf:
-        few, _ = shelf.rows()
+        few = shelf.rows().value.rows
         write(tmp_path, session("b"), 2)
-        assert shelf.rows(again=True)[0] == few
-        many, _ = shelf.rows()
+        assert shelf.rows(again=True).value.rows == few
+        many = shelf.rows().value.rows
     assert (ids(few), ids(many), many[1]) == (["a"], ["b", "a"], few[0])
 
 
@@ -298,7 +300,7 @@ def test_libraries_for_other_threads_use_the_index_that_earlier_ones_left(tmp_pa
     write(tmp_path, session("a"), 1)
 
     def used(library: Library) -> Index:
-        return library.ask(lambda index: index)
+        return library.ask(lambda index: index).value
 
     with closing(Library(tmp_path)) as first:
         with closing(first.beside()) as one, closing(first.beside()) as two:
@@ -314,8 +316,8 @@ def test_libraries_for_other_threads_use_the_index_that_earlier_ones_left(tmp_pa
 
 def test_a_folder_that_is_not_there_or_cannot_be_read(tmp_path: Path) -> None:
     with closing(library(tmp_path / "none")) as missing:
-        assert missing.rows() == ([], 0)
-        assert missing.links() == {}
+        assert missing.rows() == (([], 0), "")
+        assert missing.links() == ({}, "")
     assert not (tmp_path / "none").exists()
     (tmp_path / "file").write_text("x")
     with pytest.raises(

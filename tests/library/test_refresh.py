@@ -87,15 +87,16 @@ def test_a_list_needs_no_words_of_a_long_session_and_a_search_gets_them(
     monkeypatch.setattr(library_module, "LONG", path.stat().st_size - 1)
     listing = Library(tmp_path, thorough=True)
     with closing(listing):
-        assert [(row.id, row.queries) for row in listing.rows()[0]] == [("long", 4), ("short", 1)]
+        rows = listing.rows().value.rows
+        assert [(row.id, row.queries) for row in rows] == [("long", 4), ("short", 1)]
         with closing(Index(tmp_path)) as index:
             assert index.exchange_count() == 1
-        assert listing.ask(lambda index: index.exchange_count()) == 5
+        assert listing.ask(lambda index: index.exchange_count()).value == 5
         assert listing.update_index() == 0
         os.utime(path, ns=(3, 3))
-        assert listing.ask(lambda index: index.exchange_count(), texts=False) == 1
+        assert listing.ask(lambda index: index.exchange_count(), texts=False).value == 1
         path.unlink()
-        assert [row.id for row in listing.rows()[0]] == ["short"]
+        assert [row.id for row in listing.rows().value.rows] == ["short"]
 
 
 def test_a_file_that_was_renamed_copied_or_changed_by_hand(tmp_path: Path) -> None:
@@ -106,8 +107,8 @@ def test_a_file_that_was_renamed_copied_or_changed_by_hand(tmp_path: Path) -> No
     (tmp_path / "copy.md").write_bytes((tmp_path / "s01.md").read_bytes())
     path = tmp_path / "s02.md"
     path.write_text(path.read_text().replace("Reply 1", "Changed 1"))
-    assert rows_of(shelf) == rows_without_index(tmp_path)
-    found = shelf.ask(
+    assert rows_of(shelf).value == rows_without_index(tmp_path)
+    found, _ = shelf.ask(
         lambda index: index.ask(
             "SELECT texts ->> '$[1][1]' FROM exchanges WHERE texts LIKE '%Changed%'"
         )
@@ -122,8 +123,7 @@ def test_the_newest_session_changes_while_another_one_comes(tmp_path: Path) -> N
     shelf.rows()
     write(tmp_path, session("first", 2), 2)
     write(tmp_path, session("second", 1), 3)
-    assert rows_of(shelf) == rows_without_index(tmp_path)
-    assert shelf.trouble == ""
+    assert rows_of(shelf) == (rows_without_index(tmp_path), "")
     shelf.close()
 
 
@@ -146,11 +146,11 @@ def test_a_folder_that_changes_while_it_is_listed(
             changes.pop()()
 
     with closing(Library(tmp_path, progress, thorough=True)) as shelf:
-        rows, _ = shelf.rows(fold=False)
+        (rows, _), warning = shelf.rows(fold=False)
         assert not changes
         assert {"s02", "s03", "s11"} <= {row.id for row in rows}
-        assert shelf.trouble == ""
-        assert rows_of(shelf) == rows_without_index(tmp_path)
+        assert warning == ""
+        assert rows_of(shelf).value == rows_without_index(tmp_path)
 
 
 def test_a_file_of_the_same_size_and_time_is_taken_for_the_same(tmp_path: Path) -> None:
@@ -161,9 +161,9 @@ def test_a_file_of_the_same_size_and_time_is_taken_for_the_same(tmp_path: Path) 
     status = path.stat()
     path.write_text(path.read_text().replace("bread", "water"))
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert shelf.rows()[0][0].name == "What is bread? (1)"
+    assert shelf.rows().value.rows[0].name == "What is bread? (1)"
     assert shelf.update_index(rebuild=True) == 1
-    assert shelf.rows()[0][0].name == "What is water? (1)"
+    assert shelf.rows().value.rows[0].name == "What is water? (1)"
     shelf.close()
 
 
@@ -214,8 +214,8 @@ def test_what_is_no_regular_file_is_left_alone(tmp_path: Path, kind: str) -> Non
     else:
         os.mkfifo(path)
     shelf = library(tmp_path / "sessions")
-    assert rows_of(shelf) == rows_without_index(tmp_path / "sessions")
-    assert shelf.trouble == f"The index {path} is not a regular file: it is left alone."
+    warning = f"The index {path} is not a regular file: it is left alone."
+    assert rows_of(shelf) == (rows_without_index(tmp_path / "sessions"), warning)
     assert target.exists() == (kind == "link")
     assert kind != "link" or target.read_text() == "precious"
     with pytest.raises(SessionError, match="is not a regular file"):
@@ -228,11 +228,10 @@ def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
     fill(tmp_path / "sessions", 2)
     (tmp_path / "sessions" / "link.md").symlink_to(outside)
     shelf = library(tmp_path / "sessions")
-    assert ("link", "foreign", "") in [(row.id, row.state, row.name) for row in shelf.rows()[0]]
-    assert (
-        shelf.ask(lambda index: index.ask("SELECT * FROM exchanges WHERE texts LIKE '%4711%'"))
-        == []
-    )
+    rows = shelf.rows().value.rows
+    assert ("link", "foreign", "") in [(row.id, row.state, row.name) for row in rows]
+    secret = "SELECT * FROM exchanges WHERE texts LIKE '%4711%'"
+    assert shelf.ask(lambda index: index.ask(secret)).value == []
     shelf.close()
 
 
@@ -247,7 +246,8 @@ for _ in range(int(sys.argv[2])):
         library.update_index()
     finally:
         library.close()
-    print(len(library.rows(fold=False)[0]), library.trouble)
+    (rows, _), warning = library.rows(fold=False)
+    print(len(rows), warning)
     library.close()
 """
 
@@ -274,9 +274,9 @@ def test_processes_that_refresh_at_once(tmp_path: Path) -> None:
         lines = [line.partition(" ") for line in said.split("\n")[:-1]]
         assert {number for number, _, _ in lines} <= {str(60 + more) for more in range(8)}, said
         # On a busy machine a process may give up waiting, say so, and list from the files.
-        assert all(not trouble or "another process" in trouble for _, _, trouble in lines), said
+        assert all(not warning or "another process" in warning for _, _, warning in lines), said
     shelf = library(tmp_path)
-    assert rows_of(shelf) == rows_without_index(tmp_path)
+    assert rows_of(shelf).value == rows_without_index(tmp_path)
     shelf.close()
     with closing(up_to_date(tmp_path)) as index:
         found = contents(index)

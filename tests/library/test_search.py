@@ -55,7 +55,7 @@ def search(
     folder: Path, text: str, wanted: SessionFilter | None = None, limit: int = 5
 ) -> list[tuple[str, int]]:
     with closing(open_library(folder)) as opened:
-        return places(search_all(opened, text, wanted or SessionFilter(), limit))
+        return places(search_all(opened, text, wanted or SessionFilter(), limit).value)
 
 
 CHATTER = (
@@ -121,7 +121,7 @@ def test_the_number_is_that_of_the_file_whatever_stands_before_it(tmp_path: Path
         )
     )
     assert search(tmp_path, "gateway port") == [("a", 40)]
-    [found] = search_all(library(tmp_path), "gateway port", SessionFilter(), 5)
+    [found] = search_all(library(tmp_path), "gateway port", SessionFilter(), 5).value
     session = parse(path.read_bytes()).session
     assert session is not None
     exchange = next(one for one in session.exchanges if one.query.number == 40)
@@ -236,14 +236,14 @@ def test_no_secret_is_in_the_index(tmp_path: Path) -> None:
         secret for secret in secrets if max(secret.split(), key=len).lower().encode() in data
     ] == []
     for secret in secrets:
-        for found in search_all(there, secret, SessionFilter(), 3):
+        for found in search_all(there, secret, SessionFilter(), 3).value:
             assert secret not in str(found)
 
 
 def test_what_is_written_meanwhile_changes_nothing(tmp_path: Path) -> None:
     shelf(tmp_path)
     ours = library(tmp_path)
-    before = places(search_all(ours, "gateway port", SessionFilter(), 5))
+    before = places(search_all(ours, "gateway port", SessionFilter(), 5).value)
     theirs = Index(tmp_path)
     refused: list[str] = []
 
@@ -256,7 +256,7 @@ def test_what_is_written_meanwhile_changes_nothing(tmp_path: Path) -> None:
             return {}
 
     try:
-        found = search_all(ours, "gateway port", SessionFilter(), 5, semantic=Writing())
+        found, _ = search_all(ours, "gateway port", SessionFilter(), 5, semantic=Writing())
         assert places(found) == before == [("a", 4)]
         assert len(refused) == 1
         assert refused[0].endswith("another process is writing to it.")
@@ -293,7 +293,8 @@ def test_it_finds_what_the_search_in_one_chain_finds(tmp_path: Path) -> None:
     firsts, tens = [0, 0], [0, 0]
     for fact in FACTS:
         there = [hit.exchange for hit in whole.search(fact.question, 10)]
-        found = [one.exchange for one in search_all(here, fact.question, SessionFilter(), 10)]
+        hits, _ = search_all(here, fact.question, SessionFilter(), 10)
+        found = [hit.exchange for hit in hits]
         for which, exchanges in enumerate((there, found)):
             held = answers(exchanges, fact.statement)
             firsts[which] += held[:1] == [True]

@@ -65,7 +65,7 @@ def test_searching_similar_lines_is_linear(tmp_path: Path, text: Callable[[int, 
         with closing(Library(folder)) as shelf:
             shelf.update_index()
             with counted() as calls:
-                assert search_all(shelf, "worker timeout", SessionFilter(), 10)
+                assert search_all(shelf, "worker timeout", SessionFilter(), 10).value
         return calls[0]
 
     few, many, more = work(480, 4), work(480, 40), work(1_920, 40)

@@ -143,5 +143,5 @@ def test_a_branch_that_cannot_be_stored_does_not_harm_the_index(tmp_path: Path) 
     branch = "**Git Branch:** ⟦U+D800⟧x"
     path.write_text(path.read_text().replace("**Agent:**", f"{branch}\n\n**Agent:**"))
     with closing(Library(tmp_path, thorough=True)) as library:
-        [row], _ = library.rows()
-        assert (row.git_branch, library.trouble) == ("?x", "")
+        ([row], _), warning = library.rows()
+        assert (row.git_branch, warning) == ("?x", "")

@@ -457,5 +457,5 @@ def test_the_tree_of_a_session_that_was_not_imported_has_its_parent(tmp_path: Pa
     (tmp_path / f"{parent}.md").write_bytes(FILES["before-1.8"])
     (tmp_path / f"{child}.md").write_bytes(FILES["resumed"])
     library = Library(tmp_path)
-    assert [node.id for node in tree(child, library.links())] == [parent, child]
+    assert [node.id for node in tree(child, library.links().value)] == [parent, child]
     library.close()

@@ -225,7 +225,9 @@ def test_an_index_that_lost_its_bytes_is_made_again(tmp_path: Path) -> None:
     for left in (*parts, *zeros, *holes):
         path.write_bytes(left)
         with closing(Library(one.folder)) as library:
-            assert {row.id for row in library.rows(fold=False, everything=True)[0]} == expected
+            assert {
+                row.id for row in library.rows(fold=False, everything=True).value.rows
+            } == expected
     one.talk.conversation.close()
 
 

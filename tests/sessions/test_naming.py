@@ -212,12 +212,12 @@ def test_a_renamed_file_looks_changed_even_when_its_size_is_the_same(tmp_path: P
     sessions, loaded = stored(tmp_path)
     set_name_and_tags(sessions, loaded, name="Wood")
     library = Library(tmp_path)
-    assert [row.name for row in library.rows()[0]] == ["Wood"]
+    assert [row.name for row in library.rows().value.rows] == ["Wood"]
     before = loaded.path.stat()
     set_name_and_tags(sessions, sessions.load(loaded.path), name="Tree")
     assert loaded.path.stat().st_size == before.st_size
     assert loaded.path.stat().st_mtime_ns > before.st_mtime_ns
-    assert [row.name for row in library.rows()[0]] == ["Tree"]
+    assert [row.name for row in library.rows().value.rows] == ["Tree"]
     library.close()
 
 

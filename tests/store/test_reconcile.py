@@ -102,7 +102,7 @@ def test_two_that_go_on_from_one_parent_are_branches(machine: Machines) -> None:
         each.sync()
     assert here.said() == there.said()
     library = Library(there.folder)
-    nodes = tree(SEALED, library.links())
+    nodes = tree(SEALED, library.links().value)
     library.close()
     assert nodes[0].id == SEALED
     assert {node.id for node in nodes} == {SEALED, CHILD, header.id}
@@ -512,7 +512,7 @@ def test_a_hostile_transcript_is_a_file_like_others(machine: Machines, url: str)
     outcome = here.sync()
     assert (here.folder / "notes.md").read_bytes() == hostile
     library = Library(here.folder)
-    states = {row.id: row.state for row in library.rows(everything=True)[0]}
+    states = {row.id: row.state for row in library.rows(everything=True).value.rows}
     library.close()
     assert states["notes"] in ("foreign", "damaged")
     trash = here.folder / ".trash" / f"{SEALED}.md"

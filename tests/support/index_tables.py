@@ -14,6 +14,7 @@ from typing import Any
 from chat_loop.library.index import FILE, Index
 from chat_loop.library.library import Library
 from chat_loop.library.refresh import refresh
+from chat_loop.library.shared import Answer
 from chat_loop.sessions.records import Seal, Summary
 from chat_loop.sessions.rows import newest_first
 from tests.support.session_folders import START, session, write
@@ -37,15 +38,19 @@ def fill(folder: Path, count: int = 12) -> None:
         )
 
 
-def rows_of(library: Library) -> list[tuple[object, ...]]:
+Rows = list[tuple[object, ...]]
+
+
+def rows_of(library: Library) -> Answer[Rows]:
     """Return the rows of a library, without the values that depend on the file system."""
-    return [
-        (row.id, row.name, row.state, row.queries, row.folded, row.tags)
-        for row in library.rows()[0]
+    (rows, _), warning = library.rows()
+    values: Rows = [
+        (row.id, row.name, row.state, row.queries, row.folded, row.tags) for row in rows
     ]
+    return Answer(values, warning)
 
 
-def rows_without_index(folder: Path) -> list[tuple[object, ...]]:
+def rows_without_index(folder: Path) -> Rows:
     """Return the rows of a copy of a folder in which an index cannot exist."""
     with tempfile.TemporaryDirectory() as name:
         for path in folder.glob("*.md"):
@@ -54,7 +59,7 @@ def rows_without_index(folder: Path) -> list[tuple[object, ...]]:
             os.utime(copy, ns=(status.st_atime_ns, status.st_mtime_ns))
         Path(name, FILE).mkdir()
         with closing(Library(Path(name))) as library:
-            return rows_of(library)
+            return rows_of(library).value
 
 
 def contents(index: Index) -> dict[str, set[tuple[Any, ...]]]:

@@ -72,8 +72,8 @@ class Team:
 
     def listed(self, who: str, folder: str = "") -> list[tuple[str, str]]:
         with self.library(who, folder) as library:
-            rows, _ = library.rows(fold=False)
-            assert library.trouble == ""
+            (rows, _), warning = library.rows(fold=False)
+            assert warning == ""
             return sorted((row.id, row.owner.partition("_")[0]) for row in rows)
 
     def grant(self, owner: str, to: str, verb: str = "GRANT {} TO {}") -> None:
@@ -86,7 +86,7 @@ def _team(postgres: PostgresServer, tmp_path: Path) -> Team:
 
 
 def found(library: Library, words: str) -> list[tuple[str, str]]:
-    hits = search_all(library, words, SessionFilter(), 5)
+    hits, _ = search_all(library, words, SessionFilter(), 5)
     return [(hit.row.id, hit.row.owner.partition("_")[0]) for hit in hits]
 
 
@@ -104,13 +104,13 @@ def test_a_row_is_seen_by_its_owner_and_by_whom_the_owners_role_was_granted_to(t
     assert team.listed("carol") == []
     with team.library("bob") as library:
         assert set(found(library, "heron")) == {("plan", "alice")}
-        stored = library.session("plan")
+        stored, _ = library.session("plan")
         assert stored is not None
         assert [one.query.text for one in stored.exchanges] == [
             "The heron is blue. (1)",
             "The heron is blue. (2)",
         ]
-        assert library.session("nothing") is None
+        assert library.session("nothing") == (None, "")
     with team.library("carol") as library:
         assert found(library, "heron otter") == []
     team.grant("bob", to="carol")  # a member of a member
@@ -185,15 +185,16 @@ def test_a_conversation_that_two_people_went_on_with_is_one_row_and_its_hits_are
     team.grant("bob", to="alice")
     assert team.listed("bob") == [("next", ""), ("plan", "")]
     with team.library("alice") as library:
-        [row], more = library.rows()
+        ([row], more), _ = library.rows()
         assert (row.id, row.owner.partition("_")[0], row.folded, row.queries) == (
             "next",
             "bob",
             1,
             3,
         )
-        assert (more, library.listed(), library.newest(["plan"])) == (0, ["next"], ["next"])
-        hits = search_all(library, "heron", SessionFilter(), 9)
+        newest = library.newest(["plan"])
+        assert (more, library.listed(), newest) == (0, (["next"], ""), (["next"], ""))
+        hits, _ = search_all(library, "heron", SessionFilter(), 9)
         places = [(hit.row.id, hit.exchange.query.number) for hit in hits]
         assert sorted(places) == [("next", 1), ("plan", 1), ("plan", 2)]
 
@@ -256,10 +257,10 @@ def test_a_page_is_the_same_whether_all_sessions_are_looked_at_or_few(
     def pages() -> list[object]:
         with team.library("alice", "elsewhere") as library:
             return [
-                [library.rows(limit, wanted=one, fold=fold)[0] for limit in (1, 3, 20)]
+                [library.rows(limit, wanted=one, fold=fold).value.rows for limit in (1, 3, 20)]
                 for one in wanted
                 for fold in (True, False)
-            ] + [library.listed(), library.rows(5)[1]]
+            ] + [library.listed(), library.rows(5).value.more]
 
     expected = pages()
     monkeypatch.setattr("chat_loop.library.shared.ALL_AT_ONCE", 3)
@@ -278,7 +279,7 @@ def test_sessions_that_several_owners_changed_do_not_end_a_page(
     team.listed("alice")
     team.grant("alice", to="bob")
     with team.library("bob") as library:
-        rows, more = library.rows(2)
+        (rows, more), _ = library.rows(2)
         assert [row.id for row in rows] == ["s9", "s8"]
         assert more >= 8
 
@@ -290,8 +291,9 @@ def test_a_damaged_session_of_the_database_is_reported(team: Team) -> None:
     team.server.run("UPDATE chat_loop.exchanges SET at = 'yesterday'", team.name)
     (team.folder("alice") / "plan.md").unlink()
     with team.library("alice", "elsewhere") as library:
-        assert library.session("plan") is None
-        assert "contains impossible values" in library.trouble
+        found, warning = library.session("plan")
+        assert found is None
+        assert "contains impossible values" in warning
 
 
 # Meaning.
@@ -334,7 +336,7 @@ def test_what_is_said_in_other_words_is_found_with_the_vectors_of_another_machin
         team.grant("alice", to="bob")
         for who, hits in (("alice", ["s2"]), ("bob", ["s2"]), ("carol", [])):
             with team.library(who) as library:
-                related = search_all(library, "a loaf", SessionFilter(), 5, semantic)
+                related, _ = search_all(library, "a loaf", SessionFilter(), 5, semantic)
                 assert [hit.row.id for hit in related if hit.related] == hits
 
 
@@ -346,11 +348,12 @@ def sentence(url: str, folder: Path) -> str:
     fill(folder, 3)
     shared = TeamLibrary(url, folder)
     with closing(Library(folder, thorough=True, shared=shared)) as library:
-        assert len(rows_of(library)) == 1
-        trouble = library.trouble
-        assert found(library, "monad")
-        assert library.trouble == ""  # it is only reported once
-        return trouble
+        rows, warning = rows_of(library)
+        assert len(rows) == 1
+        hits, later = search_all(library, "monad", SessionFilter(), 5)
+        assert hits
+        assert later == ""  # it is only reported once
+        return warning
 
 
 HIDDEN = "s3cret"
@@ -414,20 +417,21 @@ def test_a_library_that_takes_no_sessions_is_still_read(team: Team) -> None:
         with pytest.raises(IndexUnavailable, match="administrator has to allow"):
             share(team.folder("bob"), shared)
         with closing(Library(team.folder("bob"), shared=shared)) as library:
-            assert [row.id for row in library.rows()[0]] == ["own", "plan"]
-            assert library.trouble == ""
+            (rows, _), warning = library.rows()
+            assert ([row.id for row in rows], warning) == (["own", "plan"], "")
 
 
 def test_a_connection_that_breaks_is_opened_again(team: Team) -> None:
     fill(team.folder("alice"), 3)
     with team.library("alice") as library:
-        assert len(library.rows()[0]) == 1
+        assert len(library.rows().value.rows) == 1
         team.server.run(
             f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{team.name}'"
         )
-        assert len(library.rows()[0]) == 1
-        assert "cannot be used now: terminating connection" in library.trouble
-        assert len(library.rows()[0]) == 1
+        (rows, _), warning = library.rows()
+        assert len(rows) == 1
+        assert "cannot be used now: terminating connection" in warning
+        assert len(library.rows().value.rows) == 1
 
 
 @pytest.mark.slow
@@ -462,10 +466,11 @@ from chat_loop.library.filters import SessionFilter
 from chat_loop.library.library import Library
 from chat_loop.library.search import search_all
 library = Library(Path(sys.argv[1]))
-print(len(library.rows()[0]), len(search_all(library, "monad", SessionFilter(), 5)))
+print(len(library.rows().value.rows))
+print(len(search_all(library, "monad", SessionFilter(), 5).value))
 print([name for name in sys.modules if "psycopg" in name or name.startswith("chat_loop.team")])
 """
     fill(tmp_path, 3)
     command = [sys.executable, "-c", code, str(tmp_path)]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert result.stdout.split("\n")[1] == "[]"
+    assert result.stdout.split("\n")[2] == "[]"
