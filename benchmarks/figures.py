@@ -20,7 +20,7 @@ from benchmarks.factchain.run import OURS
 from benchmarks.factchain.summarisers import EVEN
 from benchmarks.factchain.talk import SEGMENTS
 from benchmarks.factchain.wording import PROFILES
-from benchmarks.support.results import Measure, read
+from benchmarks.support.results import Measure, number, read
 
 TOP = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(
@@ -48,6 +48,7 @@ MEASURED = {
     "tools": "factchain-tools-16k",
     "traffic": "traffic",
     "embedded": "embedded",
+    "team": "team",
 }
 """Blocks that end in what was measured, with the name of the result."""
 
@@ -301,6 +302,27 @@ def embedded(folder: Path) -> str:
     return "\n".join([*lines, "", *pairs])
 
 
+LIBRARIES = "folder", "team", "one owner"
+MANY = {"10⁴": "10,000", "10⁵": "100,000", "10⁶": "1,000,000"}
+
+
+def team(folder: Path) -> str:
+    """Return the table of large libraries."""
+    found = measures(folder, "team")
+    columns = [(name, power) for name in LIBRARIES for power in MANY]
+    heads = " | ".join(f"{name}, {power}" for name, power in columns)
+    lines = [f"| median | {heads} |", f"|---|{'---|' * len(columns)}"]
+    acts = [name.partition(": ")[2] for name in found if name.startswith("folder, 10,000: ")]
+    for act in acts:
+        cells = []
+        for name, power in columns:
+            measure = found.get(f"{name}, {MANY[power]}: {act}")
+            cells.append("–" if measure is None else number(measure.median))
+        unit = found[f"folder, 10,000: {act}"].unit
+        lines.append(f"| {act}, {unit} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 SPEAKERS = {
     "user": "said by the user",
     "model": "said by the reply, without a tool",
@@ -352,5 +374,5 @@ def traffic(folder: Path) -> str:
 
 BLOCKS: dict[str, Callable[[Path], str]] = {
     each.__name__: each
-    for each in (factchain, attached, facts, tools, traffic, embedded, recall, locomo, large)
+    for each in (factchain, attached, facts, tools, traffic, embedded, recall, locomo, large, team)
 }

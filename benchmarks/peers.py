@@ -180,14 +180,8 @@ PROGRAMS = {
         Program(
             name="gptme",
             command=(
-                "gptme",
-                "--model",
-                "local/test-model",
-                "--name",
-                "new",
-                "--no-confirm",
-                "--tools",
-                "none",
+                *("gptme", "--model", "local/test-model", "--name", "new"),
+                *("--no-confirm", "--tools", "none"),
             ),
             environment={"OPENAI_BASE_URL": "{url}/v1", "OPENAI_API_KEY": "k"},
             ready="User",

@@ -38,7 +38,6 @@ BENCHMARKS = {
             "recall", "search in other words than those of the conversation", 120, "recall.own"
         ),
         Benchmark("locomo", "search in LoCoMo's dialogues; needs --locomo", 240, "recall.locomo"),
-        Benchmark("keys", "keys while an embedded model loads; needs --model", 60),
         Benchmark("long_life", "5,000 exchanges with compactions in one process", 180),
         Benchmark("peers", "the same acts in other programs; needs --peer", 120),
         Benchmark("factchain", "facts after ten compactions", 700, "factchain.benchmark"),
@@ -48,6 +47,7 @@ BENCHMARKS = {
             4_000,
             "embedded.benchmark",
         ),
+        Benchmark("team", "10,000 to a million sessions in a folder and in PostgreSQL", 3_000),
         Benchmark("large", "sessions of 1, 5 and 20 MB: processor time and memory", 900),
     )
 }

@@ -6,10 +6,10 @@ It is written only from the existing results; anything that was not measured is 
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 from benchmarks import figures
@@ -46,126 +46,9 @@ class Promise(Struct, frozen=True):
     measures: tuple[str, ...]
 
 
-PROMISES = (
-    Promise("The prompt is drawn in half the time of codex", "peers", ("prompt drawn / codex",)),
-    Promise(
-        "The prompt is drawn soon after an empty Python would have ended",
-        "start",
-        ("prompt drawn / bare python, 0 sessions", "prompt drawn / bare python, 10,000 sessions"),
-    ),
-    Promise(
-        "A typed key shows before `import prompt_toolkit` would have ended",
-        "start",
-        (
-            "key shown / import prompt_toolkit, 0 sessions",
-            "key shown / import prompt_toolkit, 10,000 sessions",
-        ),
-    ),
-    Promise(
-        "Enter to the request, in a warm chat, without the time of the disk's sync",
-        "turn",
-        (
-            "Enter to the request, warm, openai",
-            "Enter to the request, warm, anthropic",
-            "Enter to the request, exchange 500, openai",
-            "Enter to the request, exchange 500, anthropic",
-        ),
-    ),
-    Promise(
-        "Enter to the first request, after two seconds of typing",
-        "turn",
-        ("Enter to the first request, openai", "Enter to the first request, anthropic"),
-    ),
-    Promise(
-        "A reply of 4,000 tokens at once, against a bare client",
-        "stream",
-        tuple(f"{what} / bare client, 4,000 tokens at once" for what in ("time", "CPU", "bytes")),
-    ),
-    Promise(
-        "A reply at 200 tokens a second, against a bare client",
-        "stream",
-        ("CPU / bare client, 200 tokens a second",),
-    ),
-    Promise(
-        "Listing 10,000 sessions, beyond `chat-loop --version`",
-        "library",
-        (
-            "list 10,000, first row, beyond --version",
-            "list 10,000, beyond --version",
-            "list 20 of 10,000, beyond --version",
-        ),
-    ),
-    Promise(
-        "Searching 10,000 sessions, beyond `chat-loop --version`, and in a chat",
-        "library",
-        (
-            "search 10,000, by words, beyond --version",
-            "search 10,000, with meaning, beyond --version",
-            "search 10,000 in a chat, with meaning",
-        ),
-    ),
-    Promise(
-        "The evidence of LoCoMo's questions is among the first hits",
-        "locomo",
-        ("evidence among 5, both, held out", "evidence among 10, both, held out"),
-    ),
-    Promise(
-        "`--resume` of 2,000 messages, a key shows, beyond a start",
-        "start",
-        ("resume of 2,000 messages, key shown beyond a start",),
-    ),
-    Promise(
-        "`--resume` of 100 MB, a key shows, beyond a start",
-        "library",
-        ("resume of 100 MB, sealed, key shown beyond a start",),
-    ),
-    Promise(
-        "`--resume` of an unsealed session takes time in proportion to its size",
-        "large",
-        ("resume, 5 to 20 MB_open, growth",),
-    ),
-    Promise("Memory at the prompt", "start", ("memory at the prompt",)),
-    Promise(
-        "Memory with a provider's library loaded",
-        "turn",
-        ("memory, SDK loaded, openai", "memory, SDK loaded, anthropic"),
-    ),
-    Promise(
-        "Memory after five short turns",
-        "turn",
-        ("memory after 5 turns, openai", "memory after 5 turns, anthropic"),
-    ),
-    Promise(
-        "The program's own work in a compaction of 100 messages",
-        "compaction",
-        ("own work for 100 messages",),
-    ),
-    Promise(
-        "The pause that a user notices in an automatic compaction",
-        "compaction",
-        ("pause of automatic compaction",),
-    ),
-    Promise(
-        "`exit` with nothing new, or with a summary that is ready",
-        "leaving",
-        (
-            "exit, long, nothing new, openai",
-            "exit, long, nothing new, anthropic",
-            "exit, long, after a pause, openai",
-            "exit, long, after a pause, anthropic",
-        ),
-    ),
-    Promise(
-        "`exit` with a summary to be made, of a model that takes 10 s",
-        "leaving",
-        (
-            "exit, short, openai",
-            "exit, short, anthropic",
-            "exit, long, openai",
-            "exit, long, anthropic",
-        ),
-    ),
-)
+PROMISES = msgspec.toml.decode(
+    Path(__file__).with_name("promises.toml").read_bytes(), type=dict[str, list[Promise]]
+)["promise"]
 
 HEAD = """\
 # Benchmarks
@@ -215,7 +98,7 @@ def text(results: dict[str, Result], folder: Path, page: Path) -> str:
     """Return the report."""
     relative = os.path.relpath(folder, page.parent)
     base = "" if relative == os.curdir else f"{relative}/"
-    reasons = tomllib.loads(MISSES.read_text("utf-8"))
+    reasons = msgspec.toml.decode(MISSES.read_bytes())
     head = HEAD.format(folder=f"[`benchmarks/results/`]({base})", goals_import=GOALS_IMPORT_MS)
     parts = [head, *goals(results, base, reasons)]
     if (folder / PICTURE).exists():

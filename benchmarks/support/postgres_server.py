@@ -8,7 +8,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
@@ -162,10 +161,3 @@ def temporary_server(
             yield server
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-if __name__ == "__main__":
-    with temporary_server() as running:
-        sys.stdout.write(f"{running.url()}\n")
-        sys.stdout.flush()
-        sys.stdin.read()
