@@ -54,7 +54,7 @@ class Compaction(Struct, frozen=True, kw_only=True):
 
 
 class ToolCounts(Struct, frozen=True):
-    """What tools did, by the lists of a block."""
+    """What tools did, by their results."""
 
     changed_files: int
     commands: int

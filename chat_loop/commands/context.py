@@ -148,7 +148,7 @@ async def summarize(chat: Chat, words: str, options: OptionValues) -> None:
     draft = await conversation.draft(words)
     if await conversation.take(draft, acknowledge=False):
         after = 1 + messages_in(conversation.context.exchanges)
-        counts = activity.counts(draft.summary)
+        counts = activity.counts(draft.summary, conversation.context.unsummarized)
         panels.show_summary(chat.display, draft.compaction, draft.summary, counts, before, after)
 
 

@@ -83,24 +83,25 @@ def tools(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ..
     return (*lines, *(tally.line(name) for name, tally in tallies.items()))
 
 
-def counts(summary: Summary) -> ToolCounts:
-    """Return what the lists of a block count."""
+def counts(summary: Summary, kept: Sequence[Exchange]) -> ToolCounts:
+    """Return what tools did by a block, and in the exchanges that are `kept` word for word."""
     commands = 0
     not_done = 0
-    for line in summary.tools:
-        match = _LINE.fullmatch(line)
-        for outcome, count, _ in _groups(match[2]) if match is not None else ():
+    for line in tools(summary.tools, kept):
+        if (match := _LINE.fullmatch(line)) is None:
+            continue
+        for outcome, count, _ in _groups(match[2]):
             if outcome != "uses":
                 not_done += count
-            elif match is not None and _COMMANDS.search(match[1]):
+            elif _COMMANDS.search(match[1]):
                 commands += count
-    changed = len(changed_files(summary))
+    changed = len(changed_files(files(summary.files, kept)))
     return ToolCounts(changed_files=changed, commands=commands, not_done=not_done)
 
 
-def changed_files(summary: Summary) -> tuple[str, ...]:
-    """Return the files of a block that tools changed, without those that were only sent."""
-    return tuple(file for file in summary.files if _SENT.search(file) is None)
+def changed_files(listed: Sequence[str]) -> tuple[str, ...]:
+    """Return the files of a block's list that tools changed, without those that were only sent."""
+    return tuple(file for file in listed if _SENT.search(file) is None)
 
 
 def commits(exchange: Exchange) -> Iterator[str]:

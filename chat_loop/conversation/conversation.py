@@ -1090,7 +1090,7 @@ class Conversation:
             source=source,
             block=block,
             topics=draft.summary.topics,
-            files=activity.changed_files(draft.summary),
+            files=activity.changed_files(draft.summary.files),
         )
         self.show(event)
 

@@ -100,7 +100,10 @@ def test_a_block_counts_what_its_labels_name() -> None:
         files=("a.py", "b.png (image, 20×10)", "notes.md (attached)"),
         tools=(*activity.tools((), [MIXED, SEARCHED]), "We use grep 7 times."),
     )
-    assert activity.counts(summary) == ToolCounts(changed_files=1, commands=1, not_done=3)
+    assert activity.counts(summary, ()) == ToolCounts(changed_files=1, commands=1, not_done=3)
+    kept = [MIXED, WRITTEN]
+    beside = activity.counts(summary, kept)
+    assert beside == ToolCounts(changed_files=3, commands=2, not_done=7)
 
 
 def test_a_commit_that_a_command_made_is_a_fact() -> None:

@@ -208,24 +208,26 @@ def test_a_narrow_terminal_and_a_text_that_is_longer_than_the_screen(
 
 
 def test_answers_are_taken_from_a_pipe_and_its_end_is_no(tmp_path: Path, server: Loopback) -> None:
-    first, second = tmp_path / "first", tmp_path / "second"
+    first, second, third = (tmp_path / name for name in ("first", "second", "third"))
     server.enqueue(
         calling(("run_command", {"command": f"touch {first}"})), Reply(chunks=("One.",)),
         calling(("run_command", {"command": f"touch {second}"})), Reply(chunks=("Two.",)),
+        Reply(chunks=("Calm.",)), Reply(chunks=("Still calm.",)),
+        calling(("run_command", {"command": f"touch {third}"})), Reply(chunks=("Kept.",)),
         Reply(chunks=(SUMMED,)),
         calling(("run_command", {"command": f"touch {second}"})), Reply(chunks=("Three.",)),
     )  # fmt: skip
     keys = {"OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": f"{server.url}/v1"}
     arguments = ("--model", "openai:gpt-test", "--tools", TOOLS)
-    questions = b"go\ny\nagain\nn\n/summarize\n/summary\nonce more\n"
+    questions = b"go\ny\nagain\nn\nCalm?\nCalm?\nlast\ny\n/summarize\n/summary\nonce more\n"
     ended = run(tmp_path, *arguments, stdin=questions, keys=keys)
     out = ended.stdout.decode()
     assert (ended.returncode, first.exists(), second.exists()) == (0, True, False)
-    assert out.count(ASKED) == 3
+    assert out.count(ASKED) == 4
     assert "  run_command denied\nAssistant: Three.\n" in out
     assert "  run_command: Exit code 0. It printed nothing.\n" in out
     assert "  run_command denied\nAssistant: Two.\n" in out
-    assert "Commands Run: 1" in out
+    assert "Commands Run: 2" in out  # one of them is in the exchange that stays word for word
     assert "Tools denied, failed or stopped: 1" in out
     told = r"run_command: 1 use \(touch [^)]*\), 1 denied \(touch "
     assert re.search(told, " ".join(out.split()))
