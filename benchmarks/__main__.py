@@ -57,6 +57,7 @@ def parser() -> argparse.ArgumentParser:
     add("--skip", type=_names, default=(), metavar="NAME,…", help="run all but these")
     add("--rounds", type=_count, metavar="N", help="repeat each measurement N times")
     add("--model", type=Path, metavar="FILE.gguf", help="also measure with this embedded model")
+    add("--progress", type=Path, metavar="FOLDER", help="keep its answers, to continue a run")
     add("--locomo", type=Path, metavar="FILE", help="data/locomo10.json of snap-research/locomo")
     add(
         *("--peer", "--peers"),
@@ -107,6 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         settings = Settings(
             rounds=options.rounds,
             model=options.model and options.model.resolve(),
+            progress=options.progress and options.progress.resolve(),
             locomo=options.locomo and options.locomo.resolve(),
             peers=options.peer,
             folder=folder,

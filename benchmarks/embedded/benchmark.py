@@ -16,7 +16,10 @@ def run(results: Results, settings: Settings) -> None:
     if settings.model is None:
         raise NotMeasured("It needs an embedded model: --model FILE.gguf.")
     path = settings.folder / DETAILS
-    if main(["--model", str(settings.model), "--json", str(path)]):
+    arguments = ["--model", str(settings.model), "--json", str(path)]
+    if settings.progress is not None:
+        arguments += ["--progress", str(settings.progress)]
+    if main(arguments):
         raise NotMeasured("The model did not answer.")
     add_contexts(results, path)
 

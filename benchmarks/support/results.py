@@ -105,6 +105,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """The number of repetitions; None for each benchmark's own number."""
     model: Path | None = None
     """An embedded model."""
+    progress: Path | None = None
+    """The folder of the model's answers, from which an interrupted run continues."""
     locomo: Path | None = None
     """The file of LoCoMo's dialogues."""
     peers: tuple[str, ...] = ()
