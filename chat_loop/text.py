@@ -153,7 +153,7 @@ def _goes_on(text: str, begin: int, stop: re.Match[str]) -> bool:
 
 def _pieces(text: str, start: int, end: int, role: SentenceRole) -> Iterator[Sentence]:
     """Yield a sentence, or its clauses if it is too long."""
-    start += len(text[start:end]) - len(text[start:end].lstrip())
+    start = end - len(text[start:end].lstrip())
     while start < end:
         cut = end
         if end - start > MAX_SENTENCE:

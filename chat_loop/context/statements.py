@@ -19,6 +19,8 @@ _MATH = re.compile(
     r"\$\$.{1,400}?\$\$|\\\[.{1,400}?\\\]|\\\(.{1,400}?\\\)"
     r"|\$(?=[^$\n]{0,200}[\\^_=])[^$\n]{1,200}\$"
 )
+_PLACED = re.compile(r"[$\\]|\]\(")
+"""What each formula and link has a part of."""
 _COMMAND = re.compile(r"(?<![\w:\\./~])\\[A-Za-z]{1,20}(?![\w\\])")
 """A command of LaTeX outside of math signs. A backslash inside a path follows something."""
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -61,6 +63,8 @@ def without_place(text: str) -> str:
     """Return a sentence of a reply without what says nothing elsewhere: its formulas, and all of it
     if only a few words stand beside its links.
     """
+    if _PLACED.search(text) is None:
+        return text
     rest = _LINK.sub(" ", text)
     if rest != text and len(_WORD.findall(rest)) <= _FEW:
         return ""
