@@ -73,7 +73,7 @@ def test_resume_by_number(tmp_path: Path) -> None:
         """\
 You: resume 1
 📋 Loading session...
-✓ Found: Sally - Nov 21, 22:30 (1 query, 102 tokens) · Greetings · scripted:test · 1 message
+✓ Found: Sally - Nov 21, 22:30 (1 query, 102 tokens) · Greetings · scripted:test · with 1 message
 🔄 Restoring context...
   You: Hi, I am Bob
   Sally: Hello.

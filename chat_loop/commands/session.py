@@ -302,12 +302,8 @@ async def _last(chat: Chat, reference: str) -> Path:
 
 def _show_restored(display: DisplayManager, resumed: Resumption) -> None:
     """Show where the conversation was left, and the beginning of its summary."""
-    left_at = resumed.left_at
-    if left_at is not None:
-        reply = ""
-        if left_at.reply is not None:
-            reply = left_at.reply.text
-        earlier.show_exchange(display, left_at.query.text, reply)
+    if resumed.left_at is not None:
+        earlier.show_exchange(display, resumed.left_at)
     if resumed.plan.block:
         earlier.show_summary(display, summary_block.parse(resumed.plan.block))
 

@@ -182,7 +182,7 @@ def _found(
         queries = parent.queries
     parts = []
     if plan.block:
-        parts.append("key points" if is_extract else "summary")
+        parts.append("key points" if is_extract else "a summary")
     if plan.carried:
         parts.append(plural(len(plan.carried), "message"))
     return SessionFound(

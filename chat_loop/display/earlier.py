@@ -9,7 +9,8 @@ import re
 from chat_loop.characters import one_line
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.text import cells, cut_to
-from chat_loop.sessions.records import Summary
+from chat_loop.sessions.records import Exchange, Summary
+from chat_loop.values import STOPS
 
 HALF_LINES = 8
 HALF_CHARACTERS = 1_000
@@ -27,11 +28,19 @@ _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
 _SEQUENCE = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def show_exchange(display: DisplayManager, query: str, reply: str) -> None:
-    """Show an exchange dim, without the middle of a long message."""
-    _show_plain(display, f"You: {without_middle(query)}")
-    if not reply.strip():
+def show_exchange(display: DisplayManager, exchange: Exchange) -> None:
+    """Show an exchange dim, without the middle of a long message, and how it ended if not well."""
+    _show_plain(display, f"You: {without_middle(exchange.query.text)}")
+    reply = exchange.reply
+    if reply is None:
         return
+    if reply.text.strip():
+        _show_reply(display, reply.text)
+    if stop := STOPS.get(reply.stop):
+        _show_plain(display, f"({stop})")
+
+
+def _show_reply(display: DisplayManager, reply: str) -> None:
     label = f"{one_line(display.agent, 60)}:"
     leads = cells(label)
     short = without_middle(reply)

@@ -11,7 +11,7 @@ from chat_loop.display.manager import DisplayManager, call_line
 from chat_loop.display.preview import preview_of
 from chat_loop.display.text import printable
 from chat_loop.sessions.records import Exchange, Query, Session, SessionRow
-from chat_loop.values import attached_text, counts_text, plural, when_text
+from chat_loop.values import STOPS, attached_text, counts_text, plural, when_text
 
 MAX_TEXT = 2_000
 """The most characters shown of a message, or of one list in a summary."""
@@ -141,3 +141,5 @@ def show_exchange(display: DisplayManager, session: Session, exchange: Exchange)
     if exchange.reply is not None:
         display.line(f"{one_line(session.header.agent, 60)}:", "bold cyan")
         display.reply(exchange.reply.text)
+        if stop := STOPS.get(exchange.reply.stop):
+            display.line(f"({stop})", "dim")

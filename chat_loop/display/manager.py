@@ -438,7 +438,7 @@ class DisplayManager:
         if event.model:
             parts += [one_line(event.model, 60)]
         if event.brought:
-            parts += [event.brought]
+            parts += [f"with {event.brought}"]
         if event.cost:
             parts += [dollars_text(event.cost)]
         self.prose(" · ".join(parts), symbol="✓")

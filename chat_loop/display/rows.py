@@ -143,11 +143,11 @@ class RowTable:
         end = self._ends[at]
         room = min(self._name_width, width - 1 - len(number) - cells(end))
         name, compacted, tags = self._names[at]
-        if (blanks := room - cells(name + compacted + tags)) < 0:  # they may take half the room
-            name = name_text(self.rows[at], max(room - cells(compacted + tags), room // 2))
-            compacted = cut_to(compacted, room - cells(name))
-            tags = cut_to(tags, room - cells(name + compacted))
-            blanks = room - cells(name + compacted + tags)
+        if room < cells(name + compacted + tags):
+            compacted = ""  # the name says more
+            name = name_text(self.rows[at], max(room - cells(tags), room // 2))
+            tags = cut_to(tags, room - cells(name))
+        blanks = room - cells(name + compacted + tags)
         parts = (number, ""), (name, ""), (compacted, "dim"), (tags, "cyan")
         return [*parts, (f"{' ' * blanks}{end}".rstrip(), "dim")]
 

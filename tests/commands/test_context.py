@@ -270,7 +270,7 @@ def test_resume_says_what_it_will_cost(tmp_path: Path) -> None:
     options = replace(QUIET, cost=priced)
     lines = ["/resume 1 --last 3", "/resume 1 --last x", "/resume 1 2"]
     screen = Screen(tmp_path, lines, hours=1, options=options)
-    assert re.search(r" tokens\) · .* · key points and 5 messages · \$0\.\d{4}\n", screen.text)
+    assert re.search(r" tokens\) · .* · with key points and 5 messages · \$0\.\d{4}\n", screen.text)
     assert "✗ Usage: /resume [N|ID|WORDS]" in screen.text
     assert "✗ No session named 1 2." in screen.text
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.support.loopback import Reply
 from tests.support.chats import ACKNOWLEDGED, ONE_WIRE_QUICK, Chats, Wire, echoed
 
 END = "<!-- SESSION_SUMMARY_END -->\n"
@@ -204,7 +205,7 @@ def test_a_chain_whose_middle_is_missing_brings_what_is_there(tmp_path: Path) ->
         chats.play(DAYS[0], "exit")
         chats.play(DAYS[1], "exit", options=("-c",))
         chats.play(DAYS[2], "exit", options=("-c",))
-        chats.path("session-2").unlink()
+        chats.lose("session-2")
         resumed = chats.play("So?", "/history", *references, "exit", options=("-r", "session-3"))
     [request] = resumed.requests
     assert request.messages[1:] == (*echoed(DAYS[2])[1:], "user: So?")
@@ -241,3 +242,12 @@ def test_a_chain_whose_middle_is_damaged_says_so(tmp_path: Path, *, is_cut: bool
     [request] = resumed.requests
     for query in DAYS[:3]:
         assert query in request.text
+
+
+def test_a_reply_that_was_stopped_comes_back_as_one(tmp_path: Path) -> None:
+    with Chats(tmp_path) as chats:
+        chats.replies["Count"] = Reply(chunks=("One", " two"), stall_after=2)
+        chats.play(chats.interrupt_at("One two"), "Count to ten.", "exit")
+        back = chats.play("/show", "exit", options=("-c",))
+    assert "Assistant: One two\n  (interrupted)\n" in back.shown
+    assert back.after("/show").endswith("One two\n(interrupted)")

@@ -68,7 +68,7 @@ def test_a_typed_resume_restores_the_summary_and_has_it_acknowledged(
     [title] = found(shown)
     assert title.startswith("✓ Found: Assistant - DATE (1 query, ")
     assert title.endswith(
-        f" tokens) · The test was talked about · {chats.model} · summary and 1 message"
+        f" tokens) · The test was talked about · {chats.model} · with a summary and 1 message"
     )
     _, _, restored = shown.partition("🔄 Restoring context...\n")
     assert restored.startswith(
@@ -186,9 +186,9 @@ def test_words_come_back_in_part_or_whole(tmp_path: Path, wire: Wire) -> None:
         always = chats.play("/resume session-1", "Seven.", "exit")
         parent, part, whole, *_ = chats.transcripts().values()
     [title] = found(played.after("/resume session-1 --last 2"))
-    assert title.endswith(" · summary and 2 messages")
+    assert title.endswith(" · with a summary and 2 messages")
     shown = played.after("/resume session-1 --full")
-    assert found(shown)[0].endswith(" · 3 messages")
+    assert found(shown)[0].endswith(" · with 3 messages")
     assert (
         "🔄 Restoring context...\n  You: Three.\n  Assistant: You said: Three.\n"
         f"Assistant: {ACKNOWLEDGED}\n"
@@ -262,7 +262,7 @@ def test_words_that_do_not_fit_stay_summarized(tmp_path: Path) -> None:
     carried = [shelf for shelf in SHELVES if f"{shelf} word" in request.text]
     assert carried == list(SHELVES[-len(carried) :])
     assert 0 < len(carried) < len(SHELVES)
-    assert title.endswith(f" · summary and {len(carried)} messages")
+    assert title.endswith(f" · with a summary and {len(carried)} messages")
     number = len(SHELVES) - len(carried)
     assert left_out == f"  {number} messages would not fit and stay summarized."
     assert "- Shelf 1 holds 100 files.\n" in request.block
@@ -283,10 +283,10 @@ def test_a_session_without_a_summary(tmp_path: Path) -> None:
         summarized = chats.transcripts()["session-2"]
     assert [asked.kind for asked in played.asked] == ["reply", "reply"]
     short, long = played.requests
-    assert found(played.after("/resume session-1"))[0].endswith(" · 1 message")
+    assert found(played.after("/resume session-1"))[0].endswith(" · with 1 message")
     assert short.messages == (*echoed("Our port is 8443."), "user: One?")
     shown = played.after("/resume session-2 --summary")
-    assert found(shown)[0].endswith(" · key points and 5 messages")
+    assert found(shown)[0].endswith(" · with key points and 5 messages")
     assert "\n  Topics: Shelf 1 holds 100 files. [1.1]; " in shown
     assert (
         "*User, session 1:*\n- Shelf 1 holds 100 files.\n- Shelf 2 holds 200 files.\n" in long.block
@@ -448,13 +448,13 @@ def test_each_resume_reads_only_the_parent(tmp_path: Path) -> None:
         chats.replies["Our"] = SEA
         chats.play("Our port is 8443.", "/pin Bob is 41.", "exit")
         chats.play("resume 1", "Our lock is 77.", "exit")
-        chats.path("session-1").unlink()
+        chats.lose("session-1")
         chats.play("resume 1", "Our key is 12.", "exit")
-        chats.path("session-2").unlink()
+        chats.lose("session-2")
         chats.replies.clear()
         passed_on = chats.play("resume 1", "/history", "/pin Ann is 42.", "exit")
         last = chats.play("/resume session-4", "Go.", "exit")
-        chats.path("session-4").unlink()
+        chats.lose("session-4")
         gone = chats.play("/resume session-3 --full", "exit")
     for played, pins in ((passed_on, "Bob is 41."), (last, "Bob is 41.\n- Ann is 42.")):
         [asked] = played.acknowledgments
@@ -475,7 +475,7 @@ def test_each_resume_reads_only_the_parent(tmp_path: Path) -> None:
 def test_a_child_without_its_parent_says_which_words_are_missing(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         chats.play(*SHELVES, "/compact", "Ten.", "exit")
-        chats.path("session-1").unlink()
+        chats.lose("session-1")
         resumed = chats.play("/resume session-2 --full", "exit")
     assert re.search(
         r"⚠️  The words from 1\.\d on are incomplete: Session session-1 is not in HOME/sessions\.",

@@ -148,7 +148,7 @@ def test_a_message_is_on_disk_before_its_request_leaves(tmp_path: Path) -> None:
 def test_a_file_that_somebody_removes_is_written_again(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         played = chats.play(
-            *("Our port is 8443.", lambda: chats.path("session-1").unlink(), "And the host?"),
+            *("Our port is 8443.", lambda: chats.lose("session-1"), "And the host?"),
             "exit",
         )
         transcript = list(chats.transcripts().values())[-1]

@@ -216,7 +216,7 @@ def compacted(why: str) -> Compacted:
                     tokens=2345,
                     name="Boats",
                     model="openai:test",
-                    brought="summary and 2 messages",
+                    brought="a summary and 2 messages",
                     left_out=3,
                     cost=0.01,
                     is_old=True,
@@ -224,7 +224,7 @@ def compacted(why: str) -> Compacted:
             ],
             (
                 "✓ Found: Sally - Nov 21 2026, 22:30 (5 queries, 2.3K tokens) · Boats · openai:test"
-                " · summary and 2 messages · $0.0100\n"
+                " · with a summary and 2 messages · $0.0100\n"
                 "  3 messages would not fit and stay summarized.\n"
             ),
         ),

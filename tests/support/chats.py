@@ -20,6 +20,7 @@ import re
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -259,6 +260,15 @@ class Chats:
     def path(self, name: str) -> Path:
         """Return the path of the transcript of, for example, `session-1`."""
         return self.home / "sessions" / f"{self._real(name)}.md"
+
+    def lose(self, name: str) -> None:
+        """Remove a transcript, and return when the second that it is named after is over: a session
+        that begins within it would get the same name.
+        """
+        path = self.path(name)
+        path.unlink()
+        while time.strftime("%Y%m%d_%H%M%S", time.gmtime()) in path.stem:
+            time.sleep(0.01)
 
     def _run(
         self, arguments: Sequence[str], stdin: bytes | Iterable[bytes], printed: fork_server.Printed
