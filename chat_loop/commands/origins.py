@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 
@@ -41,23 +41,24 @@ def heading(origins: Origins) -> str:
 
 def rows(origins: Origins, now: datetime, resume: str = "") -> Iterator[Row]:
     """Yield the rows. Without a chat, `resume` is the command that continues the conversation."""
+    known = {each.text for each in origins.said}
     ended = [passage.session for passage in origins.passages]
     done = 0
     for number, each in enumerate(origins.said, 1):
         before = len(ended)
         if each.session in ended:
             before = ended.index(each.session)
-        yield from _passage_rows(origins.passages[done:before], now)
+        yield from _passage_rows(origins.passages[done:before], now, known)
         done = max(done, before)
         hidden = origins.count - len(origins.said)
         if hidden and number == len(origins.said):
-            yield "…", f"{plural(hidden, 'place')} more"
+            yield "…", f"{plural(hidden, 'more place')}"
         yield _said_row(each, now)
-    yield from _passage_rows(origins.passages[done:], now)
+    yield from _passage_rows(origins.passages[done:], now, known)
     yield from _newer_rows(origins.newer, "the next compaction keeps the newer value: ")
-    yield "now", _now_text(origins.now)
+    yield "now", _now_text(origins.now, known)
     if not origins.now and origins.count:
-        yield "back", _back_text(origins, resume)
+        yield from _back_rows(origins, resume)
 
 
 def _said_row(said: Said, now: datetime) -> Row:
@@ -68,8 +69,12 @@ def _said_row(said: Said, now: datetime) -> Row:
     return said.message, f"{SPEAKERS[said.speaker]}, {when}: {text}"
 
 
-def _passage_rows(passages: Sequence[Passage], now: datetime) -> Iterator[Row]:
-    """Yield the rows of passages; neighbors that passed on the same share one."""
+def _passage_rows(
+    passages: Sequence[Passage], now: datetime, known: Collection[str]
+) -> Iterator[Row]:
+    """Yield the rows of passages; neighbors that passed on the same share one. Sentences that are
+    `known` are not told again.
+    """
     for _, run in groupby(passages, _alike):
         alike = [*run]
         last = alike[-1]
@@ -79,7 +84,7 @@ def _passage_rows(passages: Sequence[Passage], now: datetime) -> Iterator[Row]:
         elif last.loss:
             yield "dropped", f"{_act_text(last, now)}: {LOSSES[last.loss]}"
         elif last.held:
-            yield "kept", _kept_text(alike, now)
+            yield "kept", _kept_text(alike, now, known)
         yield from _newer_rows(last.newer)
 
 
@@ -99,24 +104,29 @@ def _act_text(passage: Passage, now: datetime) -> str:
     return f"by the compaction of session {passage.number} ({when}, {span})"
 
 
-def _kept_text(passages: Sequence[Passage], now: datetime) -> str:
+def _kept_text(passages: Sequence[Passage], now: datetime, known: Collection[str]) -> str:
     first = passages[0]
+    last = passages[-1]
     where = f"session {first.number} ({when_text(first.at, now)})"
     noun = "summary"
     if len(passages) > 1:
-        where = f"sessions {first.number} to {passages[-1].number}"
+        joint = "and" if last.number == first.number + 1 else "to"
+        where = f"sessions {first.number} {joint} {last.number}"
         noun = "summaries"
-    words = " and word for word" * bool(first.held.messages)
     if not first.held.lines:
         return f"word for word after {where}"
-    return f"in the {noun} of {where}{words}, {_line_text(first.held)}"
+    words = " and word for word" * bool(first.held.messages)
+    return f"in the {noun} of {where}{words}, under {_line_text(first.held, known)}"
 
 
-def _line_text(held: Held) -> str:
+def _line_text(held: Held, known: Collection[str]) -> str:
+    """Return the list of the first line, and its text unless that is known."""
     name, text = held.lines[0]
     title = LISTS.get(name, "Background Context").strip("*:")
     others = len(held.lines) - 1 + held.more
     more = f" (and {plural(others, 'more line')})" * bool(others)
+    if text in known:
+        return f"{title}{more}"
     return f"{title}: {one_line(text, MOST_TEXT)}{more}"
 
 
@@ -129,12 +139,12 @@ def _newer_rows(newer: Sequence[Newer], about: str = "") -> Iterator[Row]:
         yield "newer", f"{about}{who}: {one_line(each.text, MOST_TEXT)}"
 
 
-def _now_text(held: Held) -> str:
+def _now_text(held: Held, known: Collection[str]) -> str:
     if not held:
         return "not in the context"
     parts = []
     if held.lines:
-        parts.append(f"in the summary, {_line_text(held)}")
+        parts.append(f"in the summary, under {_line_text(held, known)}")
     if held.messages:
         refs = ", ".join(dict.fromkeys(held.messages[:MOST_REFS]))
         more = len(held.messages) - MOST_REFS
@@ -142,14 +152,13 @@ def _now_text(held: Held) -> str:
     return f"in the context: {'; '.join(parts)}"
 
 
-def _back_text(origins: Origins, resume: str) -> str:
-    """Return how to bring it back."""
+def _back_rows(origins: Origins, resume: str) -> Iterator[Row]:
+    """Yield how to bring it back: the commands end their rows, so that they can be copied."""
     spoken = [each for each in origins.said if each.speaker in ("user", "model")]
-    text = one_line(origins.said[0].text, MOST_TEXT)
-    acts = [f"/pin {text}"]
+    if resume:
+        yield "back", f"first, {resume}"
     if spoken and origins.counts:
-        acts.insert(0, f"/quote {spoken[0].message} sends it with your next message")
+        yield "back", f"with your next message: /quote {spoken[0].message}"
     elif spoken:
-        acts.insert(0, f"/fork {spoken[0].message} goes on from there")
-    first = f"{resume}, then " if resume else ""
-    return f"{first}{'; '.join(acts)} keeps it for good"
+        yield "back", f"in a branch that begins there: /fork {spoken[0].message}"
+    yield "back", f"for good: /pin {one_line(origins.said[0].text, MOST_TEXT)}"

@@ -59,7 +59,7 @@ class Said(Struct, frozen=True, kw_only=True):
 
 
 class Held(Struct, frozen=True):
-    """What a context has of a text: lines of its summary, each after the list in which it stands,
+    """What a context has of a text: lines of its summary without their places, each after its list,
     and the references of the messages that say it word for word. `more` counts further lines.
     """
 
@@ -251,12 +251,13 @@ class _Trail:
 
     def _lines(self, block: Summary) -> Iterator[tuple[str, str]]:
         """Yield the lines of a block that tell the text, each after the name of its list."""
-        if self._is_line(block.background):
-            yield "background", block.background
-        for name in LISTS:
-            for text in getattr(block, name):
-                if self._is_line(text):
-                    yield name, text
+        for line in ledger.items(block):
+            if self._is_line(line.text):
+                yield line.section, line.text
+        others = {name: getattr(block, name) for name in LISTS if name not in ledger.SECTIONS}
+        for name, texts in (("background", (block.background,)), *others.items()):
+            for text in filter(self._is_line, texts):
+                yield name, text
 
     def _is_sent(self, exchange: Exchange, lengths: Lengths) -> bool:
         """Return True if the model gets an exchange with the text, which is not shortened away."""

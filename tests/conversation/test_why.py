@@ -234,10 +234,12 @@ def test_the_command(tmp_path: Path) -> None:
     text = Screen(tmp_path, lines, *steps, options=QUIET).text.partition("You: /why port 5544\n")[2]
     assert text.startswith(
         "“port 5544” was said in 1 place:\n  1.1       you, today 22:30: We test on port 5544.\n"
-        "  kept      in the summary of session 1 (today 22:30), Key Facts: We test on port 5544. "
-        "[1 user]\n  dropped   by the compaction of session 2 (today 22:30, messages "
+        "  kept      in the summary of session 1 (today 22:30), under Key "
+        "Facts\n  dropped   by the compaction of session 2 (today 22:30, messages "
     )
     assert "): a newer line replaced it\n  newer     2.1, you: Correction: we test" in text
-    assert "\n  now       not in the context\n  back      /quote 1.1 sends it with" in text
+    assert (
+        "\n  now       not in the context\n  back      with your next message: /quote 1.1\n" in text
+    )
     assert "This conversation does not say that." in text
     assert "Usage: /why TEXT" in text

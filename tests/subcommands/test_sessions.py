@@ -231,14 +231,16 @@ def test_the_last_session_is_the_newest_when_the_last_is_gone(home: Path) -> Non
 
 
 def test_where_a_text_comes_from(home: Path) -> None:
-    kept = "in the summary of session 1 (Nov 01, 10:01), Key Facts: The limit is 100 per minute."
+    kept = (
+        "in the summary of session 1 (Nov 01, 10:01), under Key Facts: The limit is 100 per minute."
+    )
     assert printed(home, "why", "100", "--session", "rate") == (
         "“100” was said in 1 place:\n"
         "1.2       you, Nov 01, 10:00: Take 100.\n"
         f"kept      {kept}\n"
         "missing   in the summary of session 2 (Nov 02, 10:01), with which a resume may go on: the "
         "summary had no room for it\n"
-        "now       in the context: in the summary, Key Facts: The limit is 100 per minute.\n"
+        "now       in the context: in the summary, under Key Facts: The limit is 100 per minute.\n"
     )
     found = values(home, "why", "take 100", "--session", FIRST.header.id)
     assert (found["count"], found["said"][0]["message"]) == (1, "1.2")
