@@ -21,7 +21,7 @@ from chat_loop.agent.spending import Spending
 from chat_loop.agent.tools import Tool
 from chat_loop.config import LimitsConfig, choose_servers
 from chat_loop.conversation.conversation import Conversation
-from chat_loop.conversation.options import MAX_TOKENS, SYSTEM, options_of
+from chat_loop.conversation.options import EFFORT, MAX_TOKENS, SYSTEM, options_of
 from chat_loop.display.plain import err
 from chat_loop.errors import ConfigError, SessionError, UsageError
 from chat_loop.events import Event
@@ -67,8 +67,9 @@ def choose_provider(parts: Parts) -> Provider:
     if definition is not None and definition.foreign is not None:
         from chat_loop.agent.external_agents import ExternalProvider
 
-        if options.model or options.local or options.base_url or options.max_tokens:
-            text = "--model, --local, --base-url and --max-tokens cannot be used with it."
+        names = ("model", "local", "base_url", "max_tokens", "effort")
+        if any(getattr(options, name) for name in names):
+            text = "--model, --local, --base-url, --max-tokens and --effort cannot be used with it."
             raise UsageError(f"The agent {definition.name} has a model of its own: {text}")
         return ExternalProvider(definition, parts.config.windows)
     reference = options.model
@@ -263,6 +264,8 @@ def make_conversation(
         given[SYSTEM] = parts.options.system
     if parts.options.max_tokens:
         given[MAX_TOKENS] = str(parts.options.max_tokens)
+    if parts.options.effort:
+        given[EFFORT] = parts.options.effort
     return Conversation(
         agent,
         parts.sessions,

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from chat_loop.errors import ConfigError
 from chat_loop.redact import find_secrets
+from chat_loop.values import Parameters
 from chat_loop.yaml_files import Source, read_yaml
 
 REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -36,6 +37,9 @@ STATUS: tuple[StatusPart, ...] = get_args(StatusPart)
 Count = Annotated[int, Meta(ge=0, le=10**9)]
 TokenLimit = Annotated[int, Meta(ge=100, le=10**9)]
 Share = Annotated[float, Meta(gt=0, le=1)]
+Effort = Literal["", "off", "minimal", "low", "medium", "high", "xhigh", "max", "default"]
+OURS = ("messages", "model", "stream", "system", "tools")
+"""The parameters of a request that the conversation decides about, so that `extra` may not."""
 
 
 class Section(Struct, frozen=True, forbid_unknown_fields=True):
@@ -149,6 +153,30 @@ class ModelConfig(Section, frozen=True):
     images: bool | None = None
     input_price: float | None = None
     output_price: float | None = None
+    effort: Effort | bool = ""  # YAML reads off as false
+    temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
+    top_p: Annotated[float, Meta(ge=0, le=1)] | None = None
+    max_tokens: Count = 0
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.effort is True:
+            raise ValueError(f"effort takes {', '.join(get_args(Effort)[1:])}, not true")
+        if ours := [name for name in OURS if name in self.extra]:
+            raise ValueError(f"extra cannot set {ours[0]}: the conversation decides about it")
+
+    @property
+    def parameters(self) -> Parameters:
+        """How the model is asked to answer."""
+        effort = str(self.effort)
+        if self.effort is False:
+            effort = "off"
+        return Parameters(
+            effort=effort,
+            temperature=self.temperature,
+            top_p=self.top_p,
+            max_tokens=self.max_tokens or None,
+        )
 
 
 class McpServer(Section, frozen=True):
@@ -471,9 +499,8 @@ def convert(value: Any, kind: Any, source: Source, where: str = "", hint: str = 
         raise ConfigError(f"{source.at(below + key)}: unknown key {below}{key}.", hint)
     if get_origin(kind) is tuple:
         kind = get_args(kind)[0]
-    words = ()
-    if get_origin(kind) is Literal:
-        words = get_args(kind)
+    literals = [each for each in (kind, *get_args(kind)) if get_origin(each) is Literal]
+    words = tuple(word for each in literals for word in get_args(each) if word)
     if words:
         hint = f"It takes {', '.join(words[:-1])} or {words[-1]}."
     elif found_hint := WRITING.get(tuple(re.findall("`(.*?)`", what))):

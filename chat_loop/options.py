@@ -167,6 +167,16 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _effort(text: str) -> str:
+    from chat_loop.values import EFFORTS, USUAL_EFFORT  # most command lines do not name one
+
+    level = {"none": "off", "auto": USUAL_EFFORT}.get(text, text)
+    if level not in (*EFFORTS, USUAL_EFFORT):
+        levels = ", ".join((*EFFORTS, USUAL_EFFORT))
+        raise argparse.ArgumentTypeError(f"“{text[:40]}” is not one of {levels}")
+    return level
+
+
 def _command(
     commands: argparse._SubParsersAction[Any],
     name: str,
@@ -207,6 +217,8 @@ def _chat_parser() -> _Parser:
     _value(model, "--base-url", "URL", "the server for --model compatible:NAME")
     _flag(model, "--local", "use the embedded model; offers to download one")
     _value(model, "--max-tokens", "N", "maximum length of a reply", type=_count, default=None)
+    text = "how much it thinks: off, low, high, or another level of /effort"
+    _value(model, "--effort", "LEVEL", text, type=_effort, default=None)
     _value(model, "--tools", "NAME,...", "tools for the model, e.g. read_file,run_command, or all")
     _value(model, "--config", "FILE", "read settings from this file")
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 StopReason = Literal["end", "length", "refusal", "tool", "interrupted", "error"]
 """Why a reply ended: `tool` to wait for one, `interrupted` by the user, `error` by a failure."""
@@ -68,6 +69,35 @@ class Finding(Struct, frozen=True):
     name: str
     text: str
     hint: str = ""
+
+
+EFFORTS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
+"""How much a model may be asked to think, the least first."""
+USUAL_EFFORT = "default"
+"""The effort that leaves this to the model, whatever the config says."""
+
+
+class Parameters(Struct, frozen=True, kw_only=True):
+    """How a model is asked to answer. What is empty or None is not said, so that the model or its
+    service decides. `max_tokens` is the maximum of a reply.
+    """
+
+    effort: str = ""  # one of EFFORTS, or USUAL_EFFORT
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+
+    @property
+    def text(self) -> str:
+        """What is set, such as `effort high, temperature 0.2`; empty if nothing is."""
+        unsaid = ("", None, USUAL_EFFORT)
+        said = [f"{name} {value}" for name, value in asdict(self).items() if value not in unsaid]
+        return ", ".join(said)
+
+    def with_fallback(self, other: Parameters) -> Parameters:
+        """Return these, with those of `other` where these say nothing."""
+        said = {name: value for name, value in asdict(self).items() if value not in ("", None)}
+        return replace(other, **said)
 
 
 class ToolSpec(Struct, frozen=True):
@@ -140,7 +170,8 @@ class Request(Struct, frozen=True, kw_only=True):
     """One model call, for any provider. `messages` alternate and begin and end with the user's.
     Without `max_tokens`, the provider decides. `grammar` restricts the reply, if supported.
     `tokens` is the size of all that the model reads by the sender's count, or 0. Without
-    `takes_calls`, the model is to answer without the tools that it is offered.
+    `takes_calls`, the model is to answer without the tools that it is offered. Of `parameters`,
+    `max_tokens` is not read: it is in the request's own.
     """
 
     system: str
@@ -150,6 +181,7 @@ class Request(Struct, frozen=True, kw_only=True):
     tools: tuple[ToolSpec, ...] = ()
     tokens: int = 0
     takes_calls: bool = True
+    parameters: Parameters = Parameters()
 
     @property
     def texts(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from chat_loop.events import Event, Finished, TextDelta, ToolCalled, ToolReturne
 from chat_loop.providers import Provider
 from chat_loop.providers.replies import MAX_CALLS, tool_name
 from chat_loop.sessions.records import Answering
-from chat_loop.values import Message, Request, ToolCall
+from chat_loop.values import Message, Parameters, Request, ToolCall
 
 MAX_STEPS = 12
 
@@ -56,6 +56,7 @@ class Agent(Struct, frozen=True, kw_only=True):
     description: str = ""
     own_tools: bool = False  # the provider runs its tools, and streams their results
     max_tokens: int | None = None
+    parameters: Parameters = Parameters()
 
     @property
     def system(self) -> str:
@@ -144,10 +145,11 @@ class Agent(Struct, frozen=True, kw_only=True):
             request = Request(
                 system=self.system,
                 messages=prompt.messages,
-                max_tokens=max_tokens or self.max_tokens,
+                max_tokens=max_tokens or self.max_tokens or self.parameters.max_tokens,
                 tools=specs,
                 tokens=prompt.tokens,
                 takes_calls=takes_calls,
+                parameters=self.parameters,
             )
             try:
                 async with aclosing(self._step(request, first_call, takes)) as events:

@@ -24,7 +24,7 @@ from chat_loop.display.rows import name_text
 from chat_loop.errors import ChatLoopError
 from chat_loop.sessions import reach
 from chat_loop.sessions.records import SessionRow
-from chat_loop.values import when_text
+from chat_loop.values import USUAL_EFFORT, when_text
 
 MAX_CHOICES = 50  # the most choices of one kind
 FIXED = {
@@ -133,6 +133,9 @@ class CommandCompleter(Completer):
                 return _with_prefix(typed, ((key, text) for key, (text, _) in settings))
             case "model":
                 return self._models(typed)
+            case "effort":
+                offered = chat.conversation.agent.provider.efforts
+                return _with_prefix(typed, ((level, "") for level in (*offered, USUAL_EFFORT)))
         return _with_prefix(typed, FIXED.get(kind, {}).items())
 
     def _messages(self, typed: str) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from chat_loop.characters import exact_line, one_line
-from chat_loop.conversation.options import SYSTEM
+from chat_loop.config import Config, ModelConfig
+from chat_loop.conversation.options import SYSTEM, recorded_parameters
 from chat_loop.errors import ProviderError, SessionError, Undecided
 from chat_loop.providers import recorded
 from chat_loop.providers.recorded import Offer
@@ -95,6 +96,16 @@ def sentences_on(session: Session, agent: Agent) -> Iterator[str]:
     system = session.settings.get(SYSTEM, "")
     if system and system != agent.system_prompt and not agent.own_tools:
         yield f"It keeps its own system prompt: “{one_line(exact_line(system), 100)}”"
+
+
+def kept_parameters(session: Session, agent: Agent, config: Config) -> str:
+    """Return a sentence if a session goes on with other parameters than the config has."""
+    kept = recorded_parameters(session)
+    configured = config.models.get(agent.provider.model, ModelConfig()).parameters
+    now = agent.parameters
+    if now == configured or now != kept.with_fallback(configured) or not now.text:
+        return ""
+    return f"It keeps {now.text}; /model {one_line(agent.model, 100)} takes the config’s values."
 
 
 def _warmed(chat: Chat, answering: Answering) -> Offer:

@@ -18,7 +18,12 @@ from chat_loop.characters import exact_line
 from chat_loop.commands.branches import counting, is_reference
 from chat_loop.commands.chat import Chat, Listed
 from chat_loop.commands.memory import ask_about_files
-from chat_loop.commands.recorded import provider_for, provider_for_both, sentences_on
+from chat_loop.commands.recorded import (
+    kept_parameters,
+    provider_for,
+    provider_for_both,
+    sentences_on,
+)
 from chat_loop.commands.references import (
     NEWEST,
     PAGE,
@@ -253,6 +258,8 @@ async def _go_on(
         plan = replace(resumed.plan, provider=provider)
         await conversation.accept(plan, acknowledge=False)
         unused.pop_all()
+    if sentence := kept_parameters(loaded.session, conversation.agent, chat.config):
+        display.prose(sentence, "dim")
     _show_restored(display, resumed)
     if resumed.confirmed:
         await conversation.acknowledge()

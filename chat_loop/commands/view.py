@@ -293,6 +293,7 @@ async def info(chat: Chat, words: str, options: OptionValues) -> None:
         ("Agent Path", agent.path),
         ("Description", agent.description),
         ("Model", agent.model),
+        ("Asked with", agent.parameters.text),
         ("Context", f"{mark}{budget.used:,} of {window} tokens ({mark}{budget.share:.0%})"),
         *accounting(conversation.session.totals),
         ("Pins", str(len(conversation.context.pins) or "")),

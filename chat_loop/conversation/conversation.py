@@ -25,7 +25,15 @@ from chat_loop.conversation import attachments, continuing, plans, summarizer
 from chat_loop.conversation import exit as ending
 from chat_loop.conversation.background import MAKING, Background
 from chat_loop.conversation.continuing import Missing, Planning
-from chat_loop.conversation.options import MAX_TOKENS, SYSTEM, Options
+from chat_loop.conversation.options import (
+    EFFORT,
+    MAX_TOKENS,
+    SAMPLING,
+    SYSTEM,
+    Options,
+    parameters_for,
+    sampling_text,
+)
 from chat_loop.conversation.plans import (
     Basis,
     ChildPlan,
@@ -55,7 +63,7 @@ from chat_loop.sessions.records import (
 )
 from chat_loop.tasks import in_daemon_thread, run_to_completion, uncancel
 from chat_loop.tokens import Count
-from chat_loop.values import Message, Usage, plural, window_text
+from chat_loop.values import USUAL_EFFORT, Message, Parameters, Usage, plural, window_text
 
 if TYPE_CHECKING:
     from chat_loop.agent.mcp_servers import McpServers
@@ -142,9 +150,10 @@ class Conversation:
             endpoint=agent.answering.endpoint,
             tools=self._tool_names,
         )
-        settings = {**self.session.settings, **self._given}
-        if settings != self.session.settings:
-            self.live.change_header(settings=json.dumps(settings, ensure_ascii=False))
+        parent = self.session
+        if plan is not None:
+            parent = plan.parent
+        self._write_settings(parent)
         self.agent = self._agent_in(self.session)
         self.agent.provider.begin_session()
         carried = plan.carried if plan is not None else ()
@@ -154,6 +163,24 @@ class Conversation:
         self._not_below = 0.0  # tokens below which a compaction would gain nothing
         self._begun_shown = self._problem_shown = False
         self.configure(self._configured)
+
+    def _write_settings(self, parent: records.Session) -> None:
+        """Put into the header what the session keeps of its `parent` and of this run."""
+        parameters = self._parameters_after(parent)
+        self.agent = replace(self.agent, parameters=parameters)
+        settings = {**self.session.settings, **self._given}
+        for name in (EFFORT, SAMPLING):
+            settings.pop(name, "")
+        if settings != self.session.settings:
+            self.live.change_header(settings=json.dumps(settings, ensure_ascii=False))
+        self.live.change_header(effort=parameters.effort, sampling=sampling_text(parameters))
+
+    def _parameters_after(self, session: records.Session) -> Parameters:
+        """Return how the agent's model is asked in what follows a session."""
+        agent = self.agent
+        if agent.own_tools:
+            return agent.parameters
+        return parameters_for(agent.model, self._configured.config, self._given, session)
 
     def _agent_in(self, session: records.Session) -> Agent:
         """Return the agent with the system prompt and the longest reply that a session keeps."""
@@ -511,7 +538,9 @@ class Conversation:
         frame = self.frame
         sent = request.sent(frame, context)
         messages = messages_of(sent, tools=frame.calls_tools, origin=frame.origin, asks=True)
-        limit = min(2048, self.window // 8)  # a small model may not stop
+        limit: int | None = min(2048, self.window // 8)  # a small model may not stop
+        if agent.parameters.effort not in ("", "off", USUAL_EFFORT):
+            limit = None  # it would count what is thought, too
         prompt = Prompt(self._with_images(messages), self.budget.used)
 
         async def prompts(step: int, refusal: errors.ContextTooLong | None) -> Prompt:
@@ -533,6 +562,7 @@ class Conversation:
         """Switch models from the next query on. An external agent's own tools are dropped."""
         await self.background.cancel()  # it may be asking the old model
         await self._use(provider)
+        parameters = self._parameters_after(self.session)  # which names the old model
         answering = self.agent.answering
         if self.live.is_empty:  # its header is not written yet
             self.live.change_header(model=answering.model, endpoint=answering.endpoint)
@@ -540,6 +570,32 @@ class Conversation:
             at = self.sessions.now()
             endpoint = marker.safe_value(answering.endpoint)
             self.add(records.ModelChange(at=at, text=answering.model, endpoint=endpoint))
+        self._take(parameters)
+
+    def ask_with_effort(self, effort: str) -> None:
+        """Ask every model with this effort from now on."""
+        self._given = {**self._given, EFFORT: effort}
+        self._take(replace(self.agent.parameters, effort=effort))
+
+    def ask_as_configured(self) -> None:
+        """Ask the model as the config says, whatever the session has kept."""
+        self._take(parameters_for(self.agent.model, self._configured.config, self._given))
+
+    def _take(self, parameters: Parameters) -> None:
+        """Ask with these parameters from now on, and record those that have changed."""
+        before = self.agent.parameters
+        self.agent = replace(self.agent, parameters=parameters)
+        sampling = sampling_text(parameters)
+        if self.live.is_empty:  # its header is not written yet
+            self.live.change_header(effort=parameters.effort, sampling=sampling)
+            return
+        texts = {
+            EFFORT: (before.effort, parameters.effort or USUAL_EFFORT),
+            SAMPLING: (sampling_text(before), sampling or "{}"),
+        }
+        for name, (old, new) in texts.items():
+            if old != new:
+                self.add(records.Setting(at=self.sessions.now(), text=f"{name}: {new}"))
 
     async def _use(self, provider: Provider) -> None:
         """Have another model answer from now on."""

@@ -7,14 +7,15 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec import MsgspecError, Struct, convert, field, json
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
-from chat_loop.config import AutoCompactConfig, Config, overlay
+from chat_loop.config import AutoCompactConfig, Config, ModelConfig, overlay
 from chat_loop.context.budget import Limits, SummaryOptions
 from chat_loop.errors import ConfigError
 from chat_loop.providers import Provider
 from chat_loop.providers.prices import costs
-from chat_loop.values import Usage
+from chat_loop.sessions.records import Session
+from chat_loop.values import EFFORTS, USUAL_EFFORT, Parameters, Usage
 from chat_loop.yaml_files import Source
 
 if TYPE_CHECKING:
@@ -29,6 +30,9 @@ KEPT = frozenset(f"auto_compact.{name}" for name in AutoCompactConfig.__struct_f
 SYSTEM = "agent.system_prompt"
 MAX_TOKENS = "max_tokens"
 """The settings that a session keeps of `--system` and `--max-tokens`."""
+EFFORT = "effort"
+SAMPLING = "sampling"
+"""The settings of a session whose model is asked otherwise than its header says."""
 FEEDBACK = "summary"  # the session's setting with the user's comment on its first summary
 
 
@@ -103,3 +107,39 @@ def options_of(
         cost=costs(config),
         config=config,
     )
+
+
+def recorded_parameters(session: Session) -> Parameters:
+    """Return how the model of a session was asked last, as far as its file says so."""
+    settings = session.settings
+    effort = settings.get(EFFORT, session.header.effort)
+    sampling = settings.get(SAMPLING, session.header.sampling)
+    known = ModelConfig()
+    with suppress(MsgspecError, RecursionError):
+        known = json.decode(sampling or "{}", type=ModelConfig)
+    if effort not in (*EFFORTS, USUAL_EFFORT):
+        effort = ""
+    return replace(known.parameters, effort=effort)
+
+
+def sampling_text(parameters: Parameters) -> str:
+    """Return the parameters other than the effort as a session records them."""
+    values = asdict(parameters)
+    del values["effort"]
+    values = {name: value for name, value in values.items() if value is not None}
+    if not values:
+        return ""
+    return json.encode(values).decode()
+
+
+def parameters_for(
+    model: str, config: Config, given: Mapping[str, str], before: Session | None = None
+) -> Parameters:
+    """Return how a model, as `provider:model`, is asked: with the effort that is `given` in this
+    run, as it was asked in the session `before`, and as the config says.
+    """
+    name = model.partition(":")[2]
+    parameters = config.models.get(name, ModelConfig()).parameters
+    if before is not None and before.answering.model == model:
+        parameters = recorded_parameters(before).with_fallback(parameters)
+    return replace(parameters, effort=given.get(EFFORT) or parameters.effort)

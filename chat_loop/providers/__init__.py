@@ -18,6 +18,7 @@ class Provider(Protocol):
     first_event_seconds: float = 120.0  # the timeout for the first content
     calls_tools: bool = False  # false for a while after a server has refused tools
     takes_images: bool = False
+    efforts: tuple[str, ...] = ()  # those that it may take, as far as is known, the least first
 
     @property
     def endpoint(self) -> str:

@@ -5,12 +5,14 @@ Reasoning goes back as it came, where tools are used: the API refuses it if it i
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chat_loop.errors import ProviderError
 from chat_loop.providers import wanted, wire
 from chat_loop.providers.capabilities import count_at, list_at, text_at, value_at
+from chat_loop.providers.effort import CLAUDE, has_budget, message_parameters
 from chat_loop.providers.lengths import longest_reply
 from chat_loop.providers.replies import (
     INVALID_KEY,
@@ -24,6 +26,10 @@ from chat_loop.values import Message, Request, Usage
 
 TOKEN = "ANTHROPIC_AUTH_TOKEN"
 CHOICE = "tool_choice"
+ADAPTIVE = "adaptive thinking"
+BUDGET = "thinking budget"
+_KIND = re.compile(r"\badaptive\b|budget_tokens|thinking\.type", re.IGNORECASE)
+"""The words of a refusal of one of the two."""
 
 
 def client_settings(sdk: Any, client: Any, address: str) -> dict[str, Any]:
@@ -41,6 +47,7 @@ class AnthropicProvider(wire.WireProvider):
     models_path = "/v1/models/{}"
     address_variable = "ANTHROPIC_BASE_URL"
     official = "https://api.anthropic.com"
+    usual_efforts = CLAUDE
 
     def _connect(self) -> Any:
         import anthropic
@@ -84,11 +91,10 @@ class AnthropicProvider(wire.WireProvider):
             elif tools:
                 tools[-1]["cache_control"] = {"type": "ephemeral"}
         asked = request.max_tokens or self.entry.max_tokens
+        longest = longest_reply(request, self.window.tokens, asked=asked, most=self.reply_tokens)
         body: dict[str, object] = {
             "model": self.model,
-            "max_tokens": longest_reply(
-                request, self.window.tokens, asked=asked, most=self.reply_tokens
-            ),
+            "max_tokens": longest,
             "messages": messages,
             "stream": True,
         }
@@ -98,11 +104,31 @@ class AnthropicProvider(wire.WireProvider):
             body["tools"] = tools
             if not (request.takes_calls or CHOICE in self._left_out):
                 body[CHOICE] = {"type": "none"}
+        effort = self._effort_of(request)
+        thinking = message_parameters(effort, longest, budgeted=self._is_budgeted)
+        body |= thinking
+        body = self._with_parameters(body, request)
+        if effort not in ("", "off") and thinking:  # it takes no other than the usual sampling
+            body = {name: value for name, value in body.items() if name not in wire.SAMPLING}
         return body
+
+    @property
+    def _is_budgeted(self) -> bool:
+        """True if thinking takes a budget, by the model's name or after it has refused effort."""
+        by_name = has_budget(self.model)
+        if (BUDGET if by_name else ADAPTIVE) in self._left_out:
+            return not by_name
+        return by_name
 
     def _refused_part(self, error: ProviderError, request: Request) -> tuple[str, str]:
         if CHOICE in error.message and CHOICE in self._body(request):
             return CHOICE, f" {CHOICE} is left out for ten minutes."
+        is_second = BUDGET in self._left_out or ADAPTIVE in self._left_out
+        thinks = self._effort_of(request) not in ("", "off")
+        if thinks and not is_second and _KIND.search(error.message):
+            if self._is_budgeted:
+                return BUDGET, " Thinking gets an effort instead of a budget for ten minutes."
+            return ADAPTIVE, " Thinking gets a budget of tokens for ten minutes."
         return super()._refused_part(error, request)
 
     def _new_wanted(self) -> wanted.Blocks:

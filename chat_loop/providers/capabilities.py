@@ -1,14 +1,14 @@
-"""The capabilities of models, from servers: window and reply size in tokens, and images."""
+"""The capabilities of models, from servers: window and reply size in tokens, images, efforts."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
-from chat_loop.values import Window
+from chat_loop.values import EFFORTS, Window
 
 UNKNOWN_TOKENS = 128_000  # the guessed window of a model of no known family
 LARGEST_COUNT = 1_000_000_000  # tokens; a larger number counts as 0
@@ -20,6 +20,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     window: int = 0
     reply: int = 0
     images: bool | None = None
+    efforts: tuple[str, ...] = ()  # those that it takes, the least first
 
     def with_fallback(self, other: Capabilities) -> Capabilities:
         """Return these, with those of `other` where these are unknown."""
@@ -27,6 +28,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
             window=self.window or other.window,
             reply=self.reply or other.reply,
             images=other.images if self.images is None else self.images,
+            efforts=self.efforts or other.efforts,
         )
 
 
@@ -145,4 +147,22 @@ def from_answer(answer: object) -> Capabilities:
         window=next(filter(None, windows), 0),
         reply=next(filter(None, (tokens_in(value_at(answer, *path)) for path in _REPLIES)), 0),
         images=next((flag for flag in images if isinstance(flag, bool)), None),
+        efforts=_efforts_in(answer),
     )
+
+
+def _efforts_in(answer: object) -> tuple[str, ...]:
+    """Return the efforts that a server says its model takes, or none if it does not say."""
+    for path in (("capabilities", "reasoning_effort"), ("reasoning", "supported_efforts")):
+        if offered := list_at(answer, *path):  # xAI, OpenRouter
+            return known_efforts(offered)
+    levels = value_at(answer, "capabilities", "effort")
+    words = [word for word in EFFORTS if value_at(levels, word, "supported") is True]
+    if words and value_at(answer, "capabilities", "thinking", "types", "disabled", "supported"):
+        words = ["none", *words]  # Anthropic
+    return known_efforts(words)
+
+
+def known_efforts(words: Collection[object]) -> tuple[str, ...]:
+    """Return the efforts among the words of a server, which calls `off` none, the least first."""
+    return tuple(effort for effort in EFFORTS if effort.replace("off", "none") in words)

@@ -19,6 +19,7 @@ from chat_loop.config import (
     expand_variables,
 )
 from chat_loop.errors import ConfigError, NoProvider
+from chat_loop.providers.effort import Style
 from chat_loop.providers.pasted import clean_key, normal_address, trimmed
 from chat_loop.providers.servers import is_local_address
 
@@ -51,6 +52,8 @@ class Entry(Struct, frozen=True, kw_only=True):
     max_tokens: int = 0  # maximum of a reply if the request sets none; 0 leaves it to the server
     region: str = ""
     profile: str = ""
+    effort: Style = "reasoning_effort"
+    extra: Mapping[str, object] = {}  # parameters of every request, as the user set them
     key_hint: str = ""  # replace the usual hints
     model_hint: str = ""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chat_loop.config import Config, ProviderConfig
+from chat_loop.config import Config, ModelConfig, ProviderConfig
 from chat_loop.errors import (
     AuthenticationFailed,
     ModelError,
@@ -243,7 +243,8 @@ def _build(entry: Entry, model: str, config: Config, machine: Machine) -> Provid
         )
     if entry.kind == "scripted":
         return EchoProvider(window, takes_images=bool(images))
-    entry = replace(entry, base_url=entry.address(machine.environment))
+    extra = config.models.get(model, ModelConfig()).extra
+    entry = replace(entry, base_url=entry.address(machine.environment), extra=extra)
     # with None, the SDK reads its own variables
     by_sdk = entry.name in ("anthropic", "openai") and entry.keys == CATALOGUE[entry.name].keys
     key = None

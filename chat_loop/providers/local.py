@@ -205,6 +205,10 @@ def _body(request: Request, reply_tokens: int) -> dict[str, object]:
         "temperature": 0.3,
         "repeat_penalty": 1.05,
     }
+    for name in ("temperature", "top_p"):
+        value = getattr(request.parameters, name)
+        if value is not None:
+            body[name] = value
     if request.grammar is not None:
         body["grammar"] = request.grammar
     return body

@@ -19,6 +19,7 @@ from chat_loop.providers import replies, wanted, wire
 from chat_loop.providers.anthropic import CHOICE, with_breakpoints
 from chat_loop.providers.capabilities import Capabilities, count_at, list_at, text_at, value_at
 from chat_loop.providers.catalogue import CATALOGUE, Entry
+from chat_loop.providers.effort import chat_parameters
 from chat_loop.providers.lengths import longest_reply, request_size
 from chat_loop.providers.replies import Reply
 from chat_loop.providers.servers import capabilities_at, root_of
@@ -125,7 +126,8 @@ class OpenAIProvider(wire.WireProvider):
         asked = request.max_tokens or self.entry.max_tokens
         if limit and asked:
             body[limit] = longest_reply(request, self.window.tokens, asked=asked)
-        return {name: value for name, value in body.items() if name not in self._left_out}
+        body |= chat_parameters(self.entry.effort, self._effort_of(request))
+        return self._with_parameters(body, request)
 
     def _messages_of(
         self, message: Message, wants_back: tuple[WantedField, ...], *, pads: bool
@@ -175,9 +177,7 @@ class OpenAIProvider(wire.WireProvider):
             return self._return_from_now_on(asked)
         if CHOICE in message and CHOICE in self._body(request):
             return CHOICE, f" {CHOICE} is left out for ten minutes."
-        names = [tool.name for tool in request.tools] if self.calls_tools else []
-        # one faulty tool must not cost the others
-        if error.kind == "tool" and names and not replies.find_refused_tool(message, names):
+        if error.kind == "tool" and self._refuses_all_tools(message, request):
             return "tools", f" {self.model} is offered no tools for ten minutes."
         if error.kind == "path" and (other := self._other_path()):
             self.path = other
@@ -193,6 +193,15 @@ class OpenAIProvider(wire.WireProvider):
         if calls and NULL_CONTENT not in self._left_out and _NULL.search(message):
             return NULL_CONTENT, " An empty text is sent instead for ten minutes."
         return super()._refused_part(error, request)
+
+    def _refuses_all_tools(self, message: str, request: Request) -> bool:
+        """Return True if a refusal is about tools in general. One faulty tool must not cost the
+        others, and an effort that some models take only without tools must not cost any.
+        """
+        if not self.calls_tools or (self._effort_of(request) and "effort" in message):
+            return False
+        names = [tool.name for tool in request.tools]
+        return bool(names) and not replies.find_refused_tool(message, names)
 
     def _return_from_now_on(self, name: WantedField) -> tuple[str, str]:
         """Send a field back that the server wants, unless nothing may be sent. If it was sent, the

@@ -28,6 +28,13 @@ from chat_loop.providers import capabilities, wanted
 from chat_loop.providers.adaptations import Adaptations
 from chat_loop.providers.capabilities import Capabilities
 from chat_loop.providers.catalogue import Entry, owner_of_key
+from chat_loop.providers.effort import (
+    TEMPLATE,
+    effort_names,
+    is_about_effort,
+    nearest,
+    offered_in,
+)
 from chat_loop.providers.endings import error_in, protocol_of
 from chat_loop.providers.pasted import check_address, check_header, clean_key
 from chat_loop.providers.prices import listed_window
@@ -51,7 +58,7 @@ from chat_loop.providers.stream import (
 )
 from chat_loop.providers.upstream import short
 from chat_loop.tasks import report_bug
-from chat_loop.values import Request, Window, size_text
+from chat_loop.values import EFFORTS, USUAL_EFFORT, Request, Window, size_text
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -62,6 +69,8 @@ CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")  # variables that say which cer
 OPAQUE = "opaque parts"  # the part of a request that `chat_loop.providers.wanted` describes
 OPAQUE_KINDS = ("order", "content", "parameter", "role", "tool", "other")
 """The kinds of refusals that may be about it."""
+EFFORT = "effort"  # the part of a request that the user's effort makes
+SAMPLING = ("temperature", "top_p")  # parameters that have this name on every wire
 GRACE_SECONDS = 1.0  # after the reason why the model stopped, for the token counts and the end mark
 
 
@@ -83,6 +92,7 @@ class WireProvider:
     models_path = "/models"  # where the service describes its models, or the model {}
     address_variable = ""  # has the address unless the settings do
     official = ""  # the address without either
+    usual_efforts: tuple[str, ...] = EFFORTS  # of the protocol, for an unknown model
     _service: Service
     _stream_class: Any  # of the SDK
     _sdk_error: type[Exception]  # raised while it sends; network errors are its causes
@@ -168,6 +178,7 @@ class WireProvider:
         self.window = Window(merged.window, guessed=guessed)
         self.takes_images = bool(merged.images)
         self.reply_tokens = merged.reply
+        self.efforts = merged.efforts or self.usual_efforts
 
     @property
     def _window_is_known(self) -> bool:
@@ -200,6 +211,20 @@ class WireProvider:
     def _body(self, request: Request) -> dict[str, object]:
         """Return the body of a request."""
         raise NotImplementedError
+
+    def _effort_of(self, request: Request) -> str:
+        """Return the effort that a request is sent with, which its model takes, or ""."""
+        effort = request.parameters.effort
+        if effort == USUAL_EFFORT or EFFORT in self._left_out:
+            return ""
+        return nearest(effort, self.efforts)
+
+    def _with_parameters(self, body: dict[str, object], request: Request) -> dict[str, object]:
+        """Return a body with what the user set for its model, but without what was refused."""
+        asked = {name: getattr(request.parameters, name) for name in SAMPLING}
+        body |= {name: value for name, value in asked.items() if value is not None}
+        body |= self.entry.extra
+        return {name: value for name, value in body.items() if name not in self._left_out}
 
     def _encode(self, body: object) -> dict[str, object]:
         """Return the argument for a body: JSON, which the SDKs encode several times slower."""
@@ -450,6 +475,10 @@ class WireProvider:
         is_sent = has_opaque and self.returns_opaque and error.kind in OPAQUE_KINDS
         if is_sent and wanted.is_about_opaque(error.message):
             return OPAQUE, " Reasoning and signatures are left out for ten minutes."
+        if error.kind in (*OPAQUE_KINDS, "model"):
+            part, sentence = self._refused_parameter(error.message, request)
+            if part:
+                return part, sentence
         name = find_refused_tool(error.message, [tool.name for tool in request.tools])
         # a call is the model's own work, which it may do better
         is_about_a_call = re.search(r"\bcalls?\b", error.message)
@@ -457,6 +486,24 @@ class WireProvider:
         if name and error.kind in kinds and not is_about_a_call:
             return f"tool {name}", f" The tool {name} is left out for ten minutes."
         return "", ""
+
+    def _refused_parameter(self, message: str, request: Request) -> tuple[str, str]:
+        """Return the parameter of the user's that was refused, as `_refused_part` does."""
+        body = self._body(request)
+        for name in (*reversed(SAMPLING), *TEMPLATE, *self.entry.extra):
+            if name in body and re.search(rf"\b{re.escape(name)}\b", message):
+                return name, f" {name} is left out for ten minutes."
+        effort = self._effort_of(request)
+        is_sent = any(name in body for name in effort_names(self.entry.extra))
+        if not (effort and is_sent and is_about_effort(message)):
+            return "", ""
+        offered = offered_in(message, effort)
+        other = nearest(effort, offered)
+        part = f"{EFFORT} {effort}"
+        if not other or part in self._left_out:
+            return EFFORT, f" The effort {effort} is left out for ten minutes."
+        self.learn(Capabilities(efforts=offered), "set")
+        return part, f" The effort {other} is sent instead of {effort}."
 
     @property
     def _url(self) -> str:

@@ -165,6 +165,7 @@ EXPECTED = {
     "tag": ("u", "urgent"),
     "untag": ("mi", "mine"),
     "model": ("", "scripted:test"),
+    "effort": ("d", "default"),
     "show": (OLD.header.id[:-1], OLD.header.id),
     "quote": (OLD.header.id[:-1], OLD.header.id),
     "sessions": ("", "browse"),

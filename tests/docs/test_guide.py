@@ -35,10 +35,10 @@ _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 
 TEMPLATES = {"explain"}
 """Commands in examples that come from the user's own templates."""
-OTHERS_OPTIONS = {"--check", "--loss", "--table"} | {
+OTHERS_OPTIONS = {"--check", "--loss", "--table", "--reasoning-effort", "--thinking-tokens"} | {
     *re.findall(r"--[a-z]+", benchmarks().format_help())
 }
-"""Options of ruff, the benchmarks and `tests.mutants`."""
+"""Options of ruff, the benchmarks, `tests.mutants` and aider."""
 NO_VARIABLES = {"DETACHED_PROCESS", "GIT_PAGER", "GIT_TERMINAL_PROMPT", "INVALID_JSON"}
 NO_VARIABLES_BEGIN = ("O_", "HTTP_REQUEST", "WRONG_VERSION", "UNKNOWN_PROTOCOL", "RECORD_LAYER")
 """Names in capitals that users do not set: system flags, error codes, and variables that the

@@ -114,7 +114,7 @@ def test_an_agent_with_a_model_of_its_own_says_so_itself(tmp_path: Path) -> None
     found = run(tmp_path, "--trust-agent", "--agent", str(path), "--max-tokens", "9", "-p", "Hi")
     assert found.returncode == 2
     assert (
-        "has a model of its own: --model, --local, --base-url and --max-tokens"
+        "has a model of its own: --model, --local, --base-url, --max-tokens and --effort"
         in found.stderr.decode()
     )
 
