@@ -212,6 +212,16 @@ async def history(chat: Chat, words: str, options: OptionValues) -> None:
     panels.show_history(chat.display, summarized, recent, total, agent=agent, full=full)
 
 
+@registry.command("thinking", "View", shows="")
+async def thinking(chat: Chat, words: str, options: OptionValues) -> None:
+    """Show all that the model has thought for its last reply, as far as its service tells."""
+    text = chat.display.thinking
+    if not text:
+        hint = "/effort shows how much it is asked to think; not every service tells."
+        raise UsageError("The model has shown no thinking in this run.", hint)
+    chat.display.prose(text, "dim")
+
+
 @registry.command("stats", "View", aliases=("usage", "cost"), shows="")
 async def stats(chat: Chat, words: str, options: OptionValues) -> None:
     """Show tokens and cost of the conversation, with plots and what each compaction kept."""

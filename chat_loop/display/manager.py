@@ -16,7 +16,7 @@ from chat_loop import events
 from chat_loop.characters import one_line
 from chat_loop.display.markdown.theme import theme_of
 from chat_loop.display.questions import Question, act_lines
-from chat_loop.display.reply import DimText, ReplyText, markdown_on
+from chat_loop.display.reply import FoldedText, ReplyText, markdown_on
 from chat_loop.display.screen import STOP_HINT, Screen, Waiting
 from chat_loop.display.text import cells, cut_to, padded, printable, wrapped
 from chat_loop.errors import ChatLoopError
@@ -37,6 +37,7 @@ from chat_loop.values import (
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+MOST_THINKING = 1 << 20  # characters of reasoning that are kept to be shown
 MAX_CALL = 160
 """The most characters shown of a tool call's arguments."""
 COMMAND_TOOL = "run_command"
@@ -86,6 +87,9 @@ class DisplayManager:
         self._reply = ReplyText(self._write_reply)
         self._thoughts = ReplyText(self._write_reply)
         self._in_reply = self._in_thinking = self._line_open = False
+        self._has_ended = True  # the reply whose reasoning is kept
+        self._pieces: list[str] = []  # of that reasoning
+        self._room = MOST_THINKING
         self._calls: dict[str, ToolCall] = {}
         """The calls by their ids that are not printed yet."""
 
@@ -338,12 +342,27 @@ class DisplayManager:
             return
         if not self._in_thinking:
             self._close_line()
-            self._thoughts = ReplyText(self._write_reply, DimText(is_dim=self._redraws))
+            folded = FoldedText(is_dim=self._redraws)
+            self._thoughts = ReplyText(self._write_reply, folded, self.out.preview)
             self._in_thinking = self._line_open = True
+            if self._has_ended:
+                self._has_ended = False
+                self._pieces = []
+                self._room = MOST_THINKING
+            self._pieces.append("\n\n")
         self.waiting.postpone()
+        if self._room:
+            self._pieces.append(text[: self._room])
+            self._room = max(self._room - len(text), 0)
         self._thoughts.feed(text)
 
+    @property
+    def thinking(self) -> str:
+        """What the model thought for its last reply that shows any, as far as it is kept."""
+        return "".join(self._pieces).strip("\n")
+
     def _reply_ended(self, event: events.ReplyEnded) -> None:
+        self._has_ended = True
         if event.stop == "interrupted":
             self._reply.drop()
             self._thoughts.drop()

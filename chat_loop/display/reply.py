@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 LARGEST_DRAW = 10_000  # characters that are drawn at once
 LARGEST_BACKLOG = 512 << 10  # characters that wait to be drawn; what comes then is not shown
 LAST_DRAW_SECONDS = 0.5  # of processor time for what still waits when the reply has ended
+OPEN_LINES = 4  # of reasoning that stay on the screen
+OPEN_CHARACTERS = 400  # the most that they have
+SHOWN_END = 120  # characters of its end that are shown while it goes on
 DRAW_SECONDS = 1 / 30  # the shortest pause between two drawings of a streaming reply
 DRAW_SHARE = 0.1  # the largest share of a processor for drawing, however long a paragraph is
 
@@ -40,22 +43,45 @@ class Renderer(Protocol):
         """True if the text that was sent ends in a block of code."""
 
 
-class DimText(Renderer):
-    """Renders reasoning: as it is, but dim on a terminal that can show that."""
+class FoldedText(Renderer):
+    """Renders reasoning: its beginning, and while it goes on its end, dim on a terminal that can
+    show that. What lies in between is only counted.
+    """
 
     def __init__(self, *, is_dim: bool) -> None:
         self._is_dim = is_dim
+        self._lines = OPEN_LINES  # that may still be shown
+        self._room = OPEN_CHARACTERS
+        self._folded = 0  # characters that are not shown
+        self._end = ""  # the last of them
 
     def feed(self, text: str) -> str:
-        if self._is_dim:
-            return f"\x1b[2m{text}\x1b[0m"
-        return text
+        shown = text[: self._room]
+        lines = shown.split("\n")
+        if len(lines) > self._lines:
+            shown = "\n".join(lines[: self._lines])
+            self._room = 0
+        self._lines -= len(lines) - 1
+        self._room = max(self._room - len(shown), 0)
+        rest = text[len(shown) :]
+        self._folded += len(rest)
+        self._end = (self._end + rest)[-SHOWN_END:]
+        return self._dim(shown)
 
     def finish(self) -> str:
-        return ""
+        if self._folded <= len(self._end):  # a line that says so would be as long
+            return self._dim(self._end)
+        return self._dim(f"\n… {size_text(self._folded)} more: /thinking shows all")
 
     def preview(self) -> str:
-        return ""
+        if not self._folded:
+            return ""
+        return self._dim(f"\n… {' '.join(self._end.split())}")
+
+    def _dim(self, text: str) -> str:
+        if self._is_dim and text:
+            return f"\x1b[2m{text}\x1b[0m"
+        return text
 
     @property
     def is_in_code(self) -> bool:

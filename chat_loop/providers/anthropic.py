@@ -109,7 +109,8 @@ class AnthropicProvider(wire.WireProvider):
         body |= thinking
         body = self._with_parameters(body, request)
         if effort not in ("", "off") and thinking:  # it takes no other than the usual sampling
-            body = {name: value for name, value in body.items() if name not in wire.SAMPLING}
+            for name in wire.SAMPLING:
+                body.pop(name, None)
         return body
 
     @property

@@ -221,8 +221,10 @@ class WireProvider:
 
     def _with_parameters(self, body: dict[str, object], request: Request) -> dict[str, object]:
         """Return a body with what the user set for its model, but without what was refused."""
-        asked = {name: getattr(request.parameters, name) for name in SAMPLING}
-        body |= {name: value for name, value in asked.items() if value is not None}
+        for name in SAMPLING:
+            value = getattr(request.parameters, name)
+            if value is not None:
+                body[name] = value
         body |= self.entry.extra
         return {name: value for name, value in body.items() if name not in self._left_out}
 

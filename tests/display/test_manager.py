@@ -291,6 +291,42 @@ def test_on_a_terminal_thinking_is_dim_and_stands_apart() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("pieces", "before", "after"),
+    [
+        (("one\ntwo\nthree\nfour\nfive",), "one\ntwo\nthree\nfour", "\nfive"),
+        (("one\n", "two\n\n", "\nfive"), "one\ntwo\n\n", "\nfive"),
+        (("x" * 400, "y" * 60), "x" * 400, "y" * 60),
+        (("x" * 399, "y" * 1_001), f"{'x' * 399}y", "\n… 1.0 KB more: /thinking shows all"),
+        (("a\nb\nc\nd\n" + "e" * 3_000,), "a\nb\nc\nd", "\n… 3.0 KB more: /thinking shows all"),
+    ],
+)
+def test_long_thinking_folds_and_is_kept_whole(
+    pieces: tuple[str, ...], before: str, after: str
+) -> None:
+    display = DisplayManager(out := Terminal())
+    ended = ReplyEnded(number=1, stop="end", usage=None, seconds=1.0)
+    for event in (*map(ThinkingDelta, pieces), TextDelta("Four."), ended):
+        display.show(event)
+    thought, _, _ = out.getvalue().partition("\n\x1b[1;36m")
+    assert re.sub(r"\x1b\[[0-9;]*m", "", thought) == before + after
+    assert display.thinking == "".join(pieces)
+
+
+def test_the_thinking_of_all_steps_of_the_last_reply_is_kept() -> None:
+    display = DisplayManager(Terminal())
+    ended = ReplyEnded(number=1, stop="end", usage=None, seconds=1.0)
+    for event in (ThinkingDelta("Old."), TextDelta("A"), ended):
+        display.show(event)
+    for event in (ThinkingDelta("First."), TextDelta("B"), ThinkingDelta("Second."), ended):
+        display.show(event)
+    assert display.thinking == "First.\n\nSecond."
+    display.show(ended)
+    for _ in range(120):
+        display.show(ThinkingDelta("z" * 9_000))
+    assert len(display.thinking) == 1 << 20
+
+
 @pytest.mark.parametrize("event", [TextDelta("Hi"), ThinkingDelta("Hm.")])
 def test_the_waiting_line_does_not_stand_below_a_reply_that_arrives(event: Event) -> None:
     display = DisplayManager(Terminal())

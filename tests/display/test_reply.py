@@ -10,7 +10,7 @@ import pytest
 from chat_loop.display import reply as reply_module
 from chat_loop.display.markdown.stream import LARGEST_CODE, LARGEST_TEXT, MarkdownStream
 from chat_loop.display.markdown.theme import theme_of
-from chat_loop.display.reply import LARGEST_BACKLOG, DimText, ReplyText
+from chat_loop.display.reply import LARGEST_BACKLOG, FoldedText, ReplyText
 
 STYLES = re.compile(r"\x1b\[[0-9;]*m")
 PIECE = 10_000
@@ -76,7 +76,7 @@ class Drawn:
         self.changed = asyncio.Event()
         drawn = self
 
-        class Counted(DimText):
+        class Counted(FoldedText):
             def feed(self, text: str) -> str:
                 drawn.lengths.append(len(text))
                 return text
