@@ -112,6 +112,8 @@ def readable(text: str, show: Callable[[str], str] = picture) -> str:
 def one_line(text: str, length: int = 200) -> str:
     """Return readable text on one line of at most `length` characters; `…` replaces what is cut."""
     text = text.strip()
+    if len(text) <= length and "  " not in text and text.isascii() and text.isprintable():
+        return text
     begun = text[: 4 * length]
     flat = " ".join(readable(begun.replace("\r\n", "\n")).split())
     if len(flat) <= length and begun == text:

@@ -122,7 +122,8 @@ class _Parser(argparse.ArgumentParser):
 
 def parser(arguments: Sequence[str] = COMMANDS, action: str = "") -> argparse.ArgumentParser:
     """Return the parser of the command line, with the actions of `sessions` if `arguments` contain
-    it. If `action` only reads, the actions that change something are left out.
+    it. If `action` only reads, the actions that change something and the other commands are left
+    out.
     """
     made = _chat_parser()
     commands = made.add_subparsers(
@@ -134,9 +135,10 @@ def parser(arguments: Sequence[str] = COMMANDS, action: str = "") -> argparse.Ar
     if "sessions" in arguments:  # a chat does not need them
         actions = sessions.add_subparsers(dest="action", required=True, metavar="ACTION")
         _add_reading(partial(_command, actions))
-        if action not in actions.choices:
-            _add_changing(partial(_command, actions))
-            _add_keeping(partial(_command, actions))
+        if action in actions.choices:
+            return made
+        _add_changing(partial(_command, actions))
+        _add_keeping(partial(_command, actions))
     _add_other_commands(partial(_command, commands))
     return made
 

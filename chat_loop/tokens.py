@@ -4,7 +4,6 @@ download rank files; so the one encoding for all models is built from the packag
 
 from __future__ import annotations
 
-import hashlib
 import threading
 import zlib
 from binascii import a2b_base64
@@ -145,6 +144,8 @@ class TokenCounter:
 @lru_cache(maxsize=1)  # it takes 0.3 s
 def build_encoding(data: Path | None = None) -> tiktoken.Encoding:
     """Build the encoding from the rank file in `data`. Raises the errors that `load` reports."""
+    import hashlib
+
     import tiktoken  # takes 30 ms, which a chat far from its limits never spends
 
     if data is None:

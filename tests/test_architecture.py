@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -336,6 +337,25 @@ print(sorted({'msgspec', 'inspect', 'json', 'textwrap', 'asyncio', 'prompt_toolk
     modules = ["chat_loop", "chat_loop.cli", "chat_loop.errors", "chat_loop.input"]
     modules += ["chat_loop.input.ahead", "chat_loop.input.start", "chat_loop.terminal"]
     assert result.stdout == f"{modules}\n[]\n"
+
+
+def test_a_list_loads_no_more_than_it_needs(tmp_path: Path) -> None:
+    """Each of these takes some milliseconds, and an SDK still gets them afterwards."""
+    code = """
+import sys
+from chat_loop.cli import main
+assert main(['sessions', 'list']) == 0
+print(sorted({'typing_extensions', 'inspect', '_hashlib', 'asyncio', 'rich'} & set(sys.modules)))
+import typing_extensions
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "CHAT_LOOP_HOME": str(tmp_path)},
+    )
+    assert result.stdout == "[]\n"
 
 
 def test_the_architecture_page_names_the_parts_and_modules_that_exist() -> None:

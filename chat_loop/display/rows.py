@@ -62,7 +62,7 @@ def name_text(row: SessionRow, columns: int = MAX_LENGTH) -> str:
 
 def tags_text(tags: Sequence[str]) -> str:
     """Return the tags as text to append to a name."""
-    return "".join(f" #{steady_text(tag, 40)}" for tag in tags)
+    return "".join([f" #{steady_text(tag, 40)}" for tag in tags])
 
 
 def _notes(row: SessionRow) -> tuple[str, str]:
@@ -108,26 +108,21 @@ class RowTable:
         others = count(1)
         chat_numbers = ["*" if row.current else str(next(others)) for row in rows]
         self._numbers = _aligned(chat_numbers if numbers is None else numbers, right=True)
-        prices = [cost_of(row.spent, cost) for row in rows] if cost is not None else ()
-        ages = [age_text(row.updated, now) for row in rows]
-        columns = (
-            (NARROW, True, ages),
-            (SHORT, True, [date_text(row) for row in rows] if exact else ages),
-            (ALWAYS, False, [steady_text(row.owner, 20) for row in rows]),
-            (SHORT, False, _folder_names([row.project for row in rows])),
-            (BRANCH, False, _differing([row.git_branch for row in rows])),
-            (FULL, False, _differing([row.agent for row in rows])),
-            (ABBREVIATED, True, [_messages_text(row, "{:,} msg") for row in rows]),
-            (SHORT, True, [_messages_text(row) for row in rows]),
-            (SHORT, True, [_size_text(row) for row in rows]),
-            (FULL, True, [dollars_text(price) if price else "" for price in prices]),
-            (ALWAYS, False, [ODD.get(row.state, "") for row in rows]),
-            (SHORT, False, [row.id for row in rows] if exact else ()),
+        self._columns: tuple[tuple[range, bool, Callable[[], Sequence[str]]], ...] = (
+            (NARROW, True, lambda: [age_text(row.updated, now) for row in rows]),
+            (SHORT, True, lambda: [_time_text(row, None if exact else now) for row in rows]),
+            (ALWAYS, False, lambda: _texts([row.owner for row in rows])),
+            (SHORT, False, lambda: _texts([row.project for row in rows], _folder_name)),
+            (BRANCH, False, lambda: _differing([row.git_branch for row in rows])),
+            (FULL, False, lambda: _differing([row.agent for row in rows])),
+            (ABBREVIATED, True, lambda: [_messages_text(row, "{:,} msg") for row in rows]),
+            (SHORT, True, lambda: [_messages_text(row) for row in rows]),
+            (SHORT, True, lambda: [_size_text(row) for row in rows]),
+            (FULL, True, lambda: [_price_text(row, cost) for row in rows] if cost else ()),
+            (ALWAYS, False, lambda: [ODD.get(row.state, "") for row in rows]),
+            (SHORT, False, lambda: [row.id for row in rows] if exact else ()),
         )
-        self._columns = [
-            (widths, _aligned(texts, right=right)) for widths, right, texts in columns if any(texts)
-        ]
-        """Each column's texts, after the widths at which it is shown."""
+        """The widths at which each column is shown, whether it is aligned right, and its texts."""
         self._names = [(name_text(row, MAX_NAME), *_notes(row)) for row in rows]
         self._name_width = max((cells("".join(texts)) for texts in self._names), default=0)
         self._width = -1  # the width that `line` used last
@@ -136,7 +131,10 @@ class RowTable:
     def line(self, at: int, width: int) -> Parts:
         """Return a row on one line of at most `width` columns."""
         if width != self._width:
-            shown = [texts for widths, texts in self._columns if width in widths]
+            shown = []
+            for widths, right, texts in self._columns:
+                if width in widths and any(column := texts()):
+                    shown.append(_aligned(column, right=right))
             self._width = width
             self._ends = ["  ".join(("", *texts)) for texts in zip(*shown, strict=True)]
         number = f"{self._numbers[at]}  "
@@ -152,17 +150,24 @@ class RowTable:
         return [*parts, (f"{' ' * blanks}{end}".rstrip(), "dim")]
 
 
-def _differing(values: Sequence[str], text: Callable[[str], str] = str) -> Sequence[str]:
-    """Return the texts of a column, or none if all values are the same and so say nothing."""
+def _texts(values: Sequence[str], text: Callable[[str], str] = str) -> list[str]:
+    """Return the texts of a column, whose values repeat."""
     texts = {value: steady_text(text(value), 20) for value in {*values}}
-    if len(texts) > 1:
-        return [texts[value] for value in values]
-    return ()
+    return [texts[value] for value in values]
 
 
-def _folder_names(folders: Sequence[str]) -> Sequence[str]:
-    names = {folder: steady_text(_folder_name(folder), 20) for folder in {*folders}}
-    return [names[folder] for folder in folders]
+def _differing(values: Sequence[str]) -> Sequence[str]:
+    """Return the texts of a column, or none if all values are the same and so say nothing."""
+    return _texts(values) if len({*values}) > 1 else ()
+
+
+def _price_text(row: SessionRow, cost: Cost) -> str:
+    price = cost_of(row.spent, cost)
+    return dollars_text(price) if price else ""
+
+
+def _time_text(row: SessionRow, now: datetime | None) -> str:
+    return date_text(row) if now is None else age_text(row.updated, now)
 
 
 def _folder_name(path: str) -> str:
@@ -207,6 +212,10 @@ def missing_text(row: SessionRow, ids: Container[str]) -> str:
 
 
 def _aligned(texts: Sequence[str], *, right: bool) -> list[str]:
+    if "".join(texts).isascii():  # faster for ten thousand rows
+        width = max(map(len, texts), default=0)
+        pad = str.rjust if right else str.ljust
+        return [pad(text, width) for text in texts]
     width = max(map(cells, texts), default=0)
     return [padded(text, width, right=right) for text in texts]
 

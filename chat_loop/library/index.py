@@ -12,6 +12,7 @@ import sqlite3
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -189,15 +190,17 @@ class Index:
         version = self.version()
         if (version, texts, files) == self._fresh:
             return [], set()
-        current = {*files}
         stamps = "SELECT changed, CAST(id AS TEXT), size FROM sessions"
-        indexed = {*self.ask(stamps)}
-        gone = {identity for _, identity, _ in indexed - current}
-        if texts:
-            indexed.difference_update(self.ask(f"{stamps} WHERE running IS NULL"))
-        stale = sorted(current - indexed, reverse=True)
-        if not (stale or gone):
+        stored = self.ask(f"{stamps} ORDER BY id")
+        unread = self.ask(f"{stamps} WHERE running IS NULL") if texts else []
+        if not unread and stored == sorted(files, key=itemgetter(1)):  # sets take twice as long
             self._fresh = version, texts, files
+            return [], set()
+        current = {*files}
+        indexed = {*stored}
+        gone = {identity for _, identity, _ in indexed - current}
+        indexed.difference_update(unread)
+        stale = sorted(current - indexed, reverse=True)
         return [*map(Stamp._make, stale)], gone.difference(identity for _, identity, _ in stale)
 
     def links(self) -> dict[str, Link]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from hashlib import blake2b
 from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
@@ -31,6 +30,8 @@ class IndexedExchange(Struct, frozen=True):
     @property
     def digest(self) -> bytes:
         """The digest of query and reply, under which the index stores their vectors."""
+        from hashlib import blake2b  # loads OpenSSL, which a list does not need
+
         talk = "\0".join(text for _, text in self.texts[:2])
         return blake2b(talk.encode(), digest_size=16).digest()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from contextlib import ExitStack, closing, suppress
-from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
 from chat_loop.errors import ChatLoopError, os_reason
@@ -25,7 +24,13 @@ class ImageUnavailable(ChatLoopError):
 def is_image(file: str, data: bytes) -> bool:
     """Return True when these are the bytes of the image that an `Attachment.file` names."""
     match = IMAGE_PATH.fullmatch(file)
-    return match is not None and len(data) <= MAX_IMAGE and sha256(data).hexdigest() == match[1]
+    return match is not None and len(data) <= MAX_IMAGE and _digest(data) == match[1]
+
+
+def _digest(data: bytes) -> str:
+    from hashlib import sha256  # OpenSSL takes 3 ms, which a list need not spend
+
+    return sha256(data).hexdigest()
 
 
 class ImageStore:
@@ -67,6 +72,6 @@ class ImageStore:
             raise ImageUnavailable("its copy is gone") from None
         except OSError as error:
             raise ImageUnavailable(f"its copy cannot be read: {os_reason(error)}") from error
-        if sha256(data).hexdigest() != PurePosixPath(file).stem:  # of an image or an old text
+        if _digest(data) != PurePosixPath(file).stem:  # of an image or an old text
             raise ImageUnavailable("its copy was changed")
         return data

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -34,9 +35,11 @@ from chat_loop.sessions.files import (
 )
 from chat_loop.sessions.git import git_head
 from chat_loop.sessions.images import ImageStore
-from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.naming import first_words
 from chat_loop.sessions.parser import Parsed, parse
+
+if TYPE_CHECKING:
+    from chat_loop.sessions.live import LiveSession
 
 SHORT_COMMIT = 12  # digits of a commit that name it in a repository of any size
 
@@ -111,6 +114,8 @@ class SessionManager:
         after: records.Session | None = None,
     ) -> LiveSession:
         """Begin a session, named and tagged like `after`. Its first entry creates its file."""
+        from chat_loop.sessions.live import LiveSession  # a list begins none
+
         created = self.now()
         # another machine may begin one in the same second
         end = f"-{os.urandom(2).hex()}" if self._is_theirs else ""

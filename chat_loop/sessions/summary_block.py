@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from hashlib import sha256
 from itertools import groupby, takewhile
 
 from msgspec.structs import replace
@@ -165,6 +164,8 @@ def _heading(line: str) -> str:
 
 def digest(text: str) -> str:
     """Return the digest of a block's inner text: the first 16 digits of its SHA-256."""
+    from hashlib import sha256  # OpenSSL takes 3 ms, which a list need not spend
+
     return sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
