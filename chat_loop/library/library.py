@@ -20,7 +20,7 @@ from chat_loop.library.listing import Conversations, Known, Which
 from chat_loop.library.shared import Answer, SharedLibrary, SharedPage, joined, read_page
 from chat_loop.sessions.chain import Link
 from chat_loop.sessions.records import RunningTotals, Session, SessionRow
-from chat_loop.sessions.rows import Stamp, stamps
+from chat_loop.sessions.rows import Seen, Stamp, look
 from chat_loop.values import plural
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ LONG = 4 << 20
 TRIES = 12  # attempts at an index that other processes keep changing
 
 T = TypeVar("T")
+Stamps = Sequence[tuple[int, str, int]]
+"""The files of a folder as they were at one time: `Seen.stamps`."""
 
 
 class _Spare:
@@ -106,7 +108,6 @@ class Library:
         self._spare = spare or _Spare()
         self._index = self._spare.take()
         self._in_memory: Index | None = None
-        self._files: list[tuple[int, str, int]] = []  # those of the last answer
 
     def close(self) -> None:
         """Close the index, or leave it to the next library that is made `beside` the first one."""
@@ -133,11 +134,11 @@ class Library:
             shared = None
         return Library(self.directory, progress, shared=shared, spare=self._spare)
 
-    def links(self) -> Answer[dict[str, Link]]:
+    def links(self, files: Stamps | None = None) -> Answer[dict[str, Link]]:
         """Return the links of all sessions of the folder, most recently used first. Raises
         SessionError.
         """
-        return self.ask(lambda index: index.links(), texts=False)
+        return self.ask(lambda index: index.links(), texts=False, files=files)
 
     def relatives(self, ids: Sequence[str]) -> Answer[Mapping[str, Link]]:
         """Return the links of sessions, their relatives and perhaps others, most recently used
@@ -181,13 +182,13 @@ class Library:
         fold: bool = True,
         here: str = "",
         everything: bool = False,
-        again: bool = False,
+        files: Stamps | None = None,
     ) -> Answer[Page]:
         """Return the `limit` most recently used conversations, and the number of others, which is
         approximate with a shared library. The row of a conversation is that of its newest session,
         with the totals of its chain; without `fold`, each session has its own row. Runs of `-p`,
-        and unanswered conversations other than `here`, are included only with `everything`. If it
-        is asked `again`, the files are taken to be as they were. Raises SessionError.
+        and unanswered conversations other than `here`, are included only with `everything`. The
+        folder's files are `files`, or those of now. Raises SessionError.
         """
         which = Which(fold=fold, here=here, everything=everything)
         wanted = wanted or SessionFilter()
@@ -210,7 +211,7 @@ class Library:
             }
             return _Found(known.links, every, listed, tips, sessions, running, forked)
 
-        found, warning = self.ask(find, texts=False, again=again)
+        found, warning = self.ask(find, texts=False, files=files)
         if self.shared is not None:
             found = _with_shared(found, self.shared)
         rows = [found.sessions[tip] for tip in found.tips]
@@ -258,20 +259,19 @@ class Library:
         Raises SessionError.
         """
         with _necessary():
-            files = self._look()
+            files = self.look().stamps
             _, count = self._ask_folder(files, lambda index: None, texts=True, rebuild=rebuild)
         return count
 
     def ask(
-        self, question: Callable[[Index], T], *, texts: bool = True, again: bool = False
+        self, question: Callable[[Index], T], *, texts: bool = True, files: Stamps | None = None
     ) -> Answer[T]:
         """Return the answer of the folder's up-to-date index. If it needs no `texts`, a temporary
-        index in memory may give it. If it is asked `again`, the files are taken to be as they were.
+        index in memory may give it. It looks at the folder, or takes its files to be `files`.
         Raises SessionError.
         """
-        if not again:
-            self._files = self._look()
-        files = self._files
+        if files is None:
+            files = self.look().stamps
         if texts:
             with _necessary():
                 return self._ask_folder(files, question, texts=True)[0]
@@ -287,17 +287,17 @@ class Library:
         refresh.refresh(memory, *memory.stale(files), rows_only=True, progress=self._progress)
         return Answer(question(memory), warning)
 
-    def _look(self) -> list[tuple[int, str, int]]:
-        """Return the stamps of the folder's files. Raises SessionError."""
+    def look(self) -> Seen:
+        """Return the files of the folder. Raises SessionError."""
         try:
-            return stamps(self.directory)
+            return look(self.directory)
         except OSError as error:
             message = f"The sessions folder {self.directory} cannot be read: {os_reason(error)}."
             raise SessionError(message) from error
 
     def _ask_folder(
         self,
-        files: Sequence[tuple[int, str, int]],
+        files: Stamps,
         question: Callable[[Index], T],
         *,
         texts: bool,

@@ -49,9 +49,24 @@ def newest_first(directory: Path) -> list[Stamp]:
     return [*map(Stamp._make, sorted(stamps(directory), reverse=True))]
 
 
+class Seen(NamedTuple):
+    """The files of a folder that could be sessions, as unsorted plain tuples, which is faster for
+    ten thousand files; and the names of the other markdown files.
+    """
+
+    stamps: list[tuple[int, str, int]]
+    misnamed: list[str]
+
+
 def stamps(directory: Path) -> list[tuple[int, str, int]]:
-    """Return the same files unsorted, as plain tuples, which is faster for ten thousand files."""
+    """Return every file that could be a session, unsorted. Raises OSError."""
+    return look(directory).stamps
+
+
+def look(directory: Path) -> Seen:
+    """Return what a folder has. Raises OSError."""
     found = []
+    misnamed = []
     with ExitStack() as stack, suppress(FileNotFoundError):
         folder = os.open(directory, os.O_RDONLY)  # so that each file is looked up by its name alone
         stack.callback(os.close, folder)
@@ -65,7 +80,9 @@ def stamps(directory: Path) -> list[tuple[int, str, int]]:
                 if not -_LARGEST_TIME <= changed <= _LARGEST_TIME:
                     changed = clamp_time(changed)
                 found.append((changed, entry.name[:-3], status.st_size))
-    return found
+            elif entry.name.endswith(".md"):
+                misnamed.append(entry.name)
+    return Seen(found, sorted(misnamed))
 
 
 def misnamed_files(directory: Path) -> list[str]:

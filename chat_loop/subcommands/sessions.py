@@ -23,7 +23,6 @@ from chat_loop.sessions.chain import read_chain
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.records import Session, SessionRow
-from chat_loop.sessions.rows import misnamed_files
 from chat_loop.sessions.writer import render
 from chat_loop.subcommands import trash
 from chat_loop.subcommands.stored import Action, StoredSessions
@@ -65,14 +64,17 @@ def list_(stored: StoredSessions, options: argparse.Namespace) -> int:
 
 def _list(stored: StoredSessions, options: argparse.Namespace) -> Answer[int]:
     """Print the list. Return the exit code, and the warning of the library."""
-    folder = stored.sessions.directory
-    if has_copies := bool(misnamed_files(folder)):
+    files, misnamed = stored.library.look()
+    if misnamed:
         for text in copies.adopt_conflict_copies(stored.sessions):
             err(text)
+        files, misnamed = stored.library.look()
     fold = not options.unfold
     width = columns(unknown=0)
     filters = filter_of(vars(options), stored.sessions.now(), " ".join(options.words))
-    find = partial(stored.library.rows, wanted=filters, fold=fold, everything=options.all)
+    find = partial(
+        stored.library.rows, wanted=filters, fold=fold, everything=options.all, files=files
+    )
     streams = options.limit is None and not (width or options.as_json)
     (rows, more), warning = find(FIRST_ROWS if streams else options.limit)
     is_whole = fold and not filters and not options.all
@@ -90,13 +92,13 @@ def _list(stored: StoredSessions, options: argparse.Namespace) -> Answer[int]:
     _print_table(stored, rows, numbers, width)
     if streams and more:  # a reader has the first rows while the others are read
         above = {row.id for row in rows}
-        (others, more), _ = find(again=True)
+        (others, more), _ = find()
         numbers |= {row.id: at for at, row in enumerate(others, 1) if is_whole}
         _print_table(stored, [row for row in others if row.id not in above], numbers, width)
     if more:
         err(f"… and {more:,} older")
-    if has_copies and (names := misnamed_files(folder)):
-        err(drawn.unlisted_text(names))
+    if misnamed:
+        err(drawn.unlisted_text(misnamed))
     return Answer(int(bool(filters) and not rows), warning)
 
 

@@ -57,8 +57,10 @@ def clean(stored: StoredSessions, options: argparse.Namespace) -> int:
     if asking and not sys.stdin.isatty():
         hint = "--yes skips the question, --dry-run only shows what would be moved."
         raise UsageError("Confirmation needs a terminal.", hint)
-    links = stored.told(stored.own.links())
-    chosen = _cleanable(stored, before, links, originals=options.originals)
+    files = stored.own.look().stamps
+    links = stored.told(stored.own.links(files))
+    rows, _ = stored.told(stored.own.rows(fold=False, files=files))
+    chosen = _cleanable(stored, before, links, rows, originals=options.originals)
     count = plural(len(chosen), "session")
     if not (asking and chosen):
         out(_rows_text(chosen))
@@ -83,10 +85,14 @@ def clean(stored: StoredSessions, options: argparse.Namespace) -> int:
 
 
 def _cleanable(
-    stored: StoredSessions, before: datetime, links: Mapping[str, Link], *, originals: bool
+    stored: StoredSessions,
+    before: datetime,
+    links: Mapping[str, Link],
+    rows: Sequence[SessionRow],
+    *,
+    originals: bool,
 ) -> Sequence[SessionRow]:
     """Return the sessions that `clean` moves, children first."""
-    rows, _ = stored.told(stored.own.rows(fold=False, again=True))
     if not originals:
         return lineage.old_chains(rows, links, before)
     candidates = {row.id for row in lineage.old_originals(rows, links, before)}
