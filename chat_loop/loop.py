@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from chat_loop.commands import (  # noqa: F401 - importing them registers their commands
+    aside,
     branches,
     context,
     memory,
@@ -19,6 +20,7 @@ from chat_loop.commands import (  # noqa: F401 - importing them registers their 
     session,
     settings,
     shell_commands,
+    side_question,
     tools,
     transfer,
     view,
@@ -70,6 +72,7 @@ class ChatLoop:
                         await self.handle(line)
             except (Quit, EOFError):
                 self._reader.hide()
+                await aside.stop(chat)
                 await self._cancellable(chat.conversation.end())
                 with suppress(EOFError, KeyboardInterrupt):
                     is_elsewhere = await self._write_elsewhere()
@@ -272,8 +275,10 @@ class ChatLoop:
         self._warned = budget.warning
 
     def stop(self) -> None:
-        """Stop the running work, if any."""
+        """Stop the running work, if any, and the commands that answer beside it."""
         self._cancelled = True
+        for task in self.chat.asides:
+            task.cancel()
         if self._work is not None:
             self._work.cancel()
 
@@ -281,7 +286,7 @@ class ChatLoop:
         """Handle SIGINT: stop the running work, or else let a user confirm that the chat ends. In a
         pipe there is no user, and it ends at once.
         """
-        if self._work is not None:
+        if self._work is not None or self.chat.asides:
             self.stop()
         is_pressed = self._reader.has_editor or self._reader.press_ctrl_c()
         if not is_pressed and self._work is None and main is not None:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import Call, registry
-from chat_loop.display.screen import Screen
+from chat_loop.display.screen import SOON_SECONDS, Screen
 from chat_loop.errors import ChatLoopError, os_failure
 from chat_loop.tasks import report_bug
 
@@ -47,12 +47,39 @@ async def _show(chat: Chat, line: str, call: Call) -> None:
     display = chat.display.on(captured)
     display.entry(line)
     aside = replace(chat, display=display)
+    task = asyncio.ensure_future(_run(aside, call))
+    try:
+        done, _ = await asyncio.wait({task}, timeout=SOON_SECONDS)
+        if not done:  # show at once that it was understood
+            chat.display.out.show_below(captured.getvalue())
+            captured.seek(0)
+            captured.truncate()
+        await task
+    except asyncio.CancelledError:
+        task.cancel()
+        await asyncio.wait({task})
+        display.line("Stopped.", "dim")
+        raise
+    finally:
+        chat.listed = aside.listed
+        chat.display.out.show_below(captured.getvalue())
+
+
+async def _run(chat: Chat, call: Call) -> None:
+    """Run a command, and show why it fails if it does."""
     try:
         words, options = call.command.arguments(call.argument)
-        await call.command.run(aside, words, options)
+        await call.command.run(chat, words, options)
     except ChatLoopError as error:
-        display.error(error)
+        chat.display.error(error)
     except OSError as error:
-        display.error(os_failure(error))
-    chat.listed = aside.listed
-    chat.display.out.show_below(captured.getvalue())
+        chat.display.error(os_failure(error))
+
+
+async def stop(chat: Chat) -> None:
+    """Stop the commands that still answer, and wait for their ends."""
+    running = [*chat.asides]
+    for task in running:
+        task.cancel()
+    if running:
+        await asyncio.wait(running)

@@ -137,15 +137,18 @@ class Context(Struct, frozen=True, dict=True):
 
 
 def messages_of(
-    context: Context, *, tools: bool = True, origin: Origin | None = None, asks: bool = False
+    context: Context,
+    *,
+    tools: bool = True,
+    origin: Origin | None = None,
+    after: Sequence[Message] = (),
 ) -> tuple[Message, ...]:
-    """Return a context's messages. Without `tools`, calls and results become user text. Opaque
-    parts are those that came from `origin`. With `asks`, the model is asked to acknowledge what it
-    got.
+    """Return a context's messages, with others `after` them. Without `tools`, calls and results
+    become user text. Opaque parts are those that came from `origin`.
     """
     messages: list[Message] = []
-    task = [(budget.BLOCK, Message("user", prompt("acknowledge.txt")))] if asks else []
-    for part, piece in (*pieces(context, tools=tools, origin=origin), *task):
+    last = [(budget.BLOCK, message) for message in after]
+    for part, piece in (*pieces(context, tools=tools, origin=origin), *last):
         if not messages or messages[-1].role != piece.role:
             messages.append(piece)
         elif messages[-1].results and part != USED:

@@ -331,7 +331,22 @@ def build(frame: Frame, context: Context, used: int) -> tuple[Message, ...]:
     return message_list(frame, context)
 
 
-def message_list(frame: Frame, context: Context) -> tuple[Message, ...]:
-    """Return the messages of a context as it is sent."""
+def beside(
+    frame: Frame, context: Context, used: int, so_far: str, question: str
+) -> tuple[Message, ...]:
+    """Return the messages of a question beside the conversation, with the reply `so_far` before it.
+    With the question, they were measured as `used` tokens. Raises ContextFull.
+    """
+    build(frame, context, used)
+    after = [Message("user", f"{messages.prompt('aside.txt')}\n\n{question}")]
+    if so_far.strip():
+        after.insert(0, Message("assistant", so_far))
+    return message_list(frame, context, after)
+
+
+def message_list(
+    frame: Frame, context: Context, after: Sequence[Message] = ()
+) -> tuple[Message, ...]:
+    """Return the messages of a context as it is sent, with others `after` them."""
     tools = frame.calls_tools
-    return messages.messages_of(sent(frame, context), tools=tools, origin=frame.origin)
+    return messages.messages_of(sent(frame, context), tools=tools, origin=frame.origin, after=after)

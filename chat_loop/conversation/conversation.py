@@ -7,7 +7,7 @@ import contextlib
 import json
 import re
 from base64 import b64encode
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,9 +19,9 @@ from chat_loop.agent.agent import Agent, Prompt, Prompts
 from chat_loop.agent.tools import Tool
 from chat_loop.context import activity, budget, request
 from chat_loop.context.budget import Narration, Plan
-from chat_loop.context.messages import Context, messages_of
+from chat_loop.context.messages import Context, prompt
 from chat_loop.context.request import Calibration, Frame
-from chat_loop.conversation import attachments, continuing, plans, summarizer
+from chat_loop.conversation import attachments, continuing, plans, side_question, summarizer
 from chat_loop.conversation import exit as ending
 from chat_loop.conversation.background import MAKING, Background
 from chat_loop.conversation.continuing import Missing, Planning
@@ -54,6 +54,7 @@ from chat_loop.sessions import marker, records, summary_block
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import (
+    AsideReply,
     Exchange,
     Place,
     Reply,
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from chat_loop.library.archive import Archive
 
 PREPARED_TOKENS = 4_000  # new tokens after which the summary for the exit is begun or continued
+ASIDE_TOKENS = 60  # of the words around a question beside the conversation
 GROWTH = 1.1  # of the context before the next compaction, if one would have gained nothing
 SQUEEZED = {
     "query": "the middle of your message",
@@ -138,6 +140,8 @@ class Conversation:
         self._calibration = Calibration()
         self._truncation_shown = False
         self._view: Draft | None = None  # a compaction that is carried out after the turn
+        self._asides: list[records.Entry] = []  # those that are not in the file yet
+        self._works = 0  # the number of calls that are writing the file or changing the session
         self._start()
 
     def _start(self, child: LiveSession | None = None, plan: ChildPlan | None = None) -> None:
@@ -298,6 +302,13 @@ class Conversation:
         """
         sizes = (budget.entry_size(file.attachment, self.count) for file in files)
         waiting = budget.size(text, self.count) + sum(sizes)
+        with self._working():
+            return await self._ask_or_shrink(text, files, waiting)
+
+    async def _ask_or_shrink(self, text: str, files: Sequence[QueryFile], waiting: int) -> Reply:
+        """Ask and, if the server says that the conversation is too long, compact it and ask again.
+        The query and its files take `waiting` tokens.
+        """
         try:
             return await self._ask(text, files, waiting)
         except errors.ContextTooLong as error:
@@ -536,25 +547,71 @@ class Conversation:
         limits = replace(limits, attempts=attempts, max_retry_after=5.0, confirm=None)
         agent = replace(self.agent, limits=limits)
         frame = self.frame
-        sent = request.sent(frame, context)
-        messages = messages_of(sent, tools=frame.calls_tools, origin=frame.origin, asks=True)
+        task = Message("user", prompt("acknowledge.txt"))
+        messages = request.message_list(frame, context, [task])
         limit: int | None = min(2048, self.window // 8)  # a small model may not stop
         if agent.parameters.effort not in ("", "off", USUAL_EFFORT):
             limit = None  # it would count what is thought, too
-        prompt = Prompt(self._with_images(messages), self.budget.used)
+        asked = Prompt(self._with_images(messages), self.budget.used)
 
         async def prompts(step: int, refusal: errors.ContextTooLong | None) -> Prompt:
             if refusal is not None:
                 raise refusal
-            return prompt
+            return asked
 
         try:
-            await self._answer(agent, 0, prompts, limit)
+            with self._working():
+                await self._answer(agent, 0, prompts, limit)
         except errors.ProviderError as error:
             text = f"The acknowledgment failed: {error.message}"
             self.show(events.Warned(text, "The context is restored anyway."))
         except asyncio.CancelledError:
             uncancel()
+
+    async def beside(self, question: str) -> AsideReply:
+        """Ask a question with all that is in the context, also during a reply. It is kept in the
+        file, and no later request has it. Raises ProviderError, ContextFull, UsageError, and
+        CancelledError after keeping what arrived.
+        """
+        agent = self.agent
+        if agent.own_tools:
+            text = f"{agent.name} has tools of its own, and may act on what it is asked."
+            raise errors.UsageError(text, "/btw needs a model: /model shows them.")
+        used = self.budget.used + budget.size(question, self.count) + ASIDE_TOKENS
+        so_far = self.live.reply_text
+        messages = request.beside(self.frame, self.sent_context, used, so_far, question)
+        limits = replace(agent.limits, confirm=None)  # a question would meet what is typed
+        at = self.sessions.now()
+        asked = Prompt(self._with_images(messages), used)
+        agent = replace(agent, limits=limits)
+        answered = await side_question.answer(agent, asked, at, self.count)
+        if answered.is_kept:
+            self._asides += [records.Aside(at=at, text=question), answered.reply]
+            self._keep_asides()
+        if answered.failure is not None:
+            raise answered.failure
+        return answered.reply
+
+    def _keep_asides(self) -> None:
+        """Write what was asked beside the conversation, unless that would break into a reply or a
+        change of sessions: then it is written behind that.
+        """
+        if self._works:
+            return
+        asides = self._asides
+        self._asides = []
+        for entry in asides:
+            self.add(entry)
+
+    @contextlib.contextmanager
+    def _working(self) -> Iterator[None]:
+        """Hold what is asked beside the conversation until this work is done."""
+        self._works += 1
+        try:
+            yield
+        finally:
+            self._works -= 1
+            self._keep_asides()
 
     # Settings and notes
 
@@ -1098,7 +1155,8 @@ class Conversation:
         basis: Basis | None = plan.basis if plan is not None else None
         if basis is not None and basis != basis_of(self.session):
             raise errors.StalePlan("The conversation has gone on since.", "Try again.")
-        await run_to_completion(self._swap(plan, leaving))
+        with self._working():
+            await run_to_completion(self._swap(plan, leaving))
 
     async def _swap(self, plan: ChildPlan | None, leaving: Leaving) -> None:
         old_id = self.live.header.id

@@ -66,7 +66,7 @@ class DelayedBlock(Struct, frozen=True, kw_only=True):
 
 
 class Basis(Struct, frozen=True):
-    """The state of a live session on which a plan is based."""
+    """The state of a live session on which a plan is based: its records without the asides."""
 
     id: str
     entries: int
@@ -74,7 +74,9 @@ class Basis(Struct, frozen=True):
 
 def basis_of(session: Session) -> Basis:
     """Return the state of a live session, which is compared before a plan is carried out."""
-    return Basis(session.header.id, len(session.entries))
+    asides = records.Aside | records.AsideReply
+    kept = sum(not isinstance(entry, asides) for entry in session.entries)
+    return Basis(session.header.id, kept)
 
 
 class Paid(Struct, frozen=True):

@@ -140,6 +140,7 @@ def test_settings(screen: Screen) -> None:
 FREE = {
     "decide",
     "why",
+    "btw",
     "run",
     "mcp",
     "forget",

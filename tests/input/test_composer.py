@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback, Reply, failing
+from chat_loop.sessions.records import Aside, AsideReply
 from tests.support.pty_chat import PtyChat
 from tests.support.terminal_chat import chat, compatible, leave, saved
 
@@ -102,6 +103,27 @@ def test_a_command_that_only_shows_something_answers_during_a_reply(tmp_path: Pa
         terminal.wait_for("1  the port is 8443")
         leave(terminal)
     assert asked(tmp_path) == ["first"]
+
+
+@pytest.mark.slow
+def test_a_question_beside_the_conversation_is_answered_during_a_reply(tmp_path: Path) -> None:
+    with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
+        begun(terminal, server, "Half", " a reply.\n\nThe end.")
+        server.enqueue(Reply(chunks=("It is 8443.",)))
+        terminal.line("/btw which port?")
+        answer = (
+            "You: /btw which port?\nBeside the conversation: “which port?”\nIt is 8443.\nTime: "
+        )
+        terminal.wait_for(f"Half\n\n{answer}")
+        server.release()
+        terminal.wait_for("The end.")
+        terminal.wait_for(IDLE)
+        leave(terminal)
+    assert asked(tmp_path) == ["first"]
+    said = [
+        entry.text for entry in saved(tmp_path).entries if isinstance(entry, Aside | AsideReply)
+    ]
+    assert said == ["which port?", "It is 8443."]
 
 
 @pytest.mark.parametrize("keys", ["emacs", pytest.param("vi", marks=pytest.mark.slow)])

@@ -1,0 +1,70 @@
+"""A question beside the conversation: it is asked with the whole context, and is no part of it."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from datetime import datetime
+
+from msgspec import Struct
+
+from chat_loop.agent.agent import Agent, Prompt
+from chat_loop.errors import ChatLoopError, ContextTooLong, EmptyReply
+from chat_loop.events import Finished, TextDelta
+from chat_loop.sessions.records import AsideReply
+from chat_loop.tokens import Count
+from chat_loop.values import StopReason, Usage
+
+
+class Answered(Struct, frozen=True):
+    """What arrived in answer to a question, and why it ended early, if it did."""
+
+    reply: AsideReply
+    failure: ChatLoopError | asyncio.CancelledError | None = None
+
+    @property
+    def is_kept(self) -> bool:
+        """True if something arrived, or was paid for."""
+        return bool(self.reply.text.strip()) or self.reply.usage is not None
+
+
+async def answer(agent: Agent, prompt: Prompt, at: datetime, count: Count) -> Answered:
+    """Ask, without tools, and return the answer. Nothing is shown until it is complete."""
+
+    async def prompts(step: int, refusal: ContextTooLong | None) -> Prompt:
+        if refusal is not None:
+            raise refusal
+        return prompt
+
+    pieces: list[str] = []
+    stop: StopReason = "error"
+    usage: Usage | None = None
+    failure: ChatLoopError | asyncio.CancelledError | None = None
+    started = agent.limits.clock()
+    try:
+        async with aclosing(agent.run(prompts, offer_tools=False)) as events:
+            async for event in events:
+                if isinstance(event, TextDelta):
+                    pieces.append(event.text)
+                elif isinstance(event, Finished):
+                    stop = event.stop
+                    usage = event.usage
+    except asyncio.CancelledError as error:
+        stop = "interrupted"
+        failure = error
+    except ChatLoopError as error:
+        failure = error
+        if isinstance(error, EmptyReply):
+            usage = error.usage
+    text = "".join(pieces)
+    if usage is None and text:
+        usage = Usage(input=prompt.tokens, output=count(text), estimated=True)
+    reply = AsideReply(
+        at=at,
+        text=text,
+        stop=stop,
+        seconds=round(max(0.0, agent.limits.clock() - started), 2),
+        usage=usage,
+        failed=stop == "refusal",
+    )
+    return Answered(reply, failure)
