@@ -17,9 +17,9 @@ from chat_loop.caches import cached_by_size
 from chat_loop.context import activity
 from chat_loop.context.exact import figures, find, may_hold_values, normalize
 from chat_loop.context.grounding import REFERENCE
-from chat_loop.context.sources import source_lines, stems
+from chat_loop.context.sources import STEM, source_lines, stems
 from chat_loop.context.statements import statements, without_place
-from chat_loop.library.terms import Term, drop_common
+from chat_loop.library.terms import Term, drop_common, fold, function_words
 from chat_loop.redact import Redactor, is_clean
 from chat_loop.sessions.records import Exchange, Summary
 
@@ -352,6 +352,11 @@ class WordIndex:
         total = 1 + len(candidates)
         self._weights = {word: log(1 + total / number) for word, number in numbers.items()}
         self._weight_of = {each: self.weight(each.sentence.words) for each in candidates}
+        common = function_words(STEM)
+        self._telling = {word for word in self._weights if fold(word) not in common}
+        self._telling_of = {
+            each: self.weight(each.sentence.words & self._telling) for each in candidates
+        }
         self._older: dict[Candidate, tuple[Candidate, ...]] = {}
         places: dict[str, list[int]] = {}
         for number, candidate in enumerate(candidates):
@@ -405,10 +410,10 @@ class WordIndex:
         is_other = sentence.normal_set.isdisjoint(before.normal_set)
         if not is_other or sentence.measures.isdisjoint(before.measures):
             return 0.0
-        common = self.weight(sentence.words & before.words)
-        if not common:
+        shared = self.weight(sentence.words & before.words & self._telling)
+        if not shared:
             return 0.0
-        share = common / min(self._weight_of[new], self._weight_of[old])
+        share = shared / min(self._telling_of[new], self._telling_of[old])
         return share * (1.0 if sentence.varies(before) else 0.75)
 
 

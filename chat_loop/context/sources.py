@@ -24,6 +24,7 @@ KNOWN = 0.5
 """A sentence says itself what its value belongs to if it has this share of the line's words, of
 which only those of the query count, if there are any, or a name like `MAX_SIZE` in it.
 """
+STEM = 5  # characters of a word, in which its inflected forms do not differ
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -32,7 +33,7 @@ def stems(text: str) -> frozenset[str]:
     scripts without blanks, two neighbors count as a word.
     """
     parts = by_script(text.casefold())
-    found = {word[:5] for part in parts[::2] for word in _WORD.findall(part)}
+    found = {word[:STEM] for part in parts[::2] for word in _WORD.findall(part)}
     for run in parts[1::2]:
         found.update(pairs(run))
     return frozenset(found)

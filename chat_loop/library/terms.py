@@ -131,6 +131,12 @@ def drop_common(asked: tuple[Term, ...]) -> tuple[Term, ...]:
     return tuple(term for term in asked if not term.plain or tells(term.text))
 
 
+@cache
+def function_words(length: int) -> frozenset[str]:
+    """Return the beginnings of words that say nothing of what a text is about, folded."""
+    return frozenset(word[:length] for word in _word_list("function_words"))
+
+
 def related(term: Term, word: str) -> float:
     """Return the certainty, 0 to 1, that a word means a term: another form, a part, a longer id."""
     asked = term.words[0]

@@ -549,6 +549,18 @@ def test_a_newer_value_that_is_most_like_another_line_goes_with_its_older_one() 
     assert not any(old in lines and new not in lines for lines in kept)
 
 
+def test_what_a_line_is_about_is_not_in_its_function_words() -> None:
+    old = (
+        "Note: For now the turnstile should stay at 3.2.1, because that was the one that did not "
+        "annoy us at all during the last of those weeks."
+    )
+    new = "It is out, so you could have it moved to 4.0.7 on every turnstile."
+    spoken = exchanges((old, "Fine."), (new, "Noted."))
+    for room in range(100):
+        kept = {item.text for item in items(made(None, spoken, room=room).summary)}
+        assert old not in kept or new in kept
+
+
 def test_a_newer_value_is_found_beside_many_lines_that_share_rarer_words() -> None:
     shared = ("album", "basket", "candle", "dragon", "engine", "falcon")
     others = [(f"We looked at the {word} with the neighbors.", "Fine.") for word in shared]
