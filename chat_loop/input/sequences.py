@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
 from prompt_toolkit.input.vt100_parser import Vt100Parser
@@ -176,6 +177,12 @@ def _character(code: int, bits: int, shifted: str | None, text: str | None) -> C
     return tuple(typed) if typed.isprintable() else ()
 
 
+@lru_cache(1_024)
+def _key_press(key: Key, text: str) -> KeyPress:
+    """Return a key press. A paste without marks has millions of equal ones."""
+    return KeyPress(key, text)
+
+
 class SequenceParser(Vt100Parser):
     """Turns the characters of a terminal into keys, however they are cut into pieces.
 
@@ -193,12 +200,12 @@ class SequenceParser(Vt100Parser):
         self._takes_alt = takes_alt
         self._held = ""  # the beginning of a sequence
         self._pauses = 0  # since it began
-        self._paste: str | None = None  # what has arrived of a marked paste
+        self._paste: list[str] = []  # what has arrived of a marked paste, in pieces
         super().__init__(feed_key_callback)
 
     def reset(self, request: bool = False) -> None:
         self._held = ""
-        self._paste = None
+        self._paste = []
 
     def feed(self, data: str) -> None:
         """Pass on the keys in `data`, and keep the beginning of a sequence at its end."""
@@ -208,7 +215,7 @@ class SequenceParser(Vt100Parser):
         self._held = ""
         position = 0
         while position < len(data):
-            if self._paste is not None:
+            if self._paste:
                 position = self._feed_paste(data, position)
                 continue
             escape = data.find("\x1b", position)
@@ -247,7 +254,7 @@ class SequenceParser(Vt100Parser):
                 self.feed_key_callback(KeyPress(Keys.Escape, "\x1b"))
             return broken.end()
         if found[0] == PASTE_START:
-            self._paste = ""
+            self._paste = [""]
             self.marks_pastes = True
         elif answer := _PASTE_MODE.fullmatch(found[0]):
             self.marks_pastes = answer[1] in "123"
@@ -257,16 +264,17 @@ class SequenceParser(Vt100Parser):
 
     def _feed_paste(self, data: str, start: int) -> int:
         """Keep a marked paste until it ends, and return the position behind it."""
-        assert self._paste is not None
-        before = len(self._paste)
-        self._paste += data[start:]
-        # the end's mark may have begun in an earlier piece
-        end = self._paste.find(PASTE_END, max(0, before - len(PASTE_END)))
+        last = self._paste.pop()  # the end's mark may have begun in it
+        text = last + data[start:]
+        end = text.find(PASTE_END)
         if end < 0:
+            cut = max(0, len(text) - len(PASTE_END))
+            self._paste += [text[:cut], text[cut:]]
             return len(data)
-        self.feed_key_callback(KeyPress(Keys.BracketedPaste, self._paste[:end]))
-        self._paste = None
-        return start + end + len(PASTE_END) - before
+        pasted = "".join([*self._paste, text[:end]])
+        self.feed_key_callback(KeyPress(Keys.BracketedPaste, pasted))
+        self._paste = []
+        return start + end + len(PASTE_END) - len(last)
 
     def _press(self, keys: Combination, data: str) -> None:
         """Pass on a key; text as its characters, and what is not text with its bytes."""
@@ -279,4 +287,4 @@ class SequenceParser(Vt100Parser):
                 text = data if number == 0 else ""
             else:
                 text = key
-            self.feed_key_callback(KeyPress(key, text))
+            self.feed_key_callback(_key_press(key, text))
