@@ -309,6 +309,9 @@ MANY = {"10⁴": "10,000", "10⁵": "100,000", "10⁶": "1,000,000"}
 def team(folder: Path) -> str:
     """Return the table of large libraries."""
     found = measures(folder, "team")
+    larger = read(folder / "million.json")
+    if larger is not None:
+        found |= larger.measures
     columns = [(name, power) for name in LIBRARIES for power in MANY]
     heads = " | ".join(f"{name}, {power}" for name, power in columns)
     lines = [f"| median | {heads} |", f"|---|{'---|' * len(columns)}"]

@@ -1,5 +1,5 @@
-"""Libraries of 10,000, 100,000 and a million sessions: a folder with its index, and a team's library
-in PostgreSQL.
+"""Libraries of 10,000 and 100,000 sessions: a folder with its index, and a team's library in
+PostgreSQL. `benchmarks.million` has a million.
 
 The sessions are synthetic: two to four short exchanges each, with words as frequent as those of a
 language, by twenty owners; every fifth session continues another one. Neither library is filled by
@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -43,7 +43,7 @@ from chat_loop.team.library import TeamLibrary
 from chat_loop.team.postgres import Postgres
 from chat_loop.values import Usage
 
-SIZES = 10_000, 100_000, 1_000_000
+SIZES = 10_000, 100_000
 OWNERS, POOL, ROUNDS, PAGE, HITS, BATCH = 20, 10_000, 5, 20, 10, 1_000
 END = datetime(2026, 11, 1, tzinfo=UTC)
 STEP = timedelta(minutes=5)
@@ -253,12 +253,12 @@ def measure_team(results: Results, total: int, pool: Pool, rounds: int) -> None:
                 measure(results, f"{who}, {total:,}", library, pool.searches(total), rounds)
 
 
-def run(results: Results, settings: Settings) -> None:
+def run(results: Results, settings: Settings, sizes: Sequence[int] = SIZES) -> None:
     """Measure. Raises NotMeasured without a server."""
     if binaries() is None:
         raise NotMeasured("No PostgreSQL server is installed.")
     rounds = settings.rounds or ROUNDS
     pool = Pool()
-    for total in SIZES:
+    for total in sizes:
         measure_folder(results, total, pool, rounds)
         measure_team(results, total, pool, rounds)
