@@ -11,11 +11,11 @@ from chat_loop.context.ledger import read
 from chat_loop.context.sources import stems
 from chat_loop.context.statements import statements
 from chat_loop.errors import UsageError
-from chat_loop.library.terms import by_script, drop_common, terms
+from chat_loop.library.terms import by_script, drop_common, terms, words
 
 LONGEST = 1_000  # characters
 AROUND = 500  # characters on each side of a place that are read for its sentence
-SHARE = 0.6  # the least share of the telling words that a text in other words has
+SHARE = 0.8  # the least share of the telling words that a text in other words has
 FEW = 2  # so few telling words must all be there
 
 
@@ -26,20 +26,21 @@ class WantedText:
 
     def __init__(self, text: str) -> None:
         """Raises UsageError for a text that shows nothing, and for a long one."""
-        words = text.split()
-        self.text = " ".join(words)
-        if not any(map(str.isprintable, "".join(words))):
+        parts = text.split()
+        self.text = " ".join(parts)
+        if not any(map(str.isprintable, "".join(parts))):
             raise UsageError("There is nothing to look for.", "Give some words or a value.")
         if len(self.text) > LONGEST:
             hint = "A sentence or a value is enough."
             raise UsageError(f"That text has more than {LONGEST:,} characters.", hint)
-        middle = r"\s+".join(map(re.escape, words))
+        middle = r"\s+".join(map(re.escape, parts))
         before = r"(?<![^\W_])(?<!\d[.,:])" * _is_joined(self.text[0])
         after = r"(?![^\W_]|[.,:]\d)" * _is_joined(self.text[-1])
         self._phrase = re.compile(f"{before}{middle}{after}", re.IGNORECASE)
         self._figures = read(self.text).figures
         telling = drop_common(terms(self.text))
         self._words = stems(" ".join(term.text for term in telling if term.plain))
+        self._exact = {word for term in telling if term.exact for word in term.words}
         self._least = len(self._words)
         if self._least > FEW:
             self._least = round(SHARE * self._least)
@@ -54,14 +55,14 @@ class WantedText:
         """
         if self.is_in(sentence):
             return True
-        if len(words := self._words) + len(self._figures) < FEW:
+        if len(self._words) + len(self._figures | self._exact) < FEW:
             return False
-        if len(words & stems(sentence)) < self._least:
+        if len(self._words & stems(sentence)) < self._least:
             return False
-        return self._figures <= read(sentence).figures
+        return self._exact <= {*words(sentence)} and self._figures <= read(sentence).figures
 
     def told_in(self, text: str) -> str:
-        """Return the first sentence of a text that tells it in other words; empty for none."""
+        """Return the first sentence of a text that tells it, maybe in other words; "" for none."""
         folded = text.casefold()
         if sum(word in folded for word in self._words) < self._least:
             return ""

@@ -210,7 +210,7 @@ class _Trail:
         self._wanted = wanted
         self._tells = tells
         self._places = places
-        self._is_line = cache(wanted.is_told_by)  # a line stands in many blocks
+        self._line = cache(wanted.sentence_in)  # a line stands in many blocks
         self._told = {(each.session, each.message.partition(".")[2]) for each in places}
         self._sessions = {session.header.id: session for session in sessions}
         self._contexts: dict[str, Context] = {}
@@ -252,12 +252,12 @@ class _Trail:
     def _lines(self, block: Summary) -> Iterator[tuple[str, str]]:
         """Yield the lines of a block that tell the text, each after the name of its list."""
         for line in ledger.items(block):
-            if self._is_line(line.text):
-                yield line.section, line.text
+            if told := self._line(line.text):
+                yield line.section, told
         others = {name: getattr(block, name) for name in LISTS if name not in ledger.SECTIONS}
         for name, texts in (("background", (block.background,)), *others.items()):
-            for text in filter(self._is_line, texts):
-                yield name, text
+            for told in filter(None, map(self._line, texts)):
+                yield name, told
 
     def _is_sent(self, exchange: Exchange, lengths: Lengths) -> bool:
         """Return True if the model gets an exchange with the text, which is not shortened away."""
@@ -337,7 +337,7 @@ class _Trail:
         return tuple(
             Newer(old.text, new.text, new.ref, new.speaker)
             for old, new in block.replaced
-            if self._is_line(old.text)
+            if self._line(old.text)
         )
 
     def _span(self, context: Context, tail: Iterable[Exchange]) -> list[Exchange]:
@@ -359,7 +359,7 @@ class _Trail:
         taken = ledger.collect(self._span(context, tail))
         carried = ledger.items(context.parent_block or Summary())
         for line in (*carried, *(candidate.line for candidate in taken)):
-            if self._is_line(line.text):
+            if self._line(line.text):
                 return "no room"
         refs = context.refs
         speakers = {each.speaker for each in self._places if each.message in refs}
