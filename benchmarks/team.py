@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -253,12 +253,17 @@ def measure_team(results: Results, total: int, pool: Pool, rounds: int) -> None:
                 measure(results, f"{who}, {total:,}", library, pool.searches(total), rounds)
 
 
-def run(results: Results, settings: Settings, sizes: Sequence[int] = SIZES) -> None:
-    """Measure. Raises NotMeasured without a server."""
+def require_server() -> None:
+    """Raise NotMeasured without PostgreSQL."""
     if binaries() is None:
         raise NotMeasured("No PostgreSQL server is installed.")
+
+
+def run(results: Results, settings: Settings) -> None:
+    """Measure. Raises NotMeasured without a server."""
+    require_server()
     rounds = settings.rounds or ROUNDS
     pool = Pool()
-    for total in sizes:
+    for total in SIZES:
         measure_folder(results, total, pool, rounds)
         measure_team(results, total, pool, rounds)
