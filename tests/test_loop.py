@@ -99,7 +99,7 @@ def test_help_is_one_screen_of_what_one_needs_and_of_families(tmp_path: Path) ->
     assert len(shown) <= 23
     assert max(map(len, shown)) <= 80
     assert shown[0].startswith("  /help [COMMAND]       Show the commands")
-    assert "Conversation     /copy /edit /retry" in shown
+    assert "Conversation     /btw /copy /edit /retry" in shown
     told = " ".join(shown).split()
     missing = [command for command in registry.commands if f"/{command.name}" not in told]
     assert [command.name for command in missing if not command.now] == []

@@ -208,6 +208,21 @@ def test_a_text_is_found_whole(wanted: str, text: str, has: bool) -> None:
     assert WantedText(wanted).is_in(text) is has
 
 
+@pytest.mark.parametrize(
+    ("wanted", "sentence", "tells"),
+    [
+        ("the limit is 30 s", "30 s: that is the limit.", True),
+        ("the limit is 30 s", "The limit is 45 s, not 30.", True),
+        ("the limit is 30 s", "The limit is 45 s.", False),
+        ("The barn's wifi password is ass92bqd.", "The barn's wifi password is spq61jxi.", False),
+        ("The tortoise must get no avocado, not a crumb.", "The cat must get no onion.", False),
+        ("limit", "Limits are low.", False),
+    ],
+)
+def test_a_sentence_tells_a_text_in_other_words(wanted: str, sentence: str, tells: bool) -> None:
+    assert bool(WantedText(wanted).told_in(f"Hi! {sentence}")) is tells
+
+
 @pytest.mark.parametrize("text", ["", " \n ", "\x1b\x00", "x" * (LONGEST + 1)])
 def test_nothing_to_look_for(text: str) -> None:
     with pytest.raises(UsageError) as raised:
