@@ -7,6 +7,7 @@ does not know is needed. A plugin that fails adds nothing, and its `problem` say
 
 from __future__ import annotations
 
+import asyncio
 import re
 import threading
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
@@ -26,6 +27,7 @@ from chat_loop.providers import Provider
 from chat_loop.providers.choose import Machine, this_machine
 from chat_loop.sessions.records import Session
 from chat_loop.values import Request, Window
+from chat_loop.watchdog import LOOK_SECONDS, Watchdog
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -74,8 +76,15 @@ class Plugin(Struct):
 
         @wraps(run)
         async def guarded(chat: Any, words: str, _: object) -> tuple[str, tuple[()]] | None:
-            with _guard(self.name):
-                text = await run(chat, words)
+            watchdog = Watchdog(asyncio.get_running_loop())
+            try:
+                with _guard(self.name), watchdog.watching():
+                    text = await run(chat, words)
+            except KeyboardInterrupt:
+                await asyncio.sleep(
+                    LOOK_SECONDS
+                )  # the chat stops the command when the loop answers
+                raise PluginFailed(f"A command of the plugin {self.name} was stopped.") from None
             if text is None:
                 return None
             return (str(text), ())

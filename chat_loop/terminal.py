@@ -10,6 +10,7 @@ import os
 import select
 import sys
 import termios
+from collections.abc import Iterator
 from typing import Any, TextIO
 
 DIM = "2"
@@ -46,6 +47,26 @@ def screen_size(stream: TextIO) -> tuple[int, int]:
     except (OSError, ValueError):
         return 0, 0
     return max(1, (size.columns or 80) - 1), size.lines or 24
+
+
+@contextlib.contextmanager
+def ctrl_c_as_signal() -> Iterator[None]:
+    """Have the terminal of standard input send SIGINT at Ctrl-C, which the editor has it send as a
+    key. What is typed meanwhile stays to be read.
+    """
+    try:
+        descriptor = sys.stdin.fileno()
+        before = termios.tcgetattr(descriptor)
+    except (OSError, ValueError, termios.error):  # no terminal
+        yield
+        return
+    changed = [*before]
+    changed[3] |= termios.ISIG | termios.NOFLSH
+    termios.tcsetattr(descriptor, termios.TCSANOW, changed)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSANOW, before)
 
 
 class Terminal:

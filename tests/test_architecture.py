@@ -18,7 +18,18 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1] / "chat_loop"
 
 LAYERS = (
-    ("values", "events", "errors", "redact", "tasks", "text", "characters", "caches", "terminal"),
+    (
+        "values",
+        "events",
+        "errors",
+        "redact",
+        "tasks",
+        "text",
+        "characters",
+        "caches",
+        "terminal",
+        "watchdog",
+    ),
     ("yaml_files", "tokens", "config", "options"),
     ("sessions",),
     ("log", "memory", "store"),

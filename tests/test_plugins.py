@@ -10,6 +10,7 @@ import json
 import re
 import subprocess
 import sys
+import termios
 import zipfile
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
@@ -21,6 +22,8 @@ from chat_loop.plugins import Plugin, Plugins
 from chat_loop.values import Request, Window
 from tests.support.environments import environment
 from tests.support.providers import events_of
+from tests.support.pty_chat import PtyChat
+from tests.support.real_program import settings
 
 pytestmark = pytest.mark.slow
 
@@ -273,3 +276,37 @@ def test_a_plugin_that_fails_later_is_named_and_the_chat_goes_on(tmp_path: Path)
     assert "/help COMMAND for details" in both
     out, _ = run(tmp_path, site, "plugins")
     assert "command burn, help (not used: the name is taken)" in out
+
+
+BLOCKING = """
+import time
+
+def register(plugin):
+    plugin.add_command("block", block)
+
+async def block(chat, argument):
+    "Never give the event loop back."
+    print("blocked", end="", flush=True)
+    while True:
+        time.sleep(60)
+"""
+
+
+def test_ctrl_c_stops_a_command_that_blocks_and_keeps_what_is_typed(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    install(site, "blocking", {"blocking": BLOCKING})
+    variables = environment(tmp_path, PYTHONPATH=f"{site}:{Path(__file__).parents[1]}")
+    command = [sys.executable, "-m", "chat_loop", "--model", "scripted"]
+    with PtyChat(command, variables, cwd=tmp_path) as chat:
+        chat.wait_for("context")
+        chat.line("/block")
+        chat.wait_for("blocked")
+        chat.send("hello")
+        while not settings(chat)[3] & termios.ISIG:
+            chat.read_for(0.05)
+        chat.ctrl("c")
+        chat.wait_for("Stopped.")
+        chat.send("\r")
+        chat.wait_for("You said: hello")
+        chat.line("exit")
+        assert chat.exit_code() == 0
