@@ -14,7 +14,7 @@ from benchmarks.factchain.baselines import newest, spoken
 from benchmarks.factchain.ours import Clock
 from benchmarks.factchain.talk import Turn
 from chat_loop.agent.agent import Agent
-from chat_loop.context import summary
+from chat_loop.context import ledger, summary
 from chat_loop.context.budget import SMALL_WINDOW, Limits, ledger_room, recall_room, size
 from chat_loop.context.messages import messages_of
 from chat_loop.context.request import sent
@@ -105,6 +105,7 @@ class Chat:
                 recall_room(self._window),
                 restoration.block,
                 weak=self._window <= SMALL_WINDOW,
+                newer=ledger.newer_values,
             )
         if excerpts:
             entries.append(ArchiveContext(number=number, at=at, text=excerpts))

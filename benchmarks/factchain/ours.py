@@ -270,6 +270,7 @@ class Ours:
             recall_room(self._window),
             restoration.block,
             weak=self._window <= SMALL_WINDOW,
+            newer=ledger.newer_values,
         )
         return text
 

@@ -585,6 +585,20 @@ def _scores(sections: Mapping[Candidate, Section], index: WordIndex) -> _Scores:
     return _Scores(points, newer)
 
 
+def newer_values(said: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    """Map sentences, given in order with their references and places, to those that give them a
+    newer value: the newest, if several do.
+    """
+    lines = _candidates(Line(text, "key_facts", ref, "user") for text, (ref, _) in said.items())
+    newer = _scores(dict.fromkeys(lines, "key_facts"), WordIndex(lines)).newer
+    found: dict[str, str] = {}
+    for old in reversed(lines):
+        if old in newer:
+            new = newer[old].line.text
+            found[old.line.text] = found.get(new, new)
+    return found
+
+
 def _is_said_before(first: Line, second: Line) -> bool:
     """Return True if the first of two lines, in their order, was said in an earlier exchange.
     Carried lines name only their session, in which each speaker's lines are in order.

@@ -458,6 +458,8 @@ class Conversation:
         restoration = self.session.restoration
         if restoration is None or not self.recalls:
             return
+        from chat_loop.context.ledger import newer_values  # late: it takes long to load
+
         room = budget.recall_room(self.window)
         found = asyncio.to_thread(
             archive.recall,
@@ -466,6 +468,7 @@ class Conversation:
             room,
             restoration.block,
             weak=self.window <= budget.SMALL_WINDOW,
+            newer=newer_values,
         )
         excerpts, refs = await found
         if excerpts:

@@ -25,7 +25,7 @@ from chat_loop.library.library import LONG, Library
 from chat_loop.library.refresh import texts
 from chat_loop.library.search import LEAST, excerpt, search_chain
 from chat_loop.library.semantic import SemanticIndex
-from chat_loop.library.terms import is_question
+from chat_loop.library.terms import holds_value, is_question
 from chat_loop.sessions.chain import last_queries, link_of
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange, Session
@@ -34,6 +34,8 @@ from chat_loop.text import sentences
 from chat_loop.tokens import Count, estimate
 
 T = TypeVar("T")
+Newer = Callable[[Mapping[str, tuple[str, str]]], Mapping[str, str]]
+"""Maps the sentences of `_told_values` to those that give them a newer value."""
 
 NOT_READY = "The archive is still being read. Try again in a moment."
 NO_ARCHIVE = "There is no archive: nothing was said before what is in your context."
@@ -133,13 +135,14 @@ class Archive:
         known: str = "",
         *,
         weak: bool = False,
+        newer: Newer | None = None,
     ) -> tuple[str, tuple[str, ...]]:
         """Return the text to attach to a new query, and its references, as `recall_text` does. Weak
         hits count only for a query that asks something.
         """
         weak = weak and any(is_question(sentence.text) for sentence in sentences(text))
         hits = self.search(text, without, _MAX_WEAK if weak else MAX_HITS)
-        return recall_text(hits, self._count, room, known, weak=weak)
+        return recall_text(hits, self._count, room, known, weak=weak, newer=newer)
 
     def call(
         self,
@@ -280,40 +283,76 @@ def recall_text(
     known: str = "",
     *,
     weak: bool = False,
+    newer: Newer | None = None,
 ) -> tuple[str, tuple[str, ...]]:
     """Return the best sentences of hits to attach to a query, and their references. Omit tool
     results, and sentences that are in `known`, the restored block. If `weak`, all but faint hits
-    count, else only strong ones.
+    count, else only strong ones. A sentence to which one of another hit gives a `newer` value is
+    attached with that one.
     """
     lines = [_RECALLED]
     refs = list[str]()
+    said = _told_values(hits)
+    latest = newer(said) if newer is not None else {}
     counting = [hit for hit in hits if hit.strength >= _FAINT] if weak else _strong(hits)
     for hit in counting:
-        spoken = hit.texts[:2]
-        places = [place for place in hit.places if place.part < 2]
-        if not places or len(refs) == (_MAX_WEAK if weak else _MAX_RECALLED):
+        told = _best_sentences(hit)
+        if not told or len(refs) >= (_MAX_WEAK if weak else _MAX_RECALLED):
             continue
-        chosen = places[:1]
-        if chosen[0].part == 0 and is_question(spoken[0][1][chosen[0].start : chosen[0].end]):
+        quotes = [(who, excerpt(sentence, (), _SENTENCE_ROOM, count)) for who, sentence in told]
+        present = "\n".join((known, *lines))
+        if all(quote.removesuffix(" …") in present for _, quote in quotes):
+            continue
+        quoted = "; ".join(f"{who}: “{quote}”" for who, quote in quotes)
+        new = [f"{_day_of(hit)}, {quoted}"]
+        places = [hit.exchange.ref]
+        for sentence in dict.fromkeys(latest.get(sentence, "") for _, sentence in told):
+            if sentence not in present:  # neither the empty one
+                ref, place = said[sentence]
+                new.append(f"{place}: “{sentence}”")
+                places.append(ref)
+        if count("\n".join((*lines, *new))) <= room:
+            lines += new
+            refs += places
+    return ("\n".join(lines), tuple(dict.fromkeys(refs))) if refs else ("", ())
+
+
+def _best_sentences(hit: Hit) -> list[tuple[str, str]]:
+    """Return the best spoken sentence of a hit with its speaker, and the answer to a question."""
+    spoken = hit.texts[:2]
+    places = [place for place in hit.places if place.part < 2]
+    chosen = places[:1]
+    if chosen and chosen[0].part == 0:
+        _, query = spoken[0]
+        if is_question(query[chosen[0].start : chosen[0].end]):
             answers = [place for place in places if place.part == 1]
             answers += [
                 Place(1, sentence.start, sentence.end) for sentence in sentences(spoken[1][1])[:1]
             ]
             chosen += answers[:1]
-        quotes = []
-        for place in chosen:
-            who, text = spoken[place.part]
-            sentence = " ".join(text[place.start : place.end].split())
-            quotes.append((who.lower(), excerpt(sentence, (), _SENTENCE_ROOM, count)))
-        present = "\n".join((known, *lines))
-        if all(quote.removesuffix(" …") in present for _, quote in quotes):
-            continue
-        quoted = "; ".join(f"{who}: “{quote}”" for who, quote in quotes)
-        line = f"[{hit.exchange.ref}] {hit.exchange.query.at:%Y-%m-%d}, {quoted}"
-        if count("\n".join((*lines, line))) <= room:
-            lines.append(line)
-            refs.append(hit.exchange.ref)
-    return ("\n".join(lines), tuple(refs)) if refs else ("", ())
+    told = []
+    for place in chosen:
+        who, text = spoken[place.part]
+        told.append((who.lower(), " ".join(text[place.start : place.end].split())))
+    return told
+
+
+def _day_of(hit: Hit) -> str:
+    return f"[{hit.exchange.ref}] {hit.exchange.query.at:%Y-%m-%d}"
+
+
+def _told_values(hits: Sequence[Hit]) -> dict[str, tuple[str, str]]:
+    """Return the spoken sentences with values, in the order in which they were said, each with its
+    reference, and with its place and speaker as they are shown.
+    """
+    in_order = sorted(hits, key=lambda hit: (hit.exchange.depth, hit.exchange.query.number))
+    return {
+        sentence.text: (hit.exchange.ref, f"{_day_of(hit)}, {who.lower()}")
+        for hit in in_order
+        for who, text in hit.texts[:2]
+        for sentence in sentences(text)
+        if holds_value(sentence.text) and not is_question(sentence.text)
+    }
 
 
 def _strong(hits: Sequence[Hit]) -> list[Hit]:

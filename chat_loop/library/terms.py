@@ -92,11 +92,16 @@ def words(text: str) -> list[str]:
 def lines(*texts: str) -> str:
     """Return the words of texts for the index, one line per sentence, with its marks in front."""
     return "\n".join(
-        f"{QUESTION_MARK * is_question(line.text)}{VALUE_MARK * bool(_VALUE.search(line.text))} "
+        f"{QUESTION_MARK * is_question(line.text)}{VALUE_MARK * holds_value(line.text)} "
         f"{' '.join(words(line.text))}"
         for text in texts
         for line in sentences(text)
     )
+
+
+def holds_value(sentence: str) -> bool:
+    """Return True for a sentence with a digit or a sign of an exact value."""
+    return _VALUE.search(sentence) is not None
 
 
 def is_question(sentence: str) -> bool:

@@ -24,6 +24,7 @@ from chat_loop.context.ledger import (
     collect,
     items,
     ledger,
+    newer_values,
 )
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.records import Exchange, Query, Summary
@@ -559,6 +560,14 @@ def test_what_a_line_is_about_is_not_in_its_function_words() -> None:
     for room in range(100):
         kept = {item.text for item in items(made(None, spoken, room=room).summary)}
         assert old not in kept or new in kept
+
+
+def test_of_several_newer_values_the_newest_counts() -> None:
+    first, second = "The rent of the boat is 1,150 euros.", "The rent of the boat is 1,210 euros."
+    third = "The rent is 1,300 euros."
+    said = {first: ("1.1", ""), "The boat has 3 sails.": ("1.2", ""), second: ("1.3", "")}
+    assert newer_values(said | {third: ("2.1", "")}) == {first: third, second: third}
+    assert newer_values({first: ("1.1", ""), third: ("1.1", "")}) == {}, "both are said at once"
 
 
 def test_a_newer_value_is_found_beside_many_lines_that_share_rarer_words() -> None:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from benchmarks.support.exchanges import ExchangeIndex, hit_of
 from benchmarks.support.planting import FACTS, NOTHING_TO_FIND, conversation, exchange
+from chat_loop.context.ledger import newer_values
 from chat_loop.library.archive import (
     CANNOT,
     NO_ARCHIVE,
@@ -75,6 +76,25 @@ def test_a_second_query_looks_at_no_other_file_and_misses_no_change_of_an_ancest
     assert "5434" in archive.recall(question)[0]
     ancestor.unlink()
     assert archive.recall(question) == ("", ())
+
+
+def test_an_older_value_is_attached_with_the_newer_one(tmp_path: Path) -> None:
+    old, new = "The gate of the marina opens at 6:30.", "From May on, the gate opens at 7:15."
+    said: list[str | tuple[str, str]] = [old, f"All 3 of us saw the gate of the marina open. {new}"]
+    sessions = SessionManager(tmp_path, now=lambda: START)
+    archive = followed(sessions, said, ["Hello."], ["Go on."])
+    question = "When does the gate of the marina open?"
+    alone, _ = archive.recall(question, weak=True)
+    assert old in alone
+    assert new not in alone
+    both, refs = archive.recall(question, weak=True, newer=newer_values)
+    assert f"user: “{old}”\n[1.2] {START:%Y-%m-%d}, user: “{new}”" in both
+    assert {*refs} == {"1.1", "1.2"}
+    assert new not in archive.recall(question, (), 60, weak=True, newer=newer_values)[0]
+    assert old not in archive.recall(question, (), 60, weak=True, newer=newer_values)[0]
+    known, _ = archive.recall(question, (), 400, new, weak=True, newer=newer_values)
+    assert old in known
+    assert new not in known
 
 
 def test_what_the_ancestors_said_is_found_under_its_reference(tmp_path: Path) -> None:
