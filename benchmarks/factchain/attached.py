@@ -1,7 +1,8 @@
 """Small windows and models without tools: `python -m benchmarks.factchain.attached`.
 
 FactChain's conversations are compacted automatically. Then each fact is asked for, and counts if it
-is in the context, or in the passages that the program attaches to the question.
+is in the context, or in the passages that the program attaches to the question. A replaced value is
+stale if the context has it without the newer one; it is asked for, too.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ class Found(Struct, frozen=True, kw_only=True):
     in_context: float
     or_attached: float
     stale: float
+    stale_when_asked: float
+    """The same in the context together with what is attached to the question for the value."""
     compactions: int
 
 
@@ -59,12 +62,17 @@ async def measure(profile: str, seed: int, window: int, count: Callable[[str], i
             for pin in talk.pins:
                 chat.pin(pin)
     await chat.settled()
-    context = Context(chat.context)
+    text = chat.context
+    context = Context(text)
     live = [fact for fact in talk.facts if fact.live(SEGMENTS)]
     there = survived(context, live)
     missing = (fact for fact in live if fact.number not in there)
     attached = sum(Context(chat.attached(fact.question)).has(fact) for fact in missing)
-    replaced = sum(fact.stale(SEGMENTS) for fact in talk.facts)
+    replaced = [fact for fact in talk.facts if fact.stale(SEGMENTS)]
+    misled = 0
+    for fact in replaced:
+        sent = Context(f"{text}\n{chat.attached(fact.question)}")
+        misled += fact.number in stale(sent, talk.facts, SEGMENTS)
     chat.close()
     return Found(
         profile=profile,
@@ -72,7 +80,8 @@ async def measure(profile: str, seed: int, window: int, count: Callable[[str], i
         window=window,
         in_context=100 * len(there) / len(live),
         or_attached=100 * (len(there) + attached) / len(live),
-        stale=100 * len(stale(context, talk.facts, SEGMENTS)) / replaced,
+        stale=100 * len(stale(context, talk.facts, SEGMENTS)) / len(replaced),
+        stale_when_asked=100 * misled / len(replaced),
         compactions=chat.automatic,
     )
 
@@ -88,7 +97,7 @@ def main() -> None:
     counter.load()
     count = lru_cache(20_000)(counter.count)
     found: list[Found] = []
-    print("window  wording  in the context  or attached  stale  compactions")
+    print("window  wording  in the context  or attached  stale  when asked  compactions")
     # the requests contain the folder's name, so it must be the same in every run
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         for window in WINDOWS:
@@ -103,6 +112,7 @@ def main() -> None:
                     f"  {mean(row.in_context for row in rows):14.1f}"
                     f"  {mean(row.or_attached for row in rows):11.1f}"
                     f"  {mean(row.stale for row in rows):5.1f}"
+                    f"  {mean(row.stale_when_asked for row in rows):10.1f}"
                     f"  {mean(row.compactions for row in rows):11.1f}"
                 )
     if file is not None:
