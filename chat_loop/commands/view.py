@@ -317,7 +317,9 @@ def status_of(conversation: Conversation, cost: Cost) -> Status:
     live = conversation.live
     budget = conversation.budget
     session = conversation.session
-    tokens = session.totals.combined
+    earlier = conversation.earlier_usage
+    tokens = session.totals.combined + sum(usage.input + usage.output for _, usage in earlier)
+    spent = (*earlier, *session.usage_of_models.items())
     name = name_of(session)
     return Status(
         model=conversation.agent.model,
@@ -325,7 +327,7 @@ def status_of(conversation: Conversation, cost: Cost) -> Status:
         window=budget.window,
         estimated=budget.estimated,
         tokens=tokens,
-        cost=cost_of(session.usage_of_models.items(), cost) if tokens else None,
+        cost=cost_of(spent, cost) if tokens else None,
         session=name if live.is_empty else name or live.header.id,
         unsaved=not live.is_empty and not live.is_saved,
         summary=conversation.background.state,

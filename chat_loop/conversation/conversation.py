@@ -123,6 +123,8 @@ class Conversation:
         self.agent = replace(agent, memory=memory())
         self.archive: Archive | None = None  # the sealed ancestors, once there are some
         self.background = Background(self._narrate_quietly, self._receive, show, self._cost)
+        self.earlier_usage: list[tuple[str, Usage]] = []
+        """What this conversation used in the sessions that it left since the program started."""
         self._configured = options
         self._own_tools = agent.tools
         self._own_system = agent.system_prompt
@@ -1179,8 +1181,11 @@ class Conversation:
             self.background.hand_over(deliver and partial(deliver, self.live.path))
         else:
             await self.background.cancel()
-        if leaving.is_new and self.agent.limits.spending is not None:
-            self.agent.limits.spending.begin_session()
+        self.earlier_usage += self.session.usage_of_models.items()
+        if leaving.is_new:
+            self.earlier_usage.clear()
+            if self.agent.limits.spending is not None:
+                self.agent.limits.spending.begin_session()
         if plan is None:
             self._archive_tools = ()
             self.offer_tools(self._server_tools)

@@ -17,7 +17,9 @@ NOT_UPLOADED = "not uploaded"
 
 
 class Status(Struct, frozen=True, kw_only=True):
-    """The contents of the status line; `tokens` and `cost` in dollars are those of the session."""
+    """The contents of the status line; `tokens` and `cost` in dollars are those of the
+    conversation since the program started.
+    """
 
     model: str
     share: float

@@ -133,6 +133,23 @@ def test_the_numbers_are_those_of_info_and_stats(tmp_path: Path) -> None:
     )
 
 
+def test_cost_and_tokens_go_on_after_a_compaction_and_begin_anew_after_a_clear(
+    tmp_path: Path,
+) -> None:
+    told: list[Status] = []
+
+    def look(talk: Talk) -> None:
+        told.append(status_of(talk.conversation, priced))
+
+    lines: list[Line] = ["Hi", look, "/compact", look, "So?", look, "/clear", look]
+    Screen(tmp_path, lines, "Hello.", SUMMARY, "Yes.", "So.", options=replace(QUIET, cost=priced))
+    costs = [status.cost or 0.0 for status in told]
+    tokens = [status.tokens for status in told]
+    assert 0.0 < costs[0] <= costs[1] < costs[2]
+    assert 0 < tokens[0] <= tokens[1] < tokens[2]
+    assert (costs[3], tokens[3]) == (0.0, 0)
+
+
 def test_before_anything_is_said_and_while_nothing_is_saved(tmp_path: Path) -> None:
     assert status_line(status_of(Talk(tmp_path).conversation, priced), STATUS, 80) == (
         "░░░░░░ context ~0% of 100K · scripted:test"
