@@ -28,6 +28,10 @@ BLOCK = re.compile(
 )
 FACTCHAIN = "percent, mean of five conversations, seen / unseen / third wording"
 EMBEDDED = "in the context | right answers | answers with an old value | tokens"
+WHY = (
+    "wording | facts | right message | right last summary | no longer in the context"
+    " | with its compaction | in no summary"
+)
 LARGE = {
     "`sessions list`, the first time (indexes what was said)": "list",
     "`sessions list`, from then on": "list again",
@@ -46,6 +50,7 @@ MEASURED = {
     "factchain": "factchain-16k",
     "attached": "factchain-attached",
     "tools": "factchain-tools-16k",
+    "why": "factchain-why",
     "traffic": "traffic",
     "embedded": "embedded",
     "team": "team",
@@ -359,6 +364,19 @@ def tools(folder: Path) -> str:
     return "\n".join(lines)
 
 
+def why(folder: Path) -> str:
+    """Return the table of the answers of `/why` about FactChain's facts."""
+    lines = [
+        f"| {WHY} |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row in json.loads((folder / "factchain-why.json").read_bytes())["rows"]:
+        gone = sum(not answer["in_context"] for answer in row["answers"])
+        numbers = (row["facts"], row["origin"], row["block"], gone, row["dropped"], row["no_block"])
+        lines.append(f"| {row['profile']} | {' | '.join(map(str, numbers))} |")
+    return "\n".join(lines)
+
+
 def traffic(folder: Path) -> str:
     """Return the table of the tokens that a conversation with tools sends."""
     found = json.loads((folder / "traffic.json").read_bytes())
@@ -377,5 +395,17 @@ def traffic(folder: Path) -> str:
 
 BLOCKS: dict[str, Callable[[Path], str]] = {
     each.__name__: each
-    for each in (factchain, attached, facts, tools, traffic, embedded, recall, locomo, large, team)
+    for each in (
+        factchain,
+        attached,
+        facts,
+        tools,
+        why,
+        traffic,
+        embedded,
+        recall,
+        locomo,
+        large,
+        team,
+    )
 }
