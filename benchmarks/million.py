@@ -5,12 +5,11 @@ hour. A folder of as many is no use: its list looks at the state of each file.
 from __future__ import annotations
 
 from benchmarks.support.results import Results, Settings
-from benchmarks.team import ROUNDS, Pool, measure_team, require_server
+from benchmarks.team import ROUNDS, Pool, measure_team
 
 SESSIONS = 1_000_000
 
 
 def run(results: Results, settings: Settings) -> None:
     """Measure. Raises NotMeasured without a server."""
-    require_server()
     measure_team(results, SESSIONS, Pool(), settings.rounds or ROUNDS)

@@ -231,7 +231,9 @@ def measure_folder(results: Results, total: int, pool: Pool, rounds: int) -> Non
 
 
 def measure_team(results: Results, total: int, pool: Pool, rounds: int) -> None:
-    """Measure a team's library of `total` sessions on a new server."""
+    """Measure a team's library of `total` sessions on a new server. Raises NotMeasured."""
+    if binaries() is None:
+        raise NotMeasured("No PostgreSQL server is installed.")
     with temporary_server(settings=SERVER) as server, tempfile.TemporaryDirectory() as name:
         owners = [f"owner{number}" for number in range(OWNERS)]
         server.database("library", "librarian", "reader", *owners)
@@ -253,17 +255,10 @@ def measure_team(results: Results, total: int, pool: Pool, rounds: int) -> None:
                 measure(results, f"{who}, {total:,}", library, pool.searches(total), rounds)
 
 
-def require_server() -> None:
-    """Raise NotMeasured without PostgreSQL."""
-    if binaries() is None:
-        raise NotMeasured("No PostgreSQL server is installed.")
-
-
 def run(results: Results, settings: Settings) -> None:
     """Measure. Raises NotMeasured without a server."""
-    require_server()
     rounds = settings.rounds or ROUNDS
     pool = Pool()
     for total in SIZES:
-        measure_folder(results, total, pool, rounds)
         measure_team(results, total, pool, rounds)
+        measure_folder(results, total, pool, rounds)

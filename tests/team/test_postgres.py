@@ -13,11 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.support.postgres_server import (
-    PostgresServer,
-    binaries_with_pgvector,
-    temporary_server,
-)
+from benchmarks.support.postgres_server import PostgresServer, temporary_server
 from chat_loop.config import parse
 from chat_loop.errors import ConfigError, IndexUnavailable, SessionError
 from chat_loop.library.filters import SessionFilter
@@ -28,7 +24,7 @@ from chat_loop.library.search import search_all
 from chat_loop.library.semantic import SPACE, SemanticIndex, available
 from chat_loop.team.library import TeamLibrary
 from chat_loop.team.postgres import VERSION, Postgres
-from tests.support.engines import require_server
+from tests.support.engines import binaries_with_pgvector, require_server
 from tests.support.index_tables import SEALED, fill, rows_of, up_to_date
 from tests.support.session_folders import session, write
 
