@@ -342,7 +342,10 @@ class DisplayManager:
             return
         if not self._in_thinking:
             self._close_line()
-            folded = FoldedText(is_dim=self._redraws)
+            width = 0
+            if self._redraws:
+                width = self.console.width
+            folded = FoldedText(is_dim=self._redraws, width=width)
             self._thoughts = ReplyText(self._write_reply, folded, self.out.preview)
             self._in_thinking = self._line_open = True
             if self._has_ended:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from chat_loop.characters import begun_flag
 from chat_loop.display.markdown.theme import theme_of
-from chat_loop.display.text import printable
+from chat_loop.display.text import cells, printable
 from chat_loop.terminal import columns
 from chat_loop.values import size_text
 
@@ -24,6 +25,10 @@ OPEN_CHARACTERS = 400  # the most that they have
 SHOWN_END = 120  # characters of its end that are shown while it goes on
 DRAW_SECONDS = 1 / 30  # the shortest pause between two drawings of a streaming reply
 DRAW_SHARE = 0.1  # the largest share of a processor for drawing, however long a paragraph is
+
+
+_WORD = re.compile(r"\n *| *[^ \n]+| +")
+"""A word with the blanks before it, or a newline."""
 
 
 class Renderer(Protocol):
@@ -48,8 +53,12 @@ class FoldedText(Renderer):
     show that. What lies in between is only counted.
     """
 
-    def __init__(self, *, is_dim: bool) -> None:
+    def __init__(self, *, is_dim: bool, width: int = 0) -> None:
+        """Break lines between words where a terminal has `width` columns; 0 breaks none."""
         self._is_dim = is_dim
+        self._width = width
+        self._column = 0
+        self._word = ""  # that may grow, with the blanks before it
         self._lines = OPEN_LINES  # that may still be shown
         self._room = OPEN_CHARACTERS
         self._folded = 0  # characters that are not shown
@@ -66,17 +75,39 @@ class FoldedText(Renderer):
         rest = text[len(shown) :]
         self._folded += len(rest)
         self._end = (self._end + rest)[-SHOWN_END:]
-        return self._dim(shown)
+        return self._dim(self._wrapped(shown, ended=bool(rest)))
 
     def finish(self) -> str:
         if self._folded <= len(self._end):  # a line that says so would be as long
-            return self._dim(self._end)
+            return self._dim(self._wrapped(self._end, ended=True))
         return self._dim(f"\n… {size_text(self._folded)} more: /thinking shows all")
 
     def preview(self) -> str:
         if not self._folded:
             return ""
         return self._dim(f"\n… {' '.join(self._end.split())}")
+
+    def _wrapped(self, text: str, *, ended: bool) -> str:
+        """Return the words that are complete, each on a line that has room for it."""
+        if not self._width:
+            return text
+        words = _WORD.findall(self._word + text)
+        self._word = ""
+        if words and not ended:
+            self._word = words.pop()
+        shown = ""
+        for word in words:
+            text = word.removeprefix("\n")
+            breaks = word != text
+            if not breaks and 0 < self._column >= self._width - cells(text):
+                breaks = True
+                text = text.lstrip()
+            if breaks:
+                shown += "\n"
+                self._column = 0
+            self._column = (self._column + cells(text)) % self._width
+            shown += text
+        return shown
 
     def _dim(self, text: str) -> str:
         if self._is_dim and text:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import pytest
 
 from chat_loop.display.manager import DisplayManager
+from chat_loop.display.reply import FoldedText
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import (
     Compacted,
@@ -286,7 +287,7 @@ def test_on_a_terminal_thinking_is_dim_and_stands_apart() -> None:
     events: list[Event] = [ThinkingDelta("two "), ThinkingDelta("and two"), TextDelta("Four.")]
     ended = ReplyEnded(number=1, stop="end", usage=None, seconds=1.0)
     assert shown([*events, ended], Terminal()) == (
-        "\x1b[2mtwo \x1b[0m\x1b[2mand two\x1b[0m\n\x1b[1;36mSally:\x1b[0m Four.\n\x1b[2mTime: "
+        "\x1b[2mtwo\x1b[0m\x1b[2m and\x1b[0m\x1b[2m two\x1b[0m\n\x1b[1;36mSally:\x1b[0m Four.\n\x1b[2mTime: "
         "1.0s\x1b[0m\n\n"
     )
 
@@ -311,6 +312,16 @@ def test_long_thinking_folds_and_is_kept_whole(
     thought, _, _ = out.getvalue().partition("\n\x1b[1;36m")
     assert re.sub(r"\x1b\[[0-9;]*m", "", thought) == before + after
     assert display.thinking == "".join(pieces)
+
+
+def test_thinking_is_broken_between_words_however_it_arrives() -> None:
+    words = "We weigh both ways. It is\ntwo o'clock, and averylongwordwithoutablank ends.\n\nDone."
+    lines = ["We weigh both", "ways. It is", "two o'clock, and"]
+    lines += ["averylongwordwithoutablank ends.", "", "Done."]
+    for pieces in ([words], [*words]):
+        text = FoldedText(is_dim=False, width=18)
+        shown = "".join(map(text.feed, pieces)) + text.finish()
+        assert shown.split("\n") == lines
 
 
 def test_the_thinking_of_all_steps_of_the_last_reply_is_kept() -> None:
