@@ -5,8 +5,9 @@ the agent with its tools, the memory and the conversation.
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,13 +24,15 @@ from chat_loop.config import LimitsConfig, choose_servers
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import EFFORT, MAX_TOKENS, SYSTEM, options_of
 from chat_loop.display.plain import err
-from chat_loop.errors import ConfigError, SessionError, UsageError
+from chat_loop.errors import ConfigError, ModelError, NoProvider, SessionError, UsageError
 from chat_loop.events import Event
 from chat_loop.memory import MemoryLocation, ProjectMemory, locate
 from chat_loop.parts import Parts
 from chat_loop.providers import Provider, choose, recorded
 from chat_loop.providers.catalogue import entries
 from chat_loop.providers.choose import Models
+from chat_loop.providers.listing import KeptLists
+from chat_loop.providers.listing import list_models as list_of_models
 from chat_loop.providers.prices import costs
 from chat_loop.providers.recorded import Offer
 from chat_loop.sessions.records import Answering, Session
@@ -83,6 +86,21 @@ def choose_provider(parts: Parts) -> Provider:
 
     url = options.base_url
     return choose.choose(reference, parts.config, parts.machine, base_url=url, report=report)
+
+
+def offer_embedded(parts: Parts, error: NoProvider) -> Provider:
+    """Return an embedded model that the user chooses to download, because there is no other one.
+    Raises the `error` if nobody can be asked, if none could run here, or if the answer is no.
+    """
+    if parts.instant is None or find_spec("xllamacpp") is None:
+        raise error
+    parts.instant.erase()
+    err(f"{error.message} No key is set, and no model server runs on this machine.")
+    try:
+        name = _embedded_model(parts)
+    except ModelError:
+        raise error from None
+    return choose.create(f"local:{name}", parts.config, parts.machine)
 
 
 def _embedded_model(parts: Parts) -> str:
@@ -209,10 +227,23 @@ def list_models(parts: Parts) -> Models:
     """Return an object that provides other models during a conversation."""
     config = parts.config
     machine = parts.machine
+    kept = KeptLists(parts.paths.state / "models.json")
+
+    def provide(reference: str) -> Provider:
+        return choose.create(reference, config, machine)
+
+    def candidates() -> Mapping[str, str]:
+        return choose.list_candidates(config, machine)
+
     return choose.Models(
         providers=tuple(entries(config.providers)),
-        provide=lambda reference: choose.create(reference, config, machine),
-        candidates=lambda: choose.list_candidates(config, machine),
+        provide=provide,
+        candidates=candidates,
+        listing=partial(
+            list_of_models,
+            *(candidates, provide, kept, parts.paths.models),
+            only_here=parts.options.local,
+        ),
     )
 
 

@@ -83,7 +83,7 @@ def first_provider(parts: Parts, beginning: Beginning) -> Provider:
         if offer.problem:
             text = f"{offer.problem} No other model is available."
             raise NoProvider(text, error.hint) from error
-        raise
+        return assembly.offer_embedded(parts, error)
 
 
 def _offer(parts: Parts, reference: str) -> Offer:

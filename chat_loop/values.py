@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -98,6 +98,30 @@ class Parameters(Struct, frozen=True, kw_only=True):
         """Return these, with those of `other` where these say nothing."""
         said = {name: value for name, value in asdict(self).items() if value not in ("", None)}
         return replace(other, **said)
+
+
+class Offered(Struct, frozen=True):
+    """A model that can be chosen by its reference. The `window` is in tokens, 0 if unknown, and the
+    `note` says why it is offered. One that `is_missing` must be downloaded first.
+    """
+
+    reference: str
+    window: int = 0
+    note: str = ""
+    is_missing: bool = False
+
+
+def matching(models: Sequence[Offered], words: str) -> Sequence[Offered]:
+    """Return the models whose reference or note contains all words."""
+    wanted = words.casefold().split()
+    if not wanted:
+        return models
+    found = []
+    for offer in models:
+        text = f"{offer.reference} {offer.note}".casefold()
+        if all(word in text for word in wanted):
+            found.append(offer)
+    return found
 
 
 class ToolSpec(Struct, frozen=True):

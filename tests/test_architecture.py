@@ -77,7 +77,7 @@ DOORS = {
         *("input/keys.py", "input/frames.py", "input/menu.py"),
         *("commands/completing.py", "input/history.py", "input/bursts.py"),
         "input/sequences.py",
-        *("browser/app.py", "browser/list.py", "browser/messages.py"),
+        *("browser/app.py", "browser/list.py", "browser/messages.py", "browser/models.py"),
     },
     "markdown_it": {
         *("export/markup.py", "display/markdown/inline.py", "display/markdown/blocks.py"),

@@ -3,40 +3,49 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
 from chat_loop.characters import one_line
-from chat_loop.commands.registry import OptionValues, registry, usage_error
+from chat_loop.commands.registry import OptionValues, registry
 from chat_loop.errors import UsageError
-from chat_loop.providers.choose import full_reference
+from chat_loop.providers.choose import check_provider, full_reference
 from chat_loop.providers.effort import nearest
-from chat_loop.values import USUAL_EFFORT, window_text
+from chat_loop.providers.listing import Listing
+from chat_loop.providers.prices import MILLION, listed_window
+from chat_loop.values import USUAL_EFFORT, Offered, Usage, matching, window_text
+
+SEARCH = "/model --list WORDS finds more."
+MOST_PRINTED = 40  # lines of a list of models
 
 if TYPE_CHECKING:
     from chat_loop.agent.agent import Agent
     from chat_loop.commands.chat import Chat
 
 
-@registry.command("model [NAME]", "Model and tools")
+@registry.command("model [NAME]", "Model and tools", flags=("list",))
 async def model(chat: Chat, words: str, options: OptionValues) -> None:
-    """Show the current model and the available ones, or switch to another.
+    """Show the current model and choose one of all that can be had, or switch to another.
 
-    NAME is PROVIDER:MODEL, a provider's name for its default model, or another model of the
-    current provider. What does not fit the new model's window is compacted before your next
-    message.
+    /model                 on a terminal, all models of your services: type to search
+    /model gpt-5.4         PROVIDER:MODEL, PROVIDER for its default model, or a model's name
+    /model --list sonnet   the models that match, as text
+    The lists of the services are kept for a day. What does not fit the new model's window is
+    compacted before your next message.
     """
     conversation = chat.conversation
     display = chat.display
     now = conversation.agent.model
-    if not words:
-        await _list_models(chat)
+    if "list" in options or not words:
+        await _offer_models(chat, words, as_text="list" in options)
         return
     if len(words.split()) > 1:
-        raise usage_error("model")
+        raise UsageError(f"No model is called “{one_line(words, 40)}”.", SEARCH)
     added = await asyncio.to_thread(chat.plugins.all)
     known = [*chat.models.providers, *(name for plugin in added for name in plugin.providers)]
     reference = full_reference(words, known, conversation.agent.provider.name)
+    check_provider(words, known, conversation.agent.provider.name)
     if reference == now:
         chat.model_is_chosen = True
         conversation.ask_as_configured()
@@ -108,12 +117,85 @@ def _described(agent: Agent) -> str:
     return one_line(agent.model, 100)
 
 
-async def _list_models(chat: Chat) -> None:
-    offers = await asyncio.to_thread(chat.models.candidates)
+async def _offer_models(chat: Chat, words: str, *, as_text: bool) -> None:
+    """Let the user choose one of all models, or print those that match `words`."""
+    display = chat.display
+    can_pick = display.is_terminal and chat.reader.has_editor and not as_text
+    if not as_text:
+        display.line(f"Using {_described(chat.conversation.agent)}.")
+    display.begin_waiting("Asking your services for their models …")
+    try:
+        listing = await chat.models.listing(chat.conversation.agent.model)
+    finally:
+        display.stop_waiting()
+    for problem in listing.problems:
+        display.warn(problem)
+    if not can_pick:
+        await _print_models(chat, listing, words)
+        return
+    if not listing.models:
+        raise UsageError("There are no models to choose from.", "chat-loop providers shows why.")
+    from chat_loop.browser.models import choose  # loads the editor's library
+
     now = chat.conversation.agent.model
-    chat.display.line(f"Using {_described(chat.conversation.agent)}.")
-    if others := {name: note for name, note in offers.items() if name != now}:
-        chat.display.line("Also available (/model NAME):", "dim")
-        width = min(max(map(len, others)), 60)
-    for name, note in others.items():
-        chat.display.line(f"  {one_line(name, 100):<{width}}  {note}".rstrip())
+    about = _Facts(chat).about
+    async with chat.reader.release_terminal():
+        offer = await choose(listing.models, now, about, words)
+    if offer is None:
+        return
+    if offer.is_missing:
+        name = offer.reference.partition(":")[2]
+        raise UsageError(f"{name} is not installed.", f"chat-loop models install {name}")
+    await model(chat, offer.reference, {})
+
+
+async def _print_models(chat: Chat, listing: Listing, words: str) -> None:
+    """Print the models that could answer at once, or those that match `words`."""
+    display = chat.display
+    now = chat.conversation.agent.model
+    found = matching(listing.models, words)
+    shown = [offer for offer in found if offer.note or words][:MOST_PRINTED]
+    if not listing.models:  # no service was asked
+        offers = await asyncio.to_thread(chat.models.candidates)
+        shown = [Offered(name, note=note) for name, note in offers.items()]
+        found = shown
+    shown = [offer for offer in shown if offer.reference != now]
+    if shown and not words:
+        display.line("Also available (/model NAME):", "dim")
+    facts = _Facts(chat)
+    width = min(max((len(offer.reference) for offer in shown), default=0), 60)
+    for offer in shown:
+        name = one_line(offer.reference, 100)
+        display.line(f"  {name:<{width}}  {facts.about(offer)}".rstrip())
+    others = len(found) - len(shown)
+    if words and not found:
+        raise UsageError(f"No model matches “{one_line(words, 40)}”.", SEARCH)
+    if others > 1:
+        display.prose(f"{others:,} more: {SEARCH}", "dim")
+
+
+class _Facts:
+    """What is known of models: looked up when they are shown, since there may be many."""
+
+    def __init__(self, chat: Chat) -> None:
+        self._chat = chat
+        self._known: dict[str, str] = {}
+
+    def about(self, offer: Offered) -> str:
+        """Return the window, the prices of a million tokens, and the note of a model."""
+        if offer.reference not in self._known:
+            self._known[offer.reference] = " · ".join(filter(None, self._parts(offer)))
+        return self._known[offer.reference]
+
+    def _parts(self, offer: Offered) -> Iterator[str]:
+        provider, _, name = offer.reference.partition(":")
+        window = self._chat.config.windows.get(name) or offer.window
+        window = window or listed_window(name, provider)
+        if window:
+            yield window_text(window, False)
+        cost = self._chat.conversation.options.cost
+        read = cost(offer.reference, Usage(input=MILLION))
+        written = cost(offer.reference, Usage(output=MILLION))
+        if read and written:
+            yield f"${read:g} in, ${written:g} out"
+        yield offer.note

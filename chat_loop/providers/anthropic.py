@@ -44,6 +44,7 @@ class AnthropicProvider(wire.WireProvider):
 
     path = "/v1/messages"
     protocol = "Anthropic's Messages"
+    list_path = "/v1/models?limit=1000"
     models_path = "/v1/models/{}"
     address_variable = "ANTHROPIC_BASE_URL"
     official = "https://api.anthropic.com"

@@ -48,6 +48,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     cache_marks: tuple[str, ...] = ()  # models whose cache needs Anthropic's breakpoints
     summary_params: Mapping[str, object] = {}  # for a summary, whose maximum reasoning would use up
     wants_back: tuple[WantedField, ...] | None = None  # with its calls; None: unknown
+    has_list: bool = True  # it lists the models that can be asked
     lists_names_only: bool = False  # its list of models has only names, or does not exist
     max_tokens: int = 0  # maximum of a reply if the request sets none; 0 leaves it to the server
     region: str = ""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 from msgspec import Struct
@@ -22,6 +23,7 @@ from chat_loop.providers.anthropic import AnthropicProvider
 from chat_loop.providers.bedrock import BedrockProvider, check_access
 from chat_loop.providers.capabilities import window_of
 from chat_loop.providers.catalogue import CATALOGUE, Entry, Kind, entries, entry_of
+from chat_loop.providers.listing import Listing
 from chat_loop.providers.models import store
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.providers.prices import VENDORS, vendor_of
@@ -96,12 +98,18 @@ def this_machine(
     )
 
 
+async def _nothing_listed(now: str) -> Listing:
+    return Listing()
+
+
 class Models(Struct, frozen=True, kw_only=True):
     """Access to other models during a conversation."""
 
     providers: tuple[str, ...]
     provide: Callable[[str], Provider]
     candidates: Callable[[], Mapping[str, str]]  # reference -> a few words on why it could answer
+    listing: Callable[[str], Awaitable[Listing]] = _nothing_listed
+    """Returns all models that can be chosen, also the one that answers now."""
 
 
 def choose(
@@ -196,6 +204,30 @@ def full_reference(name: str, providers: Collection[str], provider: str = "") ->
     return name
 
 
+def meant_reference(name: str, providers: Collection[str]) -> str:
+    """Return what is meant by a name that begins with a misspelled provider; else ""."""
+    first, colon, model = name.partition(":")
+    near = get_close_matches(first.strip().lower(), providers, 1, 0.7)
+    if not colon or first in providers or not near:
+        return ""
+    return f"{near[0]}:{model[:80]}"
+
+
+def check_provider(name: str, providers: Collection[str], provider: str) -> None:
+    """Raise UsageError if `name` begins with no provider, but with one that is misspelled, or that
+    cannot be a part of the name of a model of `provider`: those of vendors have no colons.
+    """
+    first, colon, _ = name.partition(":")
+    if not colon or first in providers:
+        return
+    hint = f"Use PROVIDER:MODEL; providers: {', '.join(providers)}."
+    meant = meant_reference(name, providers)
+    if meant:
+        hint = f"Did you mean {meant}?"
+    if meant or (provider in VENDORS.values() and first != "ft"):  # OpenAI's own tuned models
+        raise UsageError(f"No provider “{first[:40]}”.", hint)
+
+
 def create(reference: str, config: Config, machine: Machine, *, base_url: str = "") -> Provider:
     """Build the provider for PROVIDER:MODEL, PROVIDER or MODEL. Raises as `choose` does."""
     providers = entries(config.providers)
@@ -204,7 +236,10 @@ def create(reference: str, config: Config, machine: Machine, *, base_url: str = 
     if name not in providers and (other := machine.other(name, model)) is not None:
         return other
     if name not in providers:
-        hint = f"Use PROVIDER:MODEL; providers: {', '.join((*providers, *machine.others()))}."
+        known = (*providers, *machine.others())
+        hint = f"Use PROVIDER:MODEL; providers: {', '.join(known)}."
+        if meant := meant_reference(reference, known):
+            hint = f"Did you mean {meant}?"
         raise UsageError(f"Unknown model “{reference[:80]}”.", hint)
     entry = providers[name]
     if base_url:

@@ -71,6 +71,7 @@ OPAQUE_KINDS = ("order", "content", "parameter", "role", "tool", "other")
 """The kinds of refusals that may be about it."""
 EFFORT = "effort"  # the part of a request that the user's effort makes
 SAMPLING = ("temperature", "top_p")  # parameters that have this name on every wire
+LIST_SECONDS = 10.0  # for a list of all models
 GRACE_SECONDS = 1.0  # after the reason why the model stopped, for the token counts and the end mark
 
 
@@ -89,6 +90,7 @@ class WireProvider:
 
     path: str  # where requests are sent
     protocol: str  # the name of what is spoken there
+    list_path = "/models"  # where the service lists its models
     models_path = "/models"  # where the service describes its models, or the model {}
     address_variable = ""  # has the address unless the settings do
     official = ""  # the address without either
@@ -591,6 +593,26 @@ class WireProvider:
         """Return the JSON of a short answer. Raises ValueError if invalid, and as `_open` does."""
         stream = await self._open(self._client, path, body)
         return json.loads(await read_body(stream.response, LARGEST_ANSWER))
+
+    async def models_answer(self) -> bytes:
+        """Return what the service answers when it is asked for all of its models. Raises
+        ProviderError.
+        """
+        await asyncio.to_thread(self._ensure_client)
+        try:
+            async with asyncio.timeout(LIST_SECONDS):
+                stream = await self._open(self._client, self.list_path, None)
+                return await read_body(stream.response, LARGEST_ANSWER)
+        except TimeoutError as error:
+            text = f"It did not answer within {LIST_SECONDS:.0f} seconds."
+            raise errors.TimedOut(text) from error
+        except self._credentials_errors as error:
+            raise self.key_error(error) from error
+        except Refusal as cause:
+            refusal = self._service.refusal_error(cause.status, cause.body, cause.headers)
+            raise refusal from cause
+        except (self._sdk_error, *self._failures) as error:
+            raise self._service.failure_error(error.__cause__ or error, started=False) from error
 
     async def close(self) -> None:
         """Close the connections. Another call would build a new client."""

@@ -96,7 +96,7 @@ def test_a_model_that_cannot_work_changes_nothing(tmp_path: Path) -> None:
     )
     assert "✗ There is no key.\n  Set one.\n" in screen.text
     assert "✗ There is no model scripted:nowhere.\n  Take another.\n" in screen.text
-    assert "✗ Usage: /model [NAME]" in screen.text
+    assert "✗ No model is called “two words”.\n" in screen.text
     assert "Already using scripted:test." in screen.text
     assert "Sally: Hello." in screen.text
     assert (other.closed, screen.talk.model.closed) == (1, 0)

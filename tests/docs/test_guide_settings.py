@@ -26,7 +26,7 @@ KEYS = {
 }
 _SETTING = re.compile(r"([a-z_]+(?:\.[a-z_-]+)*): (\S.*)")
 _KEY = re.compile(r"([a-z_]+)\.([a-z_]+)(?:\.([a-z_]+))?")
-FILES = {"agent.py", "agent.md", "agent.yaml"}
+FILES = {"agent.py", "agent.md", "agent.yaml", "models.json"}
 """Names of files that look like settings."""
 
 

@@ -101,8 +101,24 @@ def test_the_configured_model_comes_before_a_key_and_the_asked_for_before_both(
 
 
 @pytest.mark.parametrize(
-    "text", ["nope", ":gpt-4o", "", "google:pro", "OpenAI:gpt-4o", " openai:x", "x" * 500]
+    ("text", "meant"),
+    [
+        ("OpenAI:gpt-4o", "openai:gpt-4o"),
+        (" openai:x", "openai:x"),
+        ("antropic:x", "anthropic:x"),
+        ("llama-serve:a:b", "llama-server:a:b"),
+    ],
 )
+def test_a_misspelled_provider_is_answered_with_the_nearest_one(
+    tmp_path: Path, text: str, meant: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        choose(text, Config(), machine(tmp_path))
+    assert caught.value.message == f"Unknown model “{text}”."
+    assert caught.value.hint == f"Did you mean {meant}?"
+
+
+@pytest.mark.parametrize("text", ["nope", ":gpt-4o", "", "google:pro", "x" * 500])
 def test_what_is_no_reference_is_refused_with_the_providers_names(
     tmp_path: Path, text: str
 ) -> None:

@@ -1,0 +1,149 @@
+"""The lists of models that services have: read, kept for a day, and what may be wrong with them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from benchmarks.support.loopback import Loopback
+from chat_loop.config import Config
+from chat_loop.errors import ProviderError
+from chat_loop.providers import wire
+from chat_loop.providers.choose import create, this_machine
+from chat_loop.providers.listing import DAY, KeptLists, Listing, list_models, names_in
+from chat_loop.providers.models.store import CATALOGUE
+from chat_loop.values import Offered, matching
+
+EMBEDDED = [f"local:{model.name}" for model in CATALOGUE]
+CANDIDATES = {"openai:gpt-x": "a key is set", "anthropic:claude-x": "a key is set"}
+
+
+@pytest.fixture
+def _keys(server: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI", "ANTHROPIC"):
+        monkeypatch.setenv(f"{name}_API_KEY", "k")
+        monkeypatch.setenv(f"{name}_BASE_URL", server.url)
+
+
+def listed(folder: Path, *candidates: str, now: float = 1e9) -> Listing:
+    machine = this_machine(folder, discover=False)
+    kept = KeptLists(folder / "models.json", lambda: now)
+    names = {name: CANDIDATES[name] for name in candidates or CANDIDATES}
+
+    async def ask() -> Listing:
+        return await list_models(
+            lambda: names, lambda name: create(name, Config(), machine), kept, folder
+        )
+
+    return asyncio.run(ask())
+
+
+def references(listing: Listing) -> list[str]:
+    return [offer.reference for offer in listing.models]
+
+
+@pytest.mark.usefixtures("_keys")
+def test_all_services_are_asked_once_a_day(server: Loopback, tmp_path: Path) -> None:
+    server.models = ("model-a", "text-embedding-3-small", "gpt-image-1", "whisper-1", "gpt-x")
+    first = listed(tmp_path)
+    assert first.problems == ()
+    assert references(first) == [
+        *("openai:gpt-x", "anthropic:claude-x", "openai:model-a"),
+        *("anthropic:model-a", "anthropic:gpt-x", *EMBEDDED),
+    ]
+    assert first.models[0].note == "a key is set"
+    assert [offer.is_missing for offer in first.models[-len(EMBEDDED) :]] == [True] * len(EMBEDDED)
+    asked = sorted(request.path for request in server.looked)
+    assert asked == ["/v1/models", "/v1/models?limit=1000"]
+
+    server.models = ("model-b",)
+    assert listed(tmp_path, now=1e9 + DAY - 1) == first
+    assert len(server.looked) == 2
+    assert references(listed(tmp_path, now=1e9 + DAY))[2:4] == [
+        "openai:model-b",
+        "anthropic:model-b",
+    ]
+    assert len(server.looked) == 4
+    assert (tmp_path / "models.json").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.usefixtures("_keys")
+def test_a_file_of_lists_that_is_damaged_or_of_tomorrow_is_not_used(
+    server: Loopback, tmp_path: Path
+) -> None:
+    server.models = ("model-a",)
+    for content in ("{", '{"openai x": 3}', "[]", ""):
+        (tmp_path / "models.json").write_text(content)
+        assert "openai:model-a" in references(listed(tmp_path, "openai:gpt-x"))
+    server.models = ("model-b",)
+    assert "openai:model-b" in references(listed(tmp_path, "openai:gpt-x", now=1e9 - 1))
+
+
+@contextmanager
+def silent() -> Iterator[str]:
+    """A server that takes connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
+
+
+def test_the_others_do_not_wait_for_a_list_that_does_not_come(
+    server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wire, "LIST_SECONDS", 0.5)
+    server.models = ("model-a",)
+    with silent() as address:
+        for name, url in (("OPENAI", address), ("ANTHROPIC", server.url)):
+            monkeypatch.setenv(f"{name}_API_KEY", "k")
+            monkeypatch.setenv(f"{name}_BASE_URL", url)
+        found = listed(tmp_path)
+    assert "anthropic:model-a" in references(found)
+    [problem] = found.problems
+    assert problem.startswith("OpenAI did not list its models. It did not answer within")
+    assert "openai" not in (tmp_path / "models.json").read_text(), "it is asked again"
+
+
+def test_a_service_without_a_list_is_one_sentence(
+    server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/nothing/here")
+    found = listed(tmp_path, "openai:gpt-x")
+    assert references(found)[0] == "openai:gpt-x"
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    [problem] = listed(tmp_path, "openai:gpt-x").problems
+    assert problem.startswith("OpenAI did not list its models. ")
+
+
+@pytest.mark.parametrize(
+    ("answer", "names"),
+    [
+        ({"data": []}, []),
+        ({"data": [{"id": "models/gemini-x"}]}, [("gemini-x", 0)]),
+        ({"data": [{"id": "a", "context_length": 8192}, {"id": "a"}]}, [("a", 0)]),
+        ({"data": [{"id": "b", "max_input_tokens": 200_000}]}, [("b", 200_000)]),
+        ({"data": [None, 3, {}, {"id": 3}, {"id": ""}, {"id": "a\x1b[2J"}, {"id": "x" * 201}]}, []),
+    ],
+)
+def test_what_a_list_may_contain(answer: object, names: list[tuple[str, int]]) -> None:
+    assert names_in(json.dumps(answer).encode()) == names
+
+
+@pytest.mark.parametrize("data", [b"", b"<html>", b"[]", b"{}", b'{"data": 3}', b"[" * 100_000])
+def test_what_is_no_list(data: bytes) -> None:
+    with pytest.raises(ProviderError, match="no list of models"):
+        names_in(data)
+
+
+def test_a_hundred_thousand_models() -> None:
+    data = json.dumps({"data": [{"id": f"maker-{n}/model"} for n in range(100_000)]}).encode()
+    names = names_in(data)
+    assert len(names) == 100_000
+    models = [Offered(f"openrouter:{name}") for name, _ in names]
+    found = matching(models, "MAKER-4711/ router")
+    assert found == [Offered("openrouter:maker-4711/model")]
