@@ -134,8 +134,8 @@ def attached(folder: Path) -> str:
     """Return the table of FactChain in small windows, for a model without tools."""
     rows = json.loads((folder / "factchain-attached.json").read_bytes())["found"]
     lines = [
-        "| percent, three wordings as above | in the context | or attached to the question | stale |",
-        "|---|---|---|---|",
+        "| percent, three wordings as above | in the context | or attached | stale | when asked |",
+        "|---|---|---|---|---|",
     ]
 
     def scores(window: int, name: str) -> str:
@@ -143,10 +143,11 @@ def attached(folder: Path) -> str:
             mean(row[name] for row in rows if (row["window"], row["profile"]) == (window, profile))
             for profile in PROFILES
         ]
-        return " / ".join(_short(one, digits=int(name == "stale")) for one in values)
+        return " / ".join(_short(one, digits=int(name.startswith("stale"))) for one in values)
 
     for window in sorted({row["window"] for row in rows}):
-        cells = (scores(window, name) for name in ("in_context", "or_attached", "stale"))
+        names = ("in_context", "or_attached", "stale", "stale_when_asked")
+        cells = (scores(window, name) for name in names)
         lines.append(f"| {window:,} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
