@@ -26,7 +26,7 @@ SYNONYMS = {"help": ("--help",), "version": ("--version",), "list": ("sessions",
 """What a single word means that people type, and that is no command."""
 ACTIONS = (
     *("add", "approve", "browse", "compact", "export", "fork", "import", "install", "list"),
-    *("merge", "remove", "rename", "search", "show", "stats", "tag", "trash", "tree"),
+    *("merge", "remove", "rename", "search", "show", "stats", "tag", "trash", "tree", "why"),
 )
 """Words after a command; after a misspelled one they show that it was meant."""
 OLD_ACTIONS = {"untag": ("tag", "--remove"), "delete": ("trash",)}

@@ -135,6 +135,10 @@ def origins_of(wanted: WantedText, sessions: Sequence[Session]) -> Origins:
         tells = wanted.told_in
         places = _said_in(sessions, first, tells)
         trail = _Trail(wanted, tells, sessions, places)
+    now = trail.end_of(sessions[-1])
+    newer: tuple[Newer, ...] = ()
+    if now:
+        newer = trail.newer(sessions[-1])
     shown = (*places[: MOST_SAID - 1], *places[MOST_SAID - 1 :][-1:])
     return Origins(
         text=wanted.text,
@@ -143,8 +147,8 @@ def origins_of(wanted: WantedText, sessions: Sequence[Session]) -> Origins:
         counts=counts,
         said=tuple(replace(each, text=wanted.sentence_in(each.text)) for each in shown),
         passages=trail.passages(first),
-        now=trail.end_of(sessions[-1]),
-        newer=trail.newer(sessions[-1]),
+        now=now,
+        newer=newer,
     )
 
 
