@@ -18,6 +18,7 @@ from chat_loop.values import USUAL_EFFORT, Offered, Usage, matching, window_text
 
 SEARCH = "/model --list WORDS finds more."
 MOST_PRINTED = 40  # lines of a list of models
+FEW = 1_000  # tokens of the calls whose prices are shown; in a large one, each may cost more
 
 if TYPE_CHECKING:
     from chat_loop.agent.agent import Agent
@@ -194,8 +195,8 @@ class _Facts:
         if window:
             yield window_text(window, False)
         cost = self._chat.conversation.options.cost
-        read = cost(offer.reference, Usage(input=MILLION))
-        written = cost(offer.reference, Usage(output=MILLION))
+        read = cost(offer.reference, Usage(input=FEW))
+        written = cost(offer.reference, Usage(output=FEW))
         if read and written:
-            yield f"${read:g} in, ${written:g} out"
+            yield f"${read * MILLION / FEW:g} in, ${written * MILLION / FEW:g} out"
         yield offer.note
