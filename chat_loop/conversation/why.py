@@ -297,17 +297,21 @@ class _Trail:
         elif child is not None:
             at = child.header.created
         had = self.end_of(session)
-        if child is not None and child.restoration is not None:
-            held = self._begin_of(child)
-        elif summary is not None:
+        held = had
+        if summary is not None:
             held = _cut(self._lines(summary))
-        else:
-            held = had
+        is_in_context = bool(held)
+        got = child.restoration if child is not None else None
+        if child is not None and got is not None:
+            begun = self._begin_of(child)
+            is_in_context = bool(begun)
+            if not got.merged:  # else the other branch may have it
+                held = begun
         newer: tuple[Newer, ...] = ()
         if not (set(had.lines) <= set(held.lines) and had.messages == held.messages):
             newer = self.newer(session, child)
         loss: Loss = ""
-        if had and not held:
+        if had and not is_in_context:
             loss = self._loss(session, child, newer)
         return Passage(
             session=session.header.id,

@@ -16,8 +16,20 @@ from chat_loop.context.wanted_text import LONGEST, WantedText
 from chat_loop.conversation.options import Options
 from chat_loop.conversation.why import MOST_SAID, Origins, origins_of
 from chat_loop.errors import UsageError
+from chat_loop.sessions import summary_block
 from chat_loop.sessions.chain import read_chain
-from chat_loop.sessions.records import Call, Entry, Header, Query, Reply, Result, Session
+from chat_loop.sessions.records import (
+    Call,
+    Entry,
+    Header,
+    Query,
+    Reply,
+    Restoration,
+    Result,
+    Seal,
+    Session,
+    Summary,
+)
 from chat_loop.values import Window
 from tests.support.screens import Screen
 from tests.support.scripted_chat import START, SUMMARY, Talk
@@ -138,6 +150,23 @@ def test_a_pin_is_told_and_stays(tmp_path: Path) -> None:
     assert found.now.lines == (("pinned", "Never sail on Fridays"),)
 
 
+def chained(
+    depth: int, text: str, parent: str, *facts: str, got: Sequence[str] = (), merged: str = ""
+) -> Session:
+    """Return a session in which one thing was said, sealed with these facts if there are any."""
+    entries: list[Entry] = []
+    if got:
+        block = summary_block.render(Summary(key_facts=tuple(got)))
+        restored = Restoration(at=START, parent_created=START, queries=1, tokens=9, block=block)
+        entries.append(replace(restored, depth=depth, merged=merged))
+    entries.append(Query(at=START, number=1, text=text))
+    header = Header(id=f"s{depth}", created=START, agent="Sally", parent=parent)
+    seal = None
+    if facts:
+        seal = Seal(at=START, reason="compact", source="model", summary=Summary(key_facts=facts))
+    return Session(header=header, entries=tuple(entries), seal=seal)
+
+
 def of(*entries: Entry, depth: int = 1) -> Session:
     return Session(header=Header(id=f"s{depth}", created=START, agent="Sally"), entries=entries)
 
@@ -150,6 +179,22 @@ def asked(*pairs: tuple[str, str]) -> Session:
         entries.append(Query(at=at, number=number, text=query))
         entries.append(Reply(at=at, number=number, text=reply))
     return of(*entries)
+
+
+def test_a_merge_keeps_what_one_of_its_branches_has() -> None:
+    port = "The port is 5544. [1 user]"
+    boom = "The boom is 4 m. [2 user]"
+    first = chained(1, "The port is 5544.", "", port)
+    one = chained(2, "Hi.", "s1", port, got=[port])
+    other = chained(3, "The boom is 4 m.", "s1", boom, got=[port])
+    both = chained(4, "Go on.", "s2", got=[port, boom], merged="s3")
+    found = origins("5544", [first, one, other, both])
+    assert passed(found) == [(1, "key_facts", 0, ""), (2, "key_facts", 0, ""), (3, "", 0, "")]
+    assert passed(origins("boom", [first, one, other, both])) == [
+        (1, "", 0, ""),
+        (2, "", 0, ""),
+        (3, "key_facts", 0, ""),
+    ]
 
 
 def test_a_word_in_ten_thousand_messages_is_counted() -> None:
