@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from benchmarks.support.loopback import Loopback, Reply, failing
 from chat_loop.config import Config, ModelConfig
 from chat_loop.events import Finished, TextDelta, Warned
-from chat_loop.providers import capabilities
+from chat_loop.providers import capabilities, local
 from chat_loop.providers.choose import create, this_machine
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.providers.wire import WireProvider
@@ -103,6 +103,12 @@ def test_claude_thinks_with_its_usual_sampling(server: Loopback) -> None:
     for effort in ("high", "off", ""):
         events_of(provider, asking(effort, temperature=0.2))
     assert [body.get("temperature") for body in added(server)] == [None, 0.2, 0.2]
+
+
+def test_the_embedded_model_takes_the_sampling() -> None:
+    usual = local._body(REQUEST, 10)
+    body = local._body(asking("high", temperature=0.0, top_p=0.5), 10)
+    assert body == usual | {"temperature": 0.0, "top_p": 0.5}
 
 
 def test_a_summary_is_asked_without_the_effort(server: Loopback) -> None:
