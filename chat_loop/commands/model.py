@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @registry.command("model [NAME]", "Model and tools", flags=("list",))
 async def model(chat: Chat, words: str, options: OptionValues) -> None:
-    """Show the current model and choose one of all that can be had, or switch to another.
+    """Choose another model, from the lists of your services or by its name.
 
     /model                 on a terminal, all models of your services: type to search
     /model gpt-5.4         PROVIDER:MODEL, PROVIDER for its default model, or a model's name
