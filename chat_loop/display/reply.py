@@ -84,7 +84,7 @@ class FoldedText(Renderer):
 
     def preview(self) -> str:
         if not self._folded:
-            return ""
+            return self._dim(self._word)
         return self._dim(f"\n… {' '.join(self._end.split())}")
 
     def _wrapped(self, text: str, *, ended: bool) -> str:
