@@ -13,7 +13,7 @@ from chat_loop.context.budget import messages_in
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.display import panels
 from chat_loop.display.manager import DisplayManager
-from chat_loop.display.rows import Cost, cost_of
+from chat_loop.display.rows import Cost, cost_of, price_of
 from chat_loop.display.status import Status, home_text
 from chat_loop.errors import UsageError
 from chat_loop.sessions import reach
@@ -248,7 +248,7 @@ async def stats(chat: Chat, words: str, options: OptionValues) -> None:
         rows: list[tuple[str, ...]] = [("Model", "In", "Out", "Cached", "Cost")]
         for model, usage in used.items():
             counts = (f"{number:,}" for number in (usage.input, usage.output, usage.cached))
-            rows.append((one_line(model, 60), *counts, dollars_text(cost(model, usage))))
+            rows.append((one_line(model, 60), *counts, dollars_text(price_of(model, usage, cost))))
         display.table(rows, numbers=(1, 2, 3, 4))
     if problem:
         display.warn(problem)

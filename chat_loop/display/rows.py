@@ -14,6 +14,8 @@ from chat_loop.sessions.records import SessionRow, State
 from chat_loop.values import Usage, compact_number, dollars_text, plural
 
 Cost = Callable[[str, Usage], float | None]
+USUAL_CALL = 50_000
+"""Tokens of input."""
 Parts = list[tuple[str, str]]  # texts with their styles
 
 ODD: Mapping[State, str] = {
@@ -222,10 +224,34 @@ def _aligned(texts: Sequence[str], *, right: bool) -> list[str]:
 
 def cost_of(spent: Iterable[tuple[str, Usage]] | None, cost: Cost) -> float | None:
     """Return the cost of models' usage in US dollars; None when a price or the usage is unknown."""
-    prices = [cost(model, usage) for model, usage in spent or ()]
+    prices = [price_of(model, usage, cost) for model, usage in spent or ()]
     if spent is None or None in prices:
         return None
     return sum(filter(None, prices))
+
+
+def price_of(model: str, usage: Usage, cost: Cost) -> float | None:
+    """Return the cost of the usage of many calls in US dollars, or None if it is unknown. It is
+    that of calls of usual size: in a very large one, each token may cost more.
+    """
+    others = usage.input // USUAL_CALL
+    one = Usage(
+        input=usage.input // (others + 1),
+        cached=usage.cached // (others + 1),
+        written=usage.written // (others + 1),
+        output=usage.output // (others + 1),
+    )
+    last = Usage(
+        input=usage.input - others * one.input,
+        cached=usage.cached - others * one.cached,
+        written=usage.written - others * one.written,
+        output=usage.output - others * one.output,
+    )
+    price = cost(model, one)
+    price_of_last = cost(model, last)
+    if price is None or price_of_last is None:
+        return None
+    return others * price + price_of_last
 
 
 def unlisted_text(names: Sequence[str]) -> str:

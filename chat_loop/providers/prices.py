@@ -44,12 +44,15 @@ Rate = Annotated[float, Meta(ge=0, le=1_000_000)]
 
 
 class Rates(Struct, frozen=True):
-    """The US dollars of a million tokens of each kind, however many there are."""
+    """The US dollars of a million tokens of each kind. In a call of more than `above` tokens of
+    input, each costs more; 0: in none.
+    """
 
     input: Rate
     cached: Rate
     written: Rate
     output: Rate
+    above: Annotated[int, Meta(ge=0)] = 0
 
     def cost(self, usage: Usage) -> float:
         """Return the cost of one call in US dollars."""
@@ -89,15 +92,15 @@ class PriceList:
         known = self._known
         if model not in known.rates:
             priced = _priced(Usage(), model)
-            if priced is not None and _has_tiers(priced):
-                return _dollars(usage, model)
             known.rates[model] = None
             if priced is not None:
-                known.rates[model] = _rates(model)
+                known.rates[model] = _rates(model, _largest_usual(priced))
             if vendor_of(model) in VERIFIED:  # the library was loaded
                 self._keep(known)
         if (rates := known.rates[model]) is None:
             return None
+        if usage.input > rates.above > 0:
+            return _dollars(usage, model)
         return rates.cost(usage)
 
     def _read(self, day: int) -> _Known:
@@ -160,11 +163,16 @@ def _priced(usage: Usage, model: str) -> PriceCalculation | None:
     return priced
 
 
-def _has_tiers(priced: PriceCalculation) -> bool:
-    """Return True if the price of a token depends on how many there are."""
+def _largest_usual(priced: PriceCalculation) -> int:
+    """Return the tokens above which each token of a call costs more, or 0."""
     from genai_prices.types import TieredPrices
 
-    return any(isinstance(price, TieredPrices) for price in vars(priced.model_price).values())
+    starts = [
+        price.tiers[0].start
+        for price in vars(priced.model_price).values()
+        if isinstance(price, TieredPrices) and price.tiers
+    ]
+    return min(starts, default=0)
 
 
 def _dollars(usage: Usage, model: str) -> float:
@@ -173,13 +181,19 @@ def _dollars(usage: Usage, model: str) -> float:
     return float(priced.total_price) if priced is not None else 0.0
 
 
-def _rates(model: str) -> Rates:
-    """Return the rates of a model without tiers."""
+def _rates(model: str, above: int) -> Rates:
+    """Return the rates of a model in calls of at most `above` tokens; 0: in all calls."""
+    size = above or MILLION
+
+    def rate(usage: Usage) -> float:
+        return _dollars(usage, model) * MILLION / size
+
     return Rates(
-        input=_dollars(Usage(input=MILLION), model),
-        cached=_dollars(Usage(input=MILLION, cached=MILLION), model),
-        written=_dollars(Usage(input=MILLION, written=MILLION), model),
-        output=_dollars(Usage(output=MILLION), model),
+        input=rate(Usage(input=size)),
+        cached=rate(Usage(input=size, cached=size)),
+        written=rate(Usage(input=size, written=size)),
+        output=rate(Usage(output=size)),
+        above=above,
     )
 
 

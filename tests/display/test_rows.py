@@ -13,11 +13,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from chat_loop.display.rows import cost_of
 from chat_loop.library.index import stale_count
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Restoration, Session
 from chat_loop.sessions.rows import newest_first
 from chat_loop.sessions.writer import render
+from chat_loop.values import Usage
 from tests.support.environments import environment
 from tests.support.headless import ECHO, run
 from tests.support.library_screens import CODE, in_zone
@@ -331,3 +333,17 @@ def test_a_folder_with_runs_of_p_alone_does_not_say_that_there_are_no_sessions(
     shown = told(tmp_path / "sessions", "sessions", "resume 1")
     assert empty in shown
     assert "No session 1." in shown
+
+
+def test_the_cost_of_many_calls_is_that_of_calls_of_usual_size() -> None:
+    def cost(model: str, usage: Usage) -> float | None:
+        """Return a price that doubles in a call of more than 200,000 tokens."""
+        if model != "known":
+            return None
+        rate = 6 if usage.input > 200_000 else 3
+        return (usage.input - usage.cached) * rate + usage.written * 2 + usage.output * 15
+
+    usage = Usage(input=1_000_003, cached=400_001, written=7, output=60_001)
+    assert cost_of([("known", usage)], cost) == 600_002 * 3 + 14 + 60_001 * 15
+    assert cost_of([("known", usage), ("other", usage)], cost) is None
+    assert cost_of(None, cost) is None

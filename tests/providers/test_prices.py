@@ -208,6 +208,7 @@ def test_rates_are_the_prices_of_the_library() -> None:
         for model in models:
             for usage in (
                 Usage(input=700, cached=300, written=100, output=9),
+                Usage(input=128_000, cached=64_000, output=900),
                 Usage(input=MILLION),
             ):
                 priced = prices._priced(usage, model.id)
