@@ -80,6 +80,39 @@ async def pieces_of(response: Response) -> AsyncGenerator[bytes]:
                     yield piece
 
 
+class _Pace:
+    """How long to pause before the next item is read: after one that had to be waited for, unless
+    much has come since the one before it. A slow stream then causes few wake-ups, because the
+    operating system buffers the data. The first pauses are shorter, so that the beginning of a
+    reply appears without delay. An item of a fast stream may only seem late, because other tasks
+    had their turn.
+    """
+
+    def __init__(self) -> None:
+        self._pause = FIRST_READ_SECONDS
+        self._since = 0  # bytes since the last late item
+        self.ask()
+
+    def ask(self) -> None:
+        """Note that the next item is asked for now."""
+        self._asked_at = time.monotonic()
+
+    def after(self, size: int, *, begun: bool) -> float:
+        """Return the seconds to pause after an item of `size` bytes; 0 if the reply has not
+        `begun`.
+        """
+        self._since += size
+        if not begun or time.monotonic() - self._asked_at <= WAIT_SECONDS:
+            return 0.0
+        is_slow = self._since < PIECE
+        self._since = 0
+        if not is_slow:
+            return 0.0
+        pause = self._pause
+        self._pause = min(2 * pause, READ_SECONDS)
+        return pause
+
+
 async def batches_of(
     items: AsyncGenerator[T],
     has_begun: Callable[[], bool],
@@ -88,9 +121,7 @@ async def batches_of(
     """Yield what has arrived, at most `1 / READ_SECONDS` times a second once the reply has begun,
     or more often if it is `LARGEST_BATCH` bytes, as `size_of` an item tells.
 
-    If it had to wait for an item, it pauses before it reads the next one. A slow stream then causes
-    few wake-ups, because the operating system buffers the data. The first pauses are shorter, so
-    that the beginning of a reply appears without delay.
+    It pauses before it reads the next item of a slow stream.
     """
     arrived = asyncio.Event()
     full = asyncio.Event()
@@ -100,21 +131,20 @@ async def batches_of(
 
     async def read() -> None:
         nonlocal size
-        asked_at = time.monotonic()
-        pause = FIRST_READ_SECONDS
+        pace = _Pace()
         async with aclosing(items):
             async for item in items:
                 batch.append(item)
                 size += size_of(item)
                 arrived.set()
+                pause = pace.after(size_of(item), begun=has_begun())
                 if size >= LARGEST_BATCH:
                     full.set()
                     taken.clear()
                     await taken.wait()
-                elif has_begun() and time.monotonic() - asked_at > WAIT_SECONDS:
+                elif pause:
                     await asyncio.sleep(pause)
-                    pause = min(2 * pause, READ_SECONDS)
-                asked_at = time.monotonic()
+                pace.ask()
 
     def end(_: object) -> None:
         arrived.set()
