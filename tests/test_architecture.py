@@ -78,6 +78,7 @@ DOORS = {
         *("commands/completing.py", "input/history.py", "input/bursts.py"),
         "input/sequences.py",
         *("browser/app.py", "browser/list.py", "browser/messages.py", "browser/models.py"),
+        "browser/full_screen.py",
     },
     "markdown_it": {
         *("export/markup.py", "display/markdown/inline.py", "display/markdown/blocks.py"),

@@ -40,6 +40,17 @@ error, and returns a shorter prompt or raises that error.
 """
 
 
+def only(prompt: Prompt) -> Prompts:
+    """Return what gives the same prompt to each step, and cannot make it shorter."""
+
+    async def prompts(step: int, refusal: ContextTooLong | None) -> Prompt:
+        if refusal is not None:
+            raise refusal
+        return prompt
+
+    return prompts
+
+
 class Agent(Struct, frozen=True, kw_only=True):
     """A provider with a name, a system prompt, and tools."""
 

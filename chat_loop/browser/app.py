@@ -18,15 +18,14 @@ from prompt_toolkit.layout import (
     DynamicContainer,
     FormattedTextControl,
     HSplit,
-    Layout,
     VSplit,
     Window,
 )
 from prompt_toolkit.layout.containers import AnyContainer
 from prompt_toolkit.output.defaults import create_output
-from prompt_toolkit.styles import Style
 from prompt_toolkit.widgets import TextArea
 
+from chat_loop.browser.full_screen import full_screen
 from chat_loop.browser.list import SessionList
 from chat_loop.characters import exact, one_line
 from chat_loop.display.preview import Preview
@@ -35,7 +34,6 @@ from chat_loop.display.text import cells, cut_to, wrapped
 from chat_loop.errors import ChatLoopError
 from chat_loop.sessions.records import SessionRow
 
-ESCAPE_SECONDS = 0.1  # the wait for the rest of a key before an escape character counts as Esc
 MIN_LINES_BOTH = 16  # a screen with more lines has room for the list and a preview
 MIN_LINES_TITLE = 6  # a screen with more lines has a title
 PENDING = Preview(about=[("", "…")])  # shown until a preview has been read
@@ -102,15 +100,10 @@ class _Browser:
         self._bottom = Window(bottom, height=1)
         self._output = create_output()
         bindings = KeyBindings()
-        self._app: Application[Act | None] = Application(
-            output=self._output,
-            layout=Layout(DynamicContainer(self._screen), focused_element=self._bottom),
-            key_bindings=bindings,
-            style=Style([("cursor-line", "nounderline reverse")]),
-            full_screen=True,
-            include_default_pygments_style=False,
+        screen = DynamicContainer(self._screen)
+        self._app: Application[Act | None] = full_screen(
+            screen, self._bottom, bindings, self._output
         )
-        self._app.ttimeoutlen = ESCAPE_SECONDS
         self._bind_keys(bindings)
 
     async def run(self) -> SessionRow | None:

@@ -14,15 +14,13 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout import (
     FormattedTextControl,
     HSplit,
-    Layout,
     UIContent,
     UIControl,
     Window,
 )
 from prompt_toolkit.output.defaults import create_output
-from prompt_toolkit.styles import Style
 
-from chat_loop.browser.app import ESCAPE_SECONDS
+from chat_loop.browser.full_screen import full_screen
 from chat_loop.characters import one_line
 from chat_loop.display.text import cells, cut_to
 from chat_loop.errors import SessionError
@@ -91,15 +89,7 @@ async def choose(messages: Messages) -> Choice | None:
         Window(rows, cursorline=True),
         Window(bottom, height=1),
     ]
-    app: Application[Act | None] = Application(
-        output=output,
-        layout=Layout(HSplit(windows), focused_element=bottom),
-        key_bindings=keys,
-        style=Style([("cursor-line", "nounderline reverse")]),
-        full_screen=True,
-        include_default_pygments_style=False,
-    )
-    app.ttimeoutlen = ESCAPE_SECONDS
+    app: Application[Act | None] = full_screen(HSplit(windows), bottom, keys, output)
 
     def bind(names: str, act: Callable[[], object]) -> None:
         def press(_: KeyPressEvent) -> None:

@@ -12,16 +12,14 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout import (
     FormattedTextControl,
     HSplit,
-    Layout,
     UIContent,
     UIControl,
     Window,
 )
 from prompt_toolkit.output.defaults import create_output
-from prompt_toolkit.styles import Style
 from prompt_toolkit.widgets import TextArea
 
-from chat_loop.browser.app import ESCAPE_SECONDS
+from chat_loop.browser.full_screen import full_screen
 from chat_loop.characters import one_line
 from chat_loop.display.text import cells, cut_to
 from chat_loop.values import Offered, matching
@@ -48,15 +46,7 @@ async def choose(
     keys = KeyBindings()
     title = Window(FormattedTextControl(rows.title), height=1)
     screen = HSplit([title, Window(rows, cursorline=True), line])
-    app: Application[Offered | None] = Application(
-        output=create_output(),
-        layout=Layout(screen, focused_element=line),
-        key_bindings=keys,
-        style=Style([("cursor-line", "nounderline reverse")]),
-        full_screen=True,
-        include_default_pygments_style=False,
-    )
-    app.ttimeoutlen = ESCAPE_SECONDS
+    app: Application[Offered | None] = full_screen(screen, line, keys, create_output())
 
     def bind(names: str, act: Callable[[], object]) -> None:
         def press(_: KeyPressEvent) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from chat_loop import errors, events
-from chat_loop.agent.agent import Agent, Prompt, Prompts
+from chat_loop.agent.agent import Agent, Prompt, Prompts, only
 from chat_loop.agent.tools import Tool
 from chat_loop.context import activity, budget, request
 from chat_loop.context.budget import Narration, Plan
@@ -559,14 +559,9 @@ class Conversation:
             limit = None  # it would count what is thought, too
         asked = Prompt(self._with_images(messages), self.budget.used)
 
-        async def prompts(step: int, refusal: errors.ContextTooLong | None) -> Prompt:
-            if refusal is not None:
-                raise refusal
-            return asked
-
         try:
             with self._working():
-                await self._answer(agent, 0, prompts, limit)
+                await self._answer(agent, 0, only(asked), limit)
         except errors.ProviderError as error:
             text = f"The acknowledgment failed: {error.message}"
             self.show(events.Warned(text, "The context is restored anyway."))

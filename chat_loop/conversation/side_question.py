@@ -8,8 +8,8 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from chat_loop.agent.agent import Agent, Prompt
-from chat_loop.errors import ChatLoopError, ContextTooLong, EmptyReply
+from chat_loop.agent.agent import Agent, Prompt, only
+from chat_loop.errors import ChatLoopError, EmptyReply
 from chat_loop.events import Finished, TextDelta
 from chat_loop.sessions.records import AsideReply
 from chat_loop.tokens import Count
@@ -30,19 +30,13 @@ class Answered(Struct, frozen=True):
 
 async def answer(agent: Agent, prompt: Prompt, at: datetime, count: Count) -> Answered:
     """Ask, without tools, and return the answer. Nothing is shown until it is complete."""
-
-    async def prompts(step: int, refusal: ContextTooLong | None) -> Prompt:
-        if refusal is not None:
-            raise refusal
-        return prompt
-
     pieces: list[str] = []
     stop: StopReason = "error"
     usage: Usage | None = None
     failure: ChatLoopError | asyncio.CancelledError | None = None
     started = agent.limits.clock()
     try:
-        async with aclosing(agent.run(prompts, offer_tools=False)) as events:
+        async with aclosing(agent.run(only(prompt), offer_tools=False)) as events:
             async for event in events:
                 if isinstance(event, TextDelta):
                     pieces.append(event.text)

@@ -211,7 +211,6 @@ class _Trail:
         sessions: Sequence[Session],
         places: Sequence[Said],
     ) -> None:
-        self._wanted = wanted
         self._tells = tells
         self._places = places
         self._line = cache(wanted.sentence_in)  # a line stands in many blocks
