@@ -52,7 +52,7 @@ def rows(origins: Origins, now: datetime, resume: str = "") -> Iterator[Row]:
         done = max(done, before)
         hidden = origins.count - len(origins.said)
         if hidden and number == len(origins.said):
-            yield "…", f"{plural(hidden, 'more place')}"
+            yield "…", plural(hidden, "more place")
         yield _said_row(each, now)
     yield from _passage_rows(origins.passages[done:], now, known)
     yield from _newer_rows(origins.newer, "the next compaction keeps the newer value: ")
