@@ -102,6 +102,7 @@ DOORS = {
     "jsonschema": {"agent/mcp_tools.py"},
     "argcomplete": {"subcommands/completion.py"},
     "pypdf": {"conversation/pdf_child.py"},
+    "PIL": {"conversation/image_child.py"},
 }
 
 
@@ -252,7 +253,8 @@ PRINTING = {
     *("input/composer.py", "input/lines.py", "input/start.py", "input/ahead.py"),
     *("interactive.py", "headless.py", "cli.py", "terminal.py"),
     "agent/isolation.py",  # keeps the output of foreign code off the screen
-    *("conversation/pdf_child.py", "providers/local_child.py"),  # write to a pipe
+    # these write to a pipe
+    *("conversation/pdf_child.py", "conversation/image_child.py", "providers/local_child.py"),
 }
 WRITING = {*("sessions/files.py", "display/nonblocking.py", "input/ahead.py", "terminal.py")}
 """The modules that write to descriptors; the first one only to those of files."""
@@ -324,7 +326,7 @@ import chat_loop.providers.anthropic, chat_loop.providers.openai, chat_loop.prov
 heavy = {
     'anthropic', 'openai', 'httpx2', 'tiktoken', 'rich', 'xllamacpp', 'yaml', 'genai_prices',
     'sqlite3', 'markdown_it', 'pygments', 'numpy', 'onnxruntime', 'boto3', 'botocore', 'mcp', 'anyio',
-    'pydantic', 'docstring_parser', 'psycopg',
+    'pydantic', 'docstring_parser', 'psycopg', 'PIL',
 }
 print(sorted(heavy & set(sys.modules)))
 """

@@ -9,6 +9,8 @@ from __future__ import annotations
 import struct
 from struct import unpack_from
 
+MAX_PIXELS = 64_000_000
+"""An image with more would need too much memory."""
 _STARTS = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",

@@ -1,11 +1,9 @@
-"""The process that reads a PDF. A hostile file can neither block the chat nor fill the memory."""
+"""The process that reads a PDF."""
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
-import resource
 import sys
 import time
 from io import BytesIO
@@ -13,9 +11,10 @@ from io import BytesIO
 from pypdf import PdfReader
 from pypdf.errors import PyPdfError
 
+from chat_loop.conversation.confined import confine
+
 MAX_TEXT = 1_000_000  # characters; the pages after them are left out
 SECONDS = 15.0  # pages not read by then are left out; the last page may take as long again
-MAX_MEMORY = 1 << 30
 DAMAGES = (PyPdfError, LookupError, ValueError, TypeError, AttributeError, RuntimeError)
 """The exceptions of pypdf for a page that it cannot read."""
 
@@ -24,9 +23,7 @@ def main() -> None:
     """Write the text of the PDF on standard input, with page headings. Exit with 1 without text."""
     started = time.monotonic()
     logging.disable()  # a hostile file would fill standard error
-    resource.setrlimit(resource.RLIMIT_CPU, (2 * int(SECONDS), 2 * int(SECONDS)))
-    with contextlib.suppress(ValueError, OSError):  # macOS has no such limit
-        resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
+    confine(2 * int(SECONDS))
     pages = PdfReader(BytesIO(sys.stdin.buffer.read())).pages
     size = 0
     parts = []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from hashlib import sha256
 from importlib import util
 from itertools import islice
@@ -14,7 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.agent.secret_gate import Released
-from chat_loop.conversation.image_headers import image_size, media_type
+from chat_loop.conversation import confined
+from chat_loop.conversation.image_headers import MAX_PIXELS, image_size, media_type
 from chat_loop.conversation.mentions import mentions
 from chat_loop.errors import UsageError, install_hint, os_reason
 from chat_loop.redact.outgoing import Outgoing, TextSource, judge
@@ -26,29 +26,37 @@ from chat_loop.values import attached_text, size_text
 
 MAX_FILES = 20  # per query
 MAX_TEXT = 4 << 20  # bytes; the window sets another limit
-MAX_PDF = 32 << 20
+MAX_FILE = 32 << 20  # of a PDF, and of an image that is scaled down
 PDF = "application/pdf"
 PDF_SECONDS = 30.0  # pdf_child stops after half of it; this stops a single endless page
 MAX_LISTED = 1_000  # files per folder
 MAX_SIDE = 8_000  # pixels of an image in either direction, which is Anthropic's limit
+SCALING_SECONDS = 30.0
 AS_TEXT = "To send it as text, put a backslash before the @."
+DAMAGED_HINT = "Open it in a viewer, and save it again."
 
 
 class QueryFile(Struct, frozen=True):
     """A file of a query. Only an image has `data`. `outgoing` is the file as it is judged before it
-    is sent; None if it was sent before. `left_out` is the reason why it is not sent.
+    is sent; None if it was sent before. `left_out` is the reason why it is not sent. `scaled_from`
+    is the size in pixels that an image had before it was scaled down.
     """
 
     attachment: Attachment
     data: bytes = b""
     outgoing: Outgoing | None = None
     left_out: str = ""
+    scaled_from: tuple[int, int] | None = None
 
     @property
     def description(self) -> str:
         """The file in a few words: `notes.txt, 2.1 KB` or `photo.png, 640×480`."""
         file = self.attachment
-        return attached_text(file.name, file.size, file.width, file.height)
+        text = attached_text(file.name, file.size, file.width, file.height)
+        if self.scaled_from is not None:
+            width, height = self.scaled_from
+            text += f" (scaled down from {width}×{height})"
+        return text
 
     def released(self, sent: Released) -> QueryFile:
         """Return the file as it is sent."""
@@ -89,32 +97,86 @@ def read(name: str, path: Path, directory: Path) -> QueryFile:
             data = _listing(name, real).encode()
             size = len(data)
         else:
-            data, status = read_part(real, MAX_PDF + 1)
+            data, status = read_part(real, MAX_FILE + 1)
             size = max(status.st_size, len(data))
     except OSError as error:
         raise UsageError(f"{name} cannot be read: {os_reason(error)}.", AS_TEXT) from error
-    media = PDF
-    if not data.startswith(b"%PDF-"):
-        media = media_type(data) or "text/plain"
-    limit = {PDF: MAX_PDF, "text/plain": MAX_TEXT}.get(media, MAX_IMAGE)
-    if len(data) > limit:
-        text = f"{name} is too large: {size_text(size)}. The limit is {size_text(limit)}."
-        raise UsageError(text, "Scale it down, or send a part of it.")
     source = TextSource(name, (str(path), str(real)), str(real))
-    digest = sha256(data).hexdigest()
-    file = Attachment(number=0, at=EPOCH, name=name, media=media, size=len(data), sha256=digest)
-    if media in (PDF, "text/plain"):
-        text = _pdf_text(name, data) if media == PDF else _decode(name, data)
-        return QueryFile(replace(file, text=text), outgoing=judge(text, source))
-    width, height = image_size(data)
-    if not width:
-        raise UsageError(f"{name} is damaged: the image is cut off.", AS_TEXT)
-    if max(width, height) > MAX_SIDE:
-        pixels = f"{width:,} × {height:,} pixels"
-        text = f"{name} is too large: {pixels}. Models accept up to {MAX_SIDE:,} each way."
+    if media_type(data):
+        # an image has no text to judge: its name stands for it
+        return replace(picture(name, data, size), outgoing=judge(name, source))
+    is_pdf = data.startswith(b"%PDF-")
+    limit = MAX_FILE if is_pdf else MAX_TEXT
+    if len(data) > limit:
+        raise _too_large(name, size, limit, "Send a part of it.")
+    text = _pdf_text(name, data) if is_pdf else _decode(name, data)
+    file = Attachment(
+        number=0,
+        at=EPOCH,
+        name=name,
+        media=PDF if is_pdf else "text/plain",
+        size=len(data),
+        sha256=sha256(data).hexdigest(),
+        text=text,
+    )
+    return QueryFile(file, outgoing=judge(text, source))
+
+
+def picture(name: str, data: bytes, size: int) -> QueryFile:
+    """Return an image, scaled down if models would refuse it. `size` is that of its whole file.
+    Raises UsageError.
+    """
+    pixels = image_size(data)
+    is_heavy = size > MAX_IMAGE
+    if is_heavy and not _can_scale():
+        hint = f"Scale it down, or let chat-loop do it: {install_hint('images')}"
+        raise _too_large(name, size, MAX_IMAGE, hint)
+    if size > MAX_FILE:
+        raise _too_large(name, size, MAX_FILE, "Scale it down.")
+    if not all(pixels):
+        raise UsageError(f"{name} is damaged: the image is cut off.", DAMAGED_HINT)
+    scaled_from = None
+    if is_heavy or max(pixels) > MAX_SIDE:
+        data = _scaled(name, data, pixels)
+        scaled_from = pixels
+        pixels = image_size(data)
+    file = Attachment(
+        number=0,
+        at=EPOCH,
+        name=name,
+        media=media_type(data),
+        size=len(data),
+        sha256=sha256(data).hexdigest(),
+        width=pixels[0],
+        height=pixels[1],
+    )
+    return QueryFile(file, data, scaled_from=scaled_from)
+
+
+def _too_large(name: str, size: int, limit: int, hint: str) -> UsageError:
+    text = f"{name} is too large: {size_text(size)}. The limit is {size_text(limit)}."
+    return UsageError(text, hint)
+
+
+def _can_scale() -> bool:
+    return util.find_spec("PIL") is not None
+
+
+def _scaled(name: str, data: bytes, pixels: tuple[int, int]) -> bytes:
+    """Return an image that models accept, made in a separate process. Raises UsageError."""
+    width, height = pixels
+    text = f"{name} is too large: {width:,} × {height:,} pixels. "
+    if width * height > MAX_PIXELS:
+        text += f"The limit is {MAX_PIXELS // 1_000_000} megapixels."
         raise UsageError(text, "Scale it down.")
-    # an image has no text to judge: its name stands for it
-    return QueryFile(replace(file, width=width, height=height), data, judge(name, source))
+    if not _can_scale():
+        text += f"Models accept up to {MAX_SIDE:,} each way."
+        raise UsageError(text, f"Scale it down, or let chat-loop do it: {install_hint('images')}")
+    try:
+        return confined.run("chat_loop.conversation.image_child", data, SCALING_SECONDS)
+    except subprocess.SubprocessError as error:
+        text += "It cannot be scaled down: it is damaged."
+        raise UsageError(text, DAMAGED_HINT) from error
 
 
 def _listing(name: str, folder: Path) -> str:
@@ -129,15 +191,12 @@ def _pdf_text(name: str, data: bytes) -> str:
     """Return the text of a PDF, read in a separate process. Raises UsageError."""
     if util.find_spec("pypdf") is None:
         raise UsageError(f"{name} is a PDF: reading it needs pypdf.", install_hint("pdf"))
-    command = [sys.executable, "-P", "-m", "chat_loop.conversation.pdf_child"]
     try:
-        child = subprocess.run(
-            command, input=data, capture_output=True, timeout=PDF_SECONDS, check=True
-        )
+        text = confined.run("chat_loop.conversation.pdf_child", data, PDF_SECONDS)
     except subprocess.SubprocessError as error:
         reasons = "it is damaged, encrypted, too complex, or has only pictures"
         raise UsageError(f"{name} has no text that can be read: {reasons}.", AS_TEXT) from error
-    return child.stdout.decode()
+    return text.decode()
 
 
 def _decode(name: str, data: bytes) -> str:

@@ -38,6 +38,7 @@ EXTRAS = {
     "mcp": "mcp",
     "bedrock": "boto3",
     "pdf": "pypdf",
+    "images": "pillow",
     "s3": "obstore",
     "postgres": "psycopg",
 }
