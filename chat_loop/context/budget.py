@@ -207,15 +207,20 @@ def last_report(
     session: records.Session, count: Count, origin: Origin | None = None
 ) -> Report | None:
     """Return the last usage that the session's present model reported, or None if it has reported
-    none, or something was shortened since. `origin` gets back what it sent.
+    none, or something was shortened since. `origin` gets back what it sent. What was recalled for
+    the answered query is not sent again, so that `later` is less by it.
     """
     later = 0
     for entry in reversed(session.sent_entries):
         if isinstance(entry, records.ModelChange | records.Shortened):
             return None
-        usage = entry.usage if isinstance(entry, records.Reply) and entry.number else None
-        if usage is not None and usage.input and not usage.estimated:
-            return Report(usage, entry_size(entry, count), later)
+        if isinstance(entry, records.Reply) and entry.number:
+            usage = entry.usage
+            if usage is not None and usage.input and not usage.estimated:
+                for sent in session.sent_entries:
+                    if isinstance(sent, records.ArchiveContext) and sent.number == entry.number:
+                        later -= entry_size(sent, count)
+                return Report(usage, entry_size(entry, count), later)
         later += entry_size(entry, count, origin)
     return None
 

@@ -68,12 +68,12 @@ def exchange_pieces(
     lengths: Lengths,
     *,
     tools: bool = True,
-    carried: bool = False,
     origin: Origin | None = None,
 ) -> Iterator[tuple[str, Message]]:
     """Yield the pieces of an exchange's messages, each with the name of its part of the request.
     Without `tools`, calls and results become text of the user. What was recalled for the query is
-    not carried. Steps have the opaque parts that came from `origin`, to which they are sent.
+    sent until it is answered: a small model would copy it into later replies. Steps have the opaque
+    parts that came from `origin`, to which they are sent.
     """
     if exchange.attached:
         yield FILES, query_message("", _sent_files(exchange, lengths, tools=tools))
@@ -83,7 +83,7 @@ def exchange_pieces(
     for name in exchange.left_out:
         note = f"[{encode_line(name)} was not sent: it may contain keys.]"
         yield FILES, Message("user", note)
-    if exchange.recalled and not carried:
+    if exchange.recalled and exchange.reply is None:
         yield RECALLED, Message("user", exchange.recalled)
     steps = exchange.steps or (Step(exchange.reply, exchange.uses),)
     left_out = _left_out_steps(exchange, lengths)
@@ -249,11 +249,10 @@ def exchange_tokens(
     count: Count,
     lengths: Lengths | None = None,
     *,
-    carried: bool = False,
     origin: Origin | None = None,
 ) -> int:
     """Return the tokens of an exchange as it is sent to `origin`."""
-    pieces = exchange_pieces(exchange, lengths or {}, carried=carried, origin=origin)
+    pieces = exchange_pieces(exchange, lengths or {}, origin=origin)
     return sum(message_tokens(message, count) for _, message in pieces)
 
 

@@ -181,8 +181,7 @@ def pieces(
     lengths = session.shortened
     for exchange in context.carried:
         if not exchange.failed:
-            carried = exchange_pieces(exchange, lengths, tools=tools, carried=True, origin=origin)
-            for _, message in carried:
+            for _, message in exchange_pieces(exchange, lengths, tools=tools, origin=origin):
                 yield CARRIED, message
     if acknowledgment is not None and acknowledgment.text.strip() and not acknowledgment.failed:
         yield budget.BLOCK, Message("user", prompt("acknowledge.txt"))

@@ -260,10 +260,7 @@ def child_tokens(
     count = frame.count
     size = count(child.system_prompt) + count(child.memory) + child.tools_tokens
     origin = frame.counted_origin
-    words = sum(
-        exchange_tokens(exchange, count, lengths, carried=True, origin=origin)
-        for exchange in exchanges
-    )
+    words = sum(exchange_tokens(exchange, count, lengths, origin=origin) for exchange in exchanges)
     texts = []
     if restoration.block:
         short = replace(restoration, block=short_block(restoration.block, frame))

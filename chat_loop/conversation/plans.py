@@ -651,9 +651,7 @@ def words_fit(frame: Frame, context: Context) -> bool:
     for exchange in reversed(context.exchanges):
         if limit < 0:
             return False
-        limit -= exchange_tokens(
-            exchange, frame.count, lengths, carried=True, origin=frame.counted_origin
-        )
+        limit -= exchange_tokens(exchange, frame.count, lengths, origin=frame.counted_origin)
     return limit >= 0
 
 
@@ -828,7 +826,7 @@ def _cut_to(limit: int, exchange: Exchange, lengths: Lengths, count: Count) -> L
     """Return the lengths with which a carried exchange has at most `limit` tokens: its results are
     shortened before anything else.
     """
-    excess = exchange_tokens(exchange, count, lengths, carried=True) - limit
+    excess = exchange_tokens(exchange, count, lengths) - limit
     cuts = shorten_results([exchange], lengths, excess, count, spares_newest=False)
     return cuts | squeeze(exchange, {**lengths, **cuts}, limit, count)
 
@@ -854,7 +852,7 @@ def _fitting(
         carried=newest,
     )
     lengths = {**lengths_of(exchanges, context.session.shortened), **(cuts or {})}
-    size_of = partial(exchange_tokens, count=count, carried=True, origin=frame.counted_origin)
+    size_of = partial(exchange_tokens, count=count, origin=frame.counted_origin)
     sizes = [size_of(each, lengths=lengths) for each in exchanges]
     free = int(frame.trigger * FILLED) - child_tokens(frame, plan)
     free += sum(map(size_of, newest))

@@ -138,11 +138,14 @@ class Archive:
         newer: Newer | None = None,
     ) -> tuple[str, tuple[str, ...]]:
         """Return the text to attach to a new query, and its references, as `recall_text` does. Weak
-        hits count only for a query that asks something.
+        hits count only for what the query asks: what is told beside it would bring chance hits.
         """
-        weak = weak and any(is_question(sentence.text) for sentence in sentences(text))
-        hits = self.search(text, without, _MAX_WEAK if weak else MAX_HITS)
-        return recall_text(hits, self._count, room, known, weak=weak, newer=newer)
+        asked = [each.text for each in sentences(text) if is_question(each.text)] if weak else []
+        if asked:
+            hits = self.search(" ".join(asked), without, _MAX_WEAK)
+        else:
+            hits = self.search(text, without)
+        return recall_text(hits, self._count, room, known, weak=bool(asked), newer=newer)
 
     def call(
         self,
@@ -296,7 +299,8 @@ def recall_text(
     latest = newer(said) if newer is not None else {}
     counting = [hit for hit in hits if hit.strength >= _FAINT] if weak else _strong(hits)
     for hit in counting:
-        told = _best_sentences(hit)
+        # an old answer to a question that is merely similar would be taken for the new one
+        told = _best_sentences(hit) if hit.strength >= STRONG else _best_statement(hit)
         if not told or len(refs) >= (_MAX_WEAK if weak else _MAX_RECALLED):
             continue
         quotes = [(who, excerpt(sentence, (), _SENTENCE_ROOM, count)) for who, sentence in told]
@@ -335,6 +339,17 @@ def _best_sentences(hit: Hit) -> list[tuple[str, str]]:
         who, text = spoken[place.part]
         told.append((who.lower(), " ".join(text[place.start : place.end].split())))
     return told
+
+
+def _best_statement(hit: Hit) -> list[tuple[str, str]]:
+    """Return the best spoken sentence of a hit that is no question, with its speaker."""
+    for place in hit.places:
+        if place.part < 2:
+            who, text = hit.texts[place.part]
+            sentence = text[place.start : place.end]
+            if not is_question(sentence):
+                return [(who.lower(), " ".join(sentence.split()))]
+    return []
 
 
 def _day_of(hit: Hit) -> str:

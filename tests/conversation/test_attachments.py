@@ -98,9 +98,8 @@ def test_files_stand_before_the_words_of_their_query() -> None:
         IMAGE,
         NOTES,
         ArchiveContext(number=1, at=START, text="[1.1] …"),
-        reply(1, "I see."),
     )
-    [first, answer] = messages_of(Context(session))
+    [first] = messages_of(Context(session))
     line = line_in(first.text)
     told = (
         f"Attached file: notes.txt, 14 bytes, between two lines {line}\n{line}\nport is "
@@ -111,7 +110,6 @@ def test_files_stand_before_the_words_of_their_query() -> None:
         f"Attached image: photo.png, 640×480 pixels.\n\n{told}\n\nLook\n\n[1.1] …",
         images=(replace(SHOWN, data=""),),
     )
-    assert answer == Message("assistant", "I see.")
     assert len(line) == 42
 
 

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
-from chat_loop.context.budget import recall_room, room, size
+from chat_loop.context.budget import room, size
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.events import Event, Recalled
@@ -114,11 +114,11 @@ def test_a_model_without_tools_is_given_what_was_found(tmp_path: Path, attach: b
         == attach
     )
     assert words(asked) < 400
-    assert provider.requests[-1].messages[-1].text == "Thanks, go on."
-    assert (
-        provider.requests[-1].messages[: len(provider.requests[-2].messages)]
-        == provider.requests[-2].messages
-    )
+    *before, query, reply, last = provider.requests[-1].messages
+    assert before == list(provider.requests[-2].messages[:-1])
+    assert asked.startswith(query.text)
+    assert SAID not in query.text, "what was found is sent until the query is answered"
+    assert (reply.text, last.text) == ("Noted.", "Thanks, go on.")
 
 
 def test_what_was_found_takes_from_the_room_of_the_reply(tmp_path: Path) -> None:
@@ -138,4 +138,6 @@ def test_what_was_found_takes_from_the_room_of_the_reply(tmp_path: Path) -> None
     assert [event for event in shown if isinstance(event, Recalled)] == [Recalled(("1.1",))]
     [asked] = [said for said in map(last_text, provider.requests) if said.startswith(question)]
     assert SAID in asked
-    assert room(4_000) < talk.budget.used < room(4_000) + recall_room(4_000)
+    found = size(asked, words) - size(question, words)
+    assert found > room(4_000) - talk.budget.used, "there was no room for it beside a reply"
+    assert talk.budget.used < room(4_000), "and it is not sent again"
