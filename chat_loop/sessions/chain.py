@@ -138,13 +138,11 @@ def read_chain(sessions: SessionManager, session: Session, load: Load | None = N
         problem = NO_BEGINNING
     nearest_first = last_queries(session.header.id, links)
     del nearest_first[session.header.id]
-    ancestors = (
-        replace(
-            loaded[identity],
-            session=loaded[identity].session.as_continued(number, session.standing),
-        )
-        for identity, number in nearest_first.items()
-    )
+    ancestors = []
+    for identity, number in nearest_first.items():
+        ancestor = loaded[identity]
+        seen = ancestor.session.as_continued(number, session.standing)
+        ancestors.append(replace(ancestor, session=seen))
     return Chain(tuple(ancestors), problem, nearest_first)
 
 
@@ -185,8 +183,10 @@ def exchange_of(session: Session, number: int) -> Exchange:
     if not session.exchanges:
         hint = "/tree shows the sessions before it; /fork and /uncompact go back to them."
         raise UsageError("No messages in this session yet.", hint * bool(session.header.parent))
-    for exchange in session.exchanges if number else session.exchanges[-1:]:
-        if number in (0, exchange.query.number):
+    if number == 0:
+        return session.exchanges[-1]
+    for exchange in session.exchanges:
+        if exchange.query.number == number:
             return exchange
     raise UsageError(no_message(f"{session.depth}.{number}", session), "Undone ones do not count.")
 

@@ -30,7 +30,8 @@ def add_session(sessions: SessionManager, session: records.Session, changed: flo
     sessions.files.make_directory(sessions.directory)
     if os.path.lexists(path):
         with suppress(SessionError):
-            return False if sessions.load(path).session == session else None
+            if sessions.load(path).session == session:
+                return False
         return None
     sessions.files.replace(path, render(session))
     os.utime(path, (changed, changed), follow_symlinks=False)
@@ -41,8 +42,10 @@ def adopt_conflict_copies(sessions: SessionManager) -> list[str]:
     """Rename the copies that sync tools left, so that they become branches. Return a sentence
     for each. A copy without anything new stays as it is.
     """
-    sentences = []
-    for name in misnamed_files(sessions.directory) if sessions.saves else ():
+    sentences: list[str] = []
+    if not sessions.saves:
+        return sentences
+    for name in misnamed_files(sessions.directory):
         with suppress(OSError):  # it stays, and lists mention it
             if identity := _adopt(sessions, sessions.directory / name):
                 text = f"Took in a copy that a sync tool left: {encode_line(name)[:100]}"
@@ -87,7 +90,10 @@ def replace_session(
     path = sessions.session_file(identity)
     sessions.files.make_directory(sessions.directory)
     with closing(lock_session(sessions.directory, identity)):
-        if (read_part(path)[0] if os.path.lexists(path) else None) != before:
+        present = None
+        if os.path.lexists(path):
+            present, _ = read_part(path)
+        if present != before:
             raise SessionLocked(f"Session {identity} is being changed.")
         if before is not None and keeps:
             sessions.files.replace(free_in_trash(sessions, identity), before)

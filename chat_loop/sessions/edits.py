@@ -68,13 +68,17 @@ def change_metadata(
     session = parsed.session
     assert session is not None
     if session.seal is not None:
-        name = session.name if name is None else name
-        tags = session.tags if tags is None else tuple(tags)
-        header = replace(session.header, name=name, tags=tags)
+        if name is None:
+            name = session.name
+        if tags is None:
+            tags = session.tags
+        header = replace(session.header, name=name, tags=tuple(tags))
         return _with_header(data, header, session.totals)
     notes = session.metadata_notes(at, name, tags)
     texts = "".join(writer.entry_text(note, session.header) for note in notes)
-    return data + (TORN_FENCE if parsed.torn else b"") + texts.encode()
+    if parsed.torn:
+        data += TORN_FENCE
+    return data + texts.encode()
 
 
 def change_content(
@@ -107,21 +111,26 @@ def _with_header(
     """Return a transcript up to the byte `end` (None: all) with another header, or with its own if
     that is broken, and then `then`. The rest, which may be long, is copied once.
     """
-    start = len(BOM) if data.startswith(BOM) else 0
+    start = 0
+    if data.startswith(BOM):
+        start = len(BOM)
     closing = data.find(b"\n" + marker.PREFIX + b"end", start, end)
     head = b""
     if closing >= 0 and data.startswith(marker.PREFIX + b"session", start):
         head = writer.head(header, totals, _added_lines(data[start:closing])).encode()
         newline = data.find(b"\n", closing + 1, end)
-        start = newline + 1 if newline >= 0 else len(data)
+        start = len(data)
+        if newline >= 0:
+            start = newline + 1
     return b"".join((head, memoryview(data)[start:end], then))
 
 
 def _added_lines(data: bytes) -> list[str]:
     """Return the lines that others added to a transcript's header."""
     head = data.partition(b"\n" + marker.PREFIX + b"end")[0]
-    return [
-        line
-        for line in head.decode("utf-8", "replace").split("\n")[2:]
-        if line.strip() and line.removeprefix("**").partition(":**")[0] not in writer.LABELS
-    ]
+    added = []
+    for line in head.decode("utf-8", "replace").split("\n")[2:]:
+        label = line.removeprefix("**").partition(":**")[0]
+        if line.strip() and label not in writer.LABELS:
+            added.append(line)
+    return added

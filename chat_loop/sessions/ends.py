@@ -41,8 +41,9 @@ def _last_switch(file: BinaryIO, start: int, end: int) -> bytes:
         if found >= 0:
             record = data[found + 1 :] + read_at(file, begin - 1 + len(data), _HEAD)
             close = record.find(_END)
-            stop = record.find(b"\n", close + 1) + 1
-            return record[:stop] if close >= 0 else b""
+            if close < 0:
+                return b""
+            return record[: record.find(b"\n", close + 1) + 1]
         end = begin
     return b""
 
@@ -56,16 +57,20 @@ def read_answering(path: Path) -> Answering:
         head = head[: head.find(_END) + 1] or head
         switch = _last_switch(file, max(1, len(head)), status.st_size)
         session = parse(head + switch).session
-    return session.answering if session is not None else Answering("", "")
+    if session is None:
+        return Answering("", "")
+    return session.answering
 
 
 def read_ends(path: Path, last: int = 1) -> Session | None:
     """Read the ends of a sealed session as `SessionManager.load_ends` does. Raises OSError."""
     with open_regular(path) as (file, status):
         size = status.st_size
-        head = file.read(_LONG_HEAD) if size > SHORT else b""
+        if size <= SHORT:
+            return None
+        head = file.read(_LONG_HEAD)
         end = head.find(_QUERY, head.find(_QUERY) + 1)
-        seal = seal_in(read_at(file, max(0, size - _TAIL), _TAIL))
+        seal = seal_in(read_at(file, size - _TAIL, _TAIL))
         if end < 0 or seal is None:
             return None
         queries = seal.number("queries")
@@ -89,7 +94,9 @@ def read_ends(path: Path, last: int = 1) -> Session | None:
             active = numbers.intersection(exchange.query.number for exchange in session.exchanges)
             covers = session.seal.covers
             if len(active) >= max(1, last) and (covers is None or sent[0].number <= covers + 1):
-                return replace(session, partial_totals=totals) if session.seal.summary else None
+                if session.seal.summary is None:
+                    return None
+                return replace(session, partial_totals=totals)
     return None
 
 
@@ -100,12 +107,16 @@ def read_newest(path: Path, length: int) -> Session | None:
     """
     with open_regular(path) as (file, status):
         size = status.st_size
-        head = file.read(_LONG_HEAD) if size > max(SHORT, 2 * length) else b""
+        if size <= max(SHORT, 2 * length):
+            return None
+        head = file.read(_LONG_HEAD)
         start = head.find(_QUERY) + 1
-        seal = seal_in(read_at(file, max(0, size - _TAIL), _TAIL))
-        queries = seal.number("queries") if seal is not None else None
-        tokens = seal.number("tokens") if seal is not None else None
-        if not start or queries is None or tokens is None:
+        seal = seal_in(read_at(file, size - _TAIL, _TAIL))
+        if not start or seal is None:
+            return None
+        queries = seal.number("queries")
+        tokens = seal.number("tokens")
+        if queries is None or tokens is None:
             return None
         tail = read_at(file, size - length, length)
         first = tail.find(_QUERY) + 1
@@ -173,7 +184,9 @@ def _queries_from(file: BinaryIO, start: int, size: int, number: int) -> bytes:
         if first >= 0 and _number_at(tail, first + 1) <= number:
             while first >= 0 and _number_at(tail, first + 1) < number:
                 first = tail.find(_QUERY, first + 1)
-            return tail[first + 1 :] if first >= 0 else b""
+            if first < 0:
+                return b""
+            return tail[first + 1 :]
         length *= 4
     return read_at(file, start)
 
@@ -181,7 +194,9 @@ def _queries_from(file: BinaryIO, start: int, size: int, number: int) -> bytes:
 def _number_at(data: bytes, at: int) -> int:
     """Return the number of the query whose marker begins at a byte, or ALL for no marker."""
     mark = marker.read(data[at : data.find(b"\n", at)])
-    number = mark.number("n") if mark is not None else None
+    if mark is None:
+        return ALL
+    number = mark.number("n")
     return ALL if number is None else number
 
 

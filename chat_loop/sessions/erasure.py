@@ -61,35 +61,39 @@ class Eraser:
 
     def _replace(self, text: str) -> str:
         text, count = self._pattern.subn(REMOVED, text)
+        self.count += count
         parts = text.split(_CUT)  # where an excerpt was cut, a part of the text may be left
-        for size in range(len(self._text) - 1, MIN_TEXT - 1, -1) if len(parts) > 1 else ():
+        if len(parts) == 1:
+            return text
+        for size in range(len(self._text) - 1, MIN_TEXT - 1, -1):
             for at in range(len(parts) - 1):
                 if parts[at][-size:].lower() == self._text[:size]:
                     parts[at] = parts[at][:-size] + REMOVED
-                    count += 1
+                    self.count += 1
                 if parts[at + 1][:size].lower() == self._text[-size:]:
                     parts[at + 1] = REMOVED + parts[at + 1][size:]
-                    count += 1
-        self.count += count
+                    self.count += 1
         return _CUT.join(parts)
 
 
 def _character(sign: str) -> str:
     """Return the pattern of a character and of its escaped forms."""
+    if sign.isascii() and sign.isalnum():
+        return sign
     forms = dict.fromkeys((sign, json.dumps(sign)[1:-1], f"⟦U+{ord(sign):04X}⟧"))
-    pattern = "|".join(map(re.escape, forms if not (sign.isascii() and sign.isalnum()) else sign))
-    return ("\\\\*" if sign == "<" else "") + (f"(?:{pattern})" if "|" in pattern else pattern)
+    pattern = f"(?:{'|'.join(map(re.escape, forms))})"
+    if sign == "<":  # backslashes escape a line that looks like a marker
+        pattern = r"\\*" + pattern
+    return pattern
 
 
 def without_text(session: Session, erase: Eraser, *, keeps_opaque: bool = False) -> Session:
     """Return a session without a text; ids, dates and the names of tools and models stay. Unless it
     `keeps_opaque`, the parts that only a service can read are removed, too.
     """
-    header = replace(
-        session.header,
-        **{name: erase(getattr(session.header, name)) for name in _HEADER},
-        tags=tuple(tag for tag in session.header.tags if erase(tag) == tag),
-    )
+    header = _without(session.header, erase, _HEADER)
+    tags = tuple(tag for tag in header.tags if erase(tag) == tag)
+    header = replace(header, tags=tags)
     seal = session.seal
     if seal is not None and seal.summary is not None:
         summary = _without(seal.summary, erase, asdict(seal.summary))
@@ -132,15 +136,19 @@ def without_covered(session: Session, is_covered: Callable[[Covered], bool]) -> 
 def _texts_of(entry: Entry) -> set[str]:
     """Return the attributes of an entry that may have a text of the user or the model."""
     names = {"text", "arguments", "block"}.intersection(type(entry).__struct_fields__)
-    return names | {"name"} if isinstance(entry, Attachment) else names
+    if isinstance(entry, Attachment):
+        names.add("name")
+    return names
 
 
 def _without(value: Value, erase: Eraser, names: Iterable[str]) -> Value:
     """Return a value with a text erased from the attributes `names`, texts or tuples of texts."""
-    texts = {}
+    texts: dict[str, str | tuple[str, ...]] = {}
     for name in names:
         content = getattr(value, name)
-        texts[name] = erase(content) if isinstance(content, str) else tuple(map(erase, content))
+        texts[name] = tuple(map(erase, content))
+        if isinstance(content, str):
+            texts[name] = erase(content)
     return replace(value, **texts)
 
 

@@ -23,8 +23,9 @@ _UNDECIDED_TOKEN = re.compile(r"⟦U?\Z")
 def _character(token: re.Match[str]) -> str:
     """Return the character of a token that `encode` wrote; other tokens stay as they are."""
     number = int(token[1], 16)
-    written = number <= 0x10FFFF and token[1] == f"{number:04X}"
-    return chr(number) if written and _DECODABLE.fullmatch(chr(number)) else token[0]
+    if number > 0x10FFFF or token[1] != f"{number:04X}" or not _DECODABLE.fullmatch(chr(number)):
+        return token[0]
+    return chr(number)
 
 
 def visible(text: str) -> str:
@@ -80,7 +81,7 @@ class StreamEncoder:
         self._held = text[cut:]
         text = text[:cut]
         head, newline, rest = text.partition("\n")
-        result = (visible(head) if self._inside_line else encode(head)) + newline + encode(rest)
+        beginning = visible(head) if self._inside_line else encode(head)
         if text:
             self._inside_line = not text.endswith("\n")
-        return result
+        return beginning + newline + encode(rest)

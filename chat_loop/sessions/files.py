@@ -165,10 +165,10 @@ def open_regular(path: Path, buffering: int = 0) -> Iterator[tuple[BinaryIO, os.
         yield file, status
 
 
-def read_part(path: Path, max_bytes: int | None = None) -> tuple[bytes, os.stat_result]:
-    """Return the first `max_bytes` bytes (None: all) of a regular file, and its status."""
+def read_part(path: Path, max_bytes: int = -1) -> tuple[bytes, os.stat_result]:
+    """Return the first `max_bytes` bytes (-1: all) of a regular file, and its status."""
     with open_regular(path) as (file, status):
-        return file.read() if max_bytes is None else file.read(max_bytes) or b"", status
+        return file.read(max_bytes) or b"", status
 
 
 def read_text(path: Path, max_bytes: int) -> str:
@@ -202,7 +202,8 @@ def walk_files(folder: Path, skips: Callable[[Path], bool] = lambda path: False)
         parent = Path(directory)
         kept = (name for name in folders if name not in SKIPPED_FOLDERS)
         folders[:] = sorted(name for name in kept if not skips(parent / name))
-        for file in (parent / name for name in sorted(names)):
+        for name in sorted(names):
+            file = parent / name
             if not (file.is_symlink() or skips(file)):
                 yield file
 

@@ -21,10 +21,14 @@ def git_head(folder: Path) -> tuple[str, str]:
     for place in (folder, *folder.parents):
         git = place / ".git"
         with suppress(OSError, ValueError):
-            git = _target(git) if git.is_file() else git  # a file: a worktree, or a submodule
+            if git.is_file():  # of a worktree, or a submodule
+                git = _target(git)
             head = _read(git / "HEAD").strip()
-            if (branch := _BRANCH.fullmatch(head)) is None:
-                return "", head if re.fullmatch(_COMMIT, head) else ""
+            if re.fullmatch(_COMMIT, head):
+                return "", head
+            branch = _BRANCH.fullmatch(head)
+            if branch is None:
+                return "", ""
             with suppress(OSError):
                 git = _target(git / "commondir")
             return branch[1], _commit_of(git, head.removeprefix("ref: "))

@@ -38,7 +38,9 @@ def is_legacy(head: bytes) -> bool:
     """Return True when a file with this beginning (HEAD bytes) is in the legacy format."""
     text = _text(head)
     first = _HEADING.search(text)
-    header = text[: first.start() if first else len(text)].split("\n")
+    if first:
+        text = text[: first.start()]
+    header = text.split("\n")
     title = next((line.rstrip() for line in header if line.strip()), "")
     labeled = any(line.startswith(("**Session ID:**", "**Total Queries:**")) for line in header)
     ours = any(line.startswith("<!-- chat:session") for line in header)
@@ -47,33 +49,35 @@ def is_legacy(head: bytes) -> bool:
 
 def read(data: bytes, path: Path) -> tuple[Session | None, tuple[str, ...]]:
     """Return the session and a sentence per fault. Return no session for another format."""
-    return parse(data, path.stem) if is_legacy(data[:HEAD]) else (None, ())
+    if not is_legacy(data[:HEAD]):
+        return None, ()
+    return parse(data, path.stem)
 
 
 def parse(data: bytes, identity: str) -> tuple[Session, tuple[str, ...]]:
     """Return a session with the readable part of a file, in linear time, and the faults."""
     text = _text(data)
     matches = list(_HEADING.finditer(text))
-    values = _header(text[: matches[0].start()] if matches else text)
+    beginning = text
+    if matches:
+        beginning = text[: matches[0].start()]
+    values = _header(beginning)
     agent = values.get("Agent", "")
     created = _date(values.get("Date", ""))
     total = values.get("Total Queries", "")
-    total_queries = int(total) if re.fullmatch(r"[0-9]{1,9}", total) else None
-    headings: list[re.Match[str]] = []
-    last = 0
-    for match in matches:
-        number = int(match[2] or 0)
-        counts = last < number and (total_queries is None or number <= total_queries)
-        if (match[1] or not headings) and (counts if match[2] else not headings):
-            headings.append(match)
-            last = number
+    total_queries = None
+    if re.fullmatch(r"[0-9]{1,9}", total):
+        total_queries = int(total)
+    headings = _counting(matches, total_queries)
     entries: list[Entry] = []
     queries = 0
     has_end = True
     rest = text
     starts = [*(heading.start() for heading in headings), len(text)]
     for heading, stop in zip(headings, starts[1:], strict=True):
-        part = text[heading.end() : stop] + ("---\n" if stop < len(text) else "")
+        part = text[heading.end() : stop]
+        if stop < len(text):
+            part += "---\n"
         queries += heading[2] is not None
         exchange, has_end, rest = _exchange(part, queries, _at(heading[3], created), agent)
         if heading[2]:
@@ -82,8 +86,11 @@ def parse(data: bytes, identity: str) -> tuple[Session, tuple[str, ...]]:
             values = _header(re.split(r"\n[ \t]*\n", part, maxsplit=1)[0]) | values
     stop = rest.rfind(SUMMARY_END)
     start = rest.rfind(SUMMARY_START, 0, max(stop, 0))
-    summary = rest[start:stop].removeprefix(SUMMARY_START).strip() if start >= 0 else ""
-    counted = max(total_queries or 0, last)
+    summary = ""
+    if start >= 0:
+        summary = rest[start:stop].removeprefix(SUMMARY_START).strip()
+    last = headings[-1][2] if headings else None
+    counted = max(total_queries or 0, int(last or 0))
     faults = {
         "Some bytes are not UTF-8; they are shown as U+FFFD.": (
             data.decode("utf-8", "replace").encode() != data
@@ -93,12 +100,14 @@ def parse(data: bytes, identity: str) -> tuple[Session, tuple[str, ...]]:
     }
     parent = values.get("Context", "").removeprefix("Resumed from ").partition(" (")[0]
     parent = values.get("Resumed From", parent)
+    if not records.ID_PATTERN.fullmatch(parent):
+        parent = ""
     header = records.Header(
         id=identity,
         created=created,
         agent=agent,
         agent_path=values.get("Agent Path", ""),
-        parent=parent if records.ID_PATTERN.fullmatch(parent) else "",
+        parent=parent,
         parent_path=values.get("Previous Session", ""),
     )
     seal = None
@@ -106,6 +115,22 @@ def parse(data: bytes, identity: str) -> tuple[Session, tuple[str, ...]]:
         seal = records.Seal(at=created, source="model", summary=summary_block.parse(summary))
     session = Session(header=header, entries=tuple(entries), seal=seal)
     return session, tuple(sentence for sentence, is_so in faults.items() if is_so)
+
+
+def _counting(matches: list[re.Match[str]], total: int | None) -> list[re.Match[str]]:
+    """Return the headings that count, with at most `total` (None: unknown) as their numbers."""
+    headings: list[re.Match[str]] = []
+    last = 0
+    for match in matches:
+        number = int(match[2] or 0)
+        is_first = not headings
+        counts = is_first  # a restoration stands before all queries
+        if match[2]:
+            counts = last < number and (total is None or number <= total)
+        if counts and (match[1] or is_first):
+            headings.append(match)
+            last = number
+    return headings
 
 
 def _text(data: bytes) -> str:
@@ -138,7 +163,9 @@ def _header(text: str) -> dict[str, str]:
         label, colon, value = line.partition(":** ")
         if colon and label.startswith("**"):
             values.setdefault(label[2:], value.strip())
-    return {"Agent": title} | values if title else values
+    if title:
+        values.setdefault("Agent", title)
+    return values
 
 
 def _exchange(text: str, number: int, at: datetime, agent: str) -> tuple[list[Entry], bool, str]:
@@ -146,19 +173,32 @@ def _exchange(text: str, number: int, at: datetime, agent: str) -> tuple[list[En
 
     The first label, preferably the agent's, separates them; the last end after it counts.
     """
-    label = re.search(rf"\n[ \t]*\n\*\*{re.escape(agent)}:\*\*", text) if agent else None
-    label = label or re.search(r"\n[ \t]*\n\*\*[^\n]{1,97}?:\*\*", text)
-    ends = list(_END.finditer(text, label.end() if label else 0))
-    end = ends[-1] if ends else None
-    body, rest = (text[: end.start()], text[end.end() :]) if end else (text, "")
-    query, reply = (body[: label.start()], body[label.end() :]) if label else (body, "")
+    label = None
+    if agent:
+        label = re.search(rf"\n[ \t]*\n\*\*{re.escape(agent)}:\*\*", text)
+    if label is None:
+        label = re.search(r"\n[ \t]*\n\*\*[^\n]{1,97}?:\*\*", text)
+    end = None
+    for match in _END.finditer(text, label.end() if label else 0):
+        end = match
+    query = text
+    rest = ""
+    if end:
+        query = text[: end.start()]
+        rest = text[end.end() :]
+    reply = ""
+    if label:
+        reply = query[label.end() :]
+        query = query[: label.start()]
     query = query.removeprefix("**You:**").removeprefix(" ").strip("\n")
     entries: list[Entry] = [Query(number=number, at=at, text=query)]
     if reply := reply.removeprefix(" ").strip("\n"):
         usage = None
+        seconds = None
+        if end and end[1]:
+            seconds = float(end[1])
         if end and end[3]:
-            read_tokens, made_tokens = (int(end[group].replace(",", "")) for group in (3, 4))
-            usage = Usage(input=read_tokens, output=made_tokens)
-        seconds = float(end[1]) if end and end[1] else None
+            read_tokens = int(end[3].replace(",", ""))
+            usage = Usage(input=read_tokens, output=int(end[4].replace(",", "")))
         entries.append(Reply(number=number, at=at, text=reply, seconds=seconds, usage=usage))
     return entries, end is not None, rest

@@ -95,10 +95,10 @@ class LiveSession:
 
     def change_restoration(self, block: str) -> None:
         """Change the restored block before it is written."""
-        entries = (
-            replace(entry, block=block) if isinstance(entry, records.Restoration) else entry
-            for entry in self.session.entries
-        )
+        entries = list(self.session.entries)
+        for at, entry in enumerate(entries):
+            if isinstance(entry, records.Restoration):
+                entries[at] = replace(entry, block=block)
         self.session = replace(self.session, entries=tuple(entries))
 
     def add(self, entry: records.Entry) -> None:
@@ -110,7 +110,9 @@ class LiveSession:
     def begin_reply(self, number: int, at: datetime) -> None:
         """Begin the reply to query `number` (0: the acknowledgment), before its text is known."""
         self._synced_at = self._monotonic()
-        self._opening = records.Reply(number=number, at=at, text="") if self._saves else None
+        self._opening = None
+        if self._saves:
+            self._opening = records.Reply(number=number, at=at, text="")
         self._encoder = StreamEncoder()
         self._pieces = []
 
@@ -268,7 +270,10 @@ class LiveSession:
     def _write(self, text: str, *, begins: bool = False) -> None:
         """Append text, behind a fence if it `begins` a record and the file ends inside another."""
         assert self._descriptor is not None
-        rest = data = (TORN_FENCE if begins and self._torn else b"") + text.encode()
+        data = text.encode()
+        if begins and self._torn:
+            data = TORN_FENCE + data
+        rest = data
         self._unsynced = True
         try:
             while rest:
@@ -278,11 +283,12 @@ class LiveSession:
             self._torn = self._torn or len(rest) < len(data)
             raise
         finally:
-            self._digest.update(data[: len(data) - len(rest)])
-            stamp = _stamp(os.fstat(self._descriptor))
-            # somebody else wrote, too, unless the file grew by the bytes written here
-            size = self._stamp[2] + len(data) - len(rest) if self._stamp else -1
-            self._stamp = stamp if stamp[2] == size else None
+            written = len(data) - len(rest)
+            self._digest.update(data[:written])
+            before = self._stamp
+            self._stamp = _stamp(os.fstat(self._descriptor))
+            if before is None or self._stamp[2] != before[2] + written:
+                self._stamp = None  # somebody else wrote, too
 
     def _sync(self) -> None:
         assert self._descriptor is not None
@@ -347,11 +353,11 @@ class LiveSession:
             session = parsed.session
             if parsed.torn and not self._torn:  # the last record may lack its end
                 session = parse(data + TORN_FENCE).session
-        except OSError as error:
-            fault = "was deleted" if isinstance(error, FileNotFoundError) else fault
-        rest = iter(session.entries if session else ())  # it may have more, also in between
-        is_ours = session is not None and session.header.parent == self.header.parent
-        if not (is_ours and all(entry in rest for entry in self.session.entries[: self._written])):
+        except FileNotFoundError:
+            fault = "was deleted"
+        except OSError:
+            session = None
+        if session is None or not self._is_in(session):
             self._abandoned.append((self.path, fault))
             self._close_file()
             self._lock.close()  # its file may be gone, too, and another process may take the lock
@@ -366,6 +372,12 @@ class LiveSession:
         else:
             self._stamp = _stamp(status)
         return data, parsed
+
+    def _is_in(self, session: records.Session) -> bool:
+        """Return True if a session, as read, has all entries that were written here."""
+        rest = iter(session.entries)  # it may have more, also in between
+        is_ours = session.header.parent == self.header.parent
+        return is_ours and all(entry in rest for entry in self.session.entries[: self._written])
 
     def _is_as_written(self, data: bytes) -> bool:
         """Return True if the file has the bytes that were written here, and no other records."""

@@ -117,16 +117,18 @@ class SessionManager:
         from chat_loop.sessions.live import LiveSession  # a list begins none
 
         created = self.now()
-        # another machine may begin one in the same second
-        end = f"-{os.urandom(2).hex()}" if self._is_theirs else ""
-        ids = records.free_ids(f"{slug(agent)}_{created:%Y%m%d_%H%M%S}{end}")
+        start = f"{slug(agent)}_{created:%Y%m%d_%H%M%S}"
+        if self._is_theirs:  # another machine may begin one in the same second
+            start += f"-{os.urandom(2).hex()}"
+        ids = records.free_ids(start)
         identity = next(ids)
-        # a parent's file may be gone, but the chain still names it
-        chain = (parent, after.header.parent if after else "")
-        # a child's id is used before its file exists
+        before = records.Header(id="", created=created, agent=agent, mode=self.mode)
+        if after is not None:
+            before = after.present_header
+        # a child's id is used before its file exists; a parent's file may be gone
+        chain = (parent, before.parent)
         while parent and (identity in chain or self.session_file(identity).exists()):
             identity = next(ids)
-        branch, commit = git_head(Path(self.project)) if self.project else ("", "")
         header = records.Header(
             id=identity,
             created=created,
@@ -137,16 +139,19 @@ class SessionManager:
             tools=tools,
             parent=parent,
             parent_path=parent_path,
-            name=after.name if after else "",
-            title=(after.header.title or first_words(after)) if after else "",
-            tags=after.tags if after else (),
+            name=before.name,
+            title=before.title,
+            tags=before.tags,
             project=self.project,
-            git_branch=branch,
-            git_commit=commit[:SHORT_COMMIT],
-            settings=after.present_header.settings if after else "",
-            # A chat continued with -p stays a chat, and a -p run continued in a chat becomes one.
-            mode=self.mode if after is None or after.header.mode else "",
+            settings=before.settings,
         )
+        if after is not None and not before.title:
+            header = replace(header, title=first_words(after))
+        if before.mode:  # a chat continued with -p stays a chat; a -p run becomes one
+            header = replace(header, mode=self.mode)
+        if self.project:
+            branch, commit = git_head(Path(self.project))
+            header = replace(header, git_branch=branch, git_commit=commit[:SHORT_COMMIT])
         return LiveSession(
             header, self.directory, files=self.files, monotonic=self._monotonic, saves=self.saves
         )
@@ -163,7 +168,9 @@ class SessionManager:
             message = f"Session {path.stem} is not in {path.parent}."
             raise SessionNotFound(message, "sessions lists them.") from error
         except OSError as error:
-            reason = "it is a symbolic link" if error.errno == errno.ELOOP else os_reason(error)
+            reason = os_reason(error)
+            if error.errno == errno.ELOOP:
+                reason = "it is a symbolic link"
             raise SessionError(f"{path} cannot be read: {reason}.") from error
         parsed = parse(data)
         if parsed.session is not None:

@@ -207,8 +207,10 @@ def write(kind: str, values: Mapping[str, Value] | None = None) -> str:
     for key, value in (values or {}).items():
         if value is True:
             line += f" {key}=yes"
+        elif isinstance(value, datetime):
+            line += f" {key}={value.isoformat()}"
         elif value is not None and value is not False and value != "":
-            line += f" {key}={value.isoformat() if isinstance(value, datetime) else value}"
+            line += f" {key}={value}"
     line += " -->"
     if _SHAPE.fullmatch(line) is None:
         raise ValueError(f"no marker can hold this: {line[:200]!r}")

@@ -21,10 +21,11 @@ def name_of(session: Session) -> str:
 def title(session: Session, seal: Seal) -> str:
     """Return the title of a session with this seal. A child keeps its conversation's title."""
     before = session.header.title
-    topics = seal.summary.topics if seal.summary is not None and seal.source == "model" else ()
-    if not topics or (before and session.header.parent):
+    if before and session.header.parent:
         return before
-    return one_line(_REFERENCES.sub("", topics[0]), MAX_NAME)
+    if seal.source != "model" or seal.summary is None or not seal.summary.topics:
+        return before
+    return one_line(_REFERENCES.sub("", seal.summary.topics[0]), MAX_NAME)
 
 
 def first_words(session: Session) -> str:

@@ -38,8 +38,10 @@ def set_name_and_tags(
     tags: Sequence[str] | None = None,
 ) -> None:
     """Name or tag a stored session; None changes nothing. Raises UsageError, SessionError."""
-    name = None if name is None else validate_name(name)
-    tags = None if tags is None else tuple(dict.fromkeys(map(validate_tag, tags)))
+    if name is not None:
+        name = validate_name(name)
+    if tags is not None:
+        tags = tuple(dict.fromkeys(map(validate_tag, tags)))
     now = sessions.now()
     sessions.edit(loaded, lambda data, parsed: change_metadata(data, parsed, now, name, tags))
 

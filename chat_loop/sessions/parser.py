@@ -104,11 +104,16 @@ class Reader:
             end = data.find(b"\n", self._at)
             if end < 0:
                 end = len(data)
-            self._take(data[self._at : end].removesuffix(b"\r"), end + 1)
+            line = data[self._at : end].removesuffix(b"\r")
+            if self._at == 0:
+                line = line.removeprefix(BOM)
+            self._take(line, end + 1)
             self._go_to(end + 1)
             if self.open is not None and not data.startswith(b"<!-- ", self._at):
                 marked = data.find(b"\n<!-- ", self._at)
-                self._go_to(marked + 1 if marked >= 0 else len(data) + 1)
+                if marked < 0:
+                    marked = len(data)
+                self._go_to(marked + 1)
         self._finish()
 
     def _go_to(self, at: int) -> None:
@@ -118,7 +123,6 @@ class Reader:
 
     def _take(self, line: bytes, after: int) -> None:
         """Take the current line, without its line feed; the next one begins at the byte `after`."""
-        line = line.removeprefix(BOM) if self._at == 0 else line
         mark = marker.read(line) if line.startswith(b"<!-- ") else None
         if line == _START:
             mark = Marker("summary", {})
@@ -171,8 +175,10 @@ class Reader:
         """Give the last entry, a reply, the time and tokens of the line below it."""
         self._awaits_costs = False
         seconds, estimated, tokens = (group.decode() for group in costs.groups(b""))
-        values = {"time": seconds, "estimated": "yes" if estimated else ""}
-        for count in tokens.split(", ") if tokens else ():
+        values = {"time": seconds}
+        if estimated:
+            values["estimated"] = "yes"
+        for count in filter(None, tokens.split(", ")):
             name, _, number = count.partition(": ")
             values[name] = number.replace(",", "")
         mark = Marker("end", values)
@@ -196,8 +202,11 @@ class Reader:
             self._torn_entry = self.entries[-1] if self.entries else None
         elif kind == "sealed":
             names = ("at", "reason", "source", "seconds", "covers", "remade", "digest")
+            summary = None
+            if self._block is not None:
+                summary = summary_block.parse(self._block)
             self.seal = records.Seal(
-                summary=None if self._block is None else summary_block.parse(self._block),
+                summary=summary,
                 usage=_usage(mark),
                 compaction=self._compaction,
                 edited=self._is_edited(mark.word("block", records.DIGEST_PATTERN)),
@@ -233,7 +242,8 @@ class Reader:
             if len(self.entries) > entries:
                 self._torn_entry = self.entries[-1]
                 self._is_whole = False
-        self.torn_records += len(self.damage) - faults if torn_off else 0
+        if torn_off:
+            self.torn_records += len(self.damage) - faults
 
     def _close(self, end: Marker | None, body: bytes) -> None:
         """Close the open record; without its `end` it was interrupted."""
@@ -305,7 +315,8 @@ class Reader:
         values["id"] = opened.word("id", records.ID_PATTERN)
         values["parent"] = opened.word("parent", records.ID_PATTERN)
         values["created"] = opened.time("created") or records.EPOCH
-        values["mode"] = "print" if opened.word("mode") == "print" else ""
+        if opened.word("mode") == "print":
+            values["mode"] = "print"
         self.header = records.Header(**values)
 
 
@@ -331,7 +342,9 @@ def _is_decoration(line: bytes) -> bool:
 
 
 def _usage(mark: Marker) -> Usage | None:
-    return Usage(**mark.attributes(Usage, marker.USAGE)) if "in" in mark.values else None
+    if "in" not in mark.values:
+        return None
+    return Usage(**mark.attributes(Usage, marker.USAGE))
 
 
 def _entry(opened: Marker, end: Marker | None, body: str, agent: str) -> records.Entry:
@@ -356,7 +369,8 @@ def _entry(opened: Marker, end: Marker | None, body: str, agent: str) -> records
     elif kind.entry is records.Attachment:
         name = body.partition("\n")[0]
         values["name"] = decode_line(name.removeprefix(f"{kind.label} "))
-        values["text"] = "" if values["media"] in records.IMAGES else values["text"]
+        if values["media"] in records.IMAGES:
+            values["text"] = ""
     return kind.entry(**values)
 
 

@@ -111,17 +111,17 @@ class ProjectPointers:
 
     def unreadable(self, pointers: Pointers) -> str:
         """Return the id of this project's newest session if its file cannot be read, else ""."""
-        ids = (
-            one
-            for pointer in pointers.newest
-            if pointer.project == self.here
-            for one in pointer.ids
-        )
+        ids: list[str] = []
+        for pointer in pointers.newest:
+            if pointer.project == self.here:
+                ids += pointer.ids
         identity = next(filter(ID_PATTERN.fullmatch, ids), "")
-        row = self._row(identity) if identity else None
-        if row is None or row.state not in ("damaged", "foreign"):
+        if not identity:
             return ""
-        return identity if os.path.lexists(row.path) else ""
+        row = self._row(identity)
+        if row.state not in ("damaged", "foreign") or not os.path.lexists(row.path):
+            return ""
+        return identity
 
     def named(self, rows: Iterable[SessionRow]) -> list[SessionRow]:
         """Return rows with the main folder of their projects, which is empty for this project."""
@@ -131,7 +131,7 @@ class ProjectPointers:
             if row.project not in projects:
                 project = _project_of(row.project)
                 projects[row.project] = "" if project == self.here else project
-            named.append(replace(row, project=projects[row.project]) if row.project else row)
+            named.append(replace(row, project=projects[row.project]))
         return named
 
     def note(self, identity: str, continued: str = "") -> None:
@@ -214,7 +214,10 @@ def pointers_of(rows: Iterable[SessionRow]) -> Pointers:
         found = newest.setdefault(projects[row.project], [])
         if not found or (found[-1].mode and not row.mode):
             found.append(row)
-    every = [Pointer(project, tuple(row.id for row in found)) for project, found in newest.items()]
+    every = []
+    for project, found in newest.items():
+        ids = tuple(row.id for row in found)
+        every.append(Pointer(project, ids))
     return Pointers(len(every) <= MOST, tuple(every[:MOST]))
 
 

@@ -54,7 +54,9 @@ class Line(Struct, frozen=True):
         """Return a session of the line as the open one goes on from it, read again by `load`.
         Raises SessionError.
         """
-        return view if view is self.sessions[0] else self.continued(load(view.path))
+        if view is self.sessions[0]:
+            return view
+        return self.continued(load(view.path))
 
     def continued(self, loaded: LoadedSession) -> LoadedSession:
         """Return an ancestor that was read as the open session goes on from it."""
@@ -117,8 +119,9 @@ def find(sessions: SessionManager, live: LoadedSession, reference: str) -> Found
     line = line_of(sessions, live)
     view = line.at(depth)
     if view is None:
-        is_gap = bool(line.problem) and depth < line.depth
-        text = line.problem if is_gap else f"The chain has {plural(line.depth, 'session')}."
+        text = f"The chain has {plural(line.depth, 'session')}."
+        if line.problem and depth < line.depth:
+            text = line.problem
         raise UsageError(f"No message {reference}. {text}", TREE)
     loaded = sessions.load(view.path)
     return _found(line.continued(loaded), loaded, number, depth)
@@ -183,7 +186,8 @@ def last_undone(sessions: SessionManager, live: LoadedSession) -> Undone | None:
         undone = _last_undone(session, redone)
         if undone is not None:
             return Undone(undone.ref, is_newest and undone.is_newest)
-        is_newest = is_newest and not any(isinstance(entry, Query) for entry in session.entries)
+        if any(isinstance(entry, Query) for entry in session.entries):
+            is_newest = False
         if session.restoration is not None and session.restoration.merged:
             break
     return None

@@ -277,7 +277,9 @@ class Shortened(Entry, frozen=True, kw_only=True):
 def place_of_ref(ref: str) -> tuple[int, int]:
     """Return a reference like `2.14` as (session, query), for sorting. An empty one sorts first."""
     depth, _, number = ref.partition(".")
-    return (int(depth), int(number)) if number else (0, 0)
+    if not number:
+        return 0, 0
+    return int(depth), int(number)
 
 
 class Covered(Entry, frozen=True, kw_only=True):
@@ -476,7 +478,6 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
     def exchanges(self) -> tuple[Exchange, ...]:
         """The queries that were not undone, each with the records that belong to it."""
         facts = self._facts
-        depth = self.depth
         records: dict[int, list[QueryEntry]] = {}
         queries = []
         for entry in self.entries[facts.settled_entries :]:
@@ -484,11 +485,11 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
                 records.setdefault(entry.number, []).append(entry)
                 if isinstance(entry, Query):
                     queries.append(entry)
-        identity = self.header.id
-        new_exchanges = (
-            _exchange(query, records[query.number], depth, identity) for query in queries
-        )
-        return (*facts.settled, *new_exchanges)
+        exchanges = list(facts.settled)
+        for query in queries:
+            of_query = records[query.number]
+            exchanges.append(_exchange(query, of_query, self.depth, self.header.id))
+        return tuple(exchanges)
 
     @property
     def queries(self) -> Iterator[Query]:
@@ -526,18 +527,22 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
         """Return the session up to query `last`, as a descendant with these records goes on from
         it.
         """
-        here = self.header.id
-        own = {number: entry for (of, number), entry in standing.items() if of == here}
-        if not own:
+        undone: set[int] = set()
+        redone: set[int] = set()
+        for (of, number), entry in standing.items():
+            if of != self.header.id:
+                continue
+            if isinstance(entry, Redo):
+                redone.add(number)
+            else:
+                undone.add(number)
+        if not (undone or redone):
             return self.up_to(last)
-        redone = {number for number, entry in own.items() if isinstance(entry, Redo)}
-        undone = own.keys() - redone
         end = max(last, *redone, 0)
         beyond = {query.number for query in self.queries if last < query.number <= end}
+        undone |= beyond - redone
         session = self.up_to(end)
-        changes: list[Entry] = [
-            Undo(at=EPOCH, number=number) for number in sorted(undone | beyond - redone)
-        ]
+        changes: list[Entry] = [Undo(at=EPOCH, number=number) for number in sorted(undone)]
         changes += [Redo(at=EPOCH, number=number) for number in sorted(redone)]
         return replace(session, entries=(*session.entries, *changes))
 
@@ -555,37 +560,41 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
         """Return the session up to query `number`, unsealed, with its present name and tags."""
         if all(exchange.query.number <= number for exchange in self.exchanges):
             return self
-        end = next(
-            at
-            for at, entry in enumerate(self.entries)
-            if isinstance(entry, Query) and entry.number > number
-        )
-        before = self.entries[:end]
-        after = self.entries[end:]
-        entries = [note for note in before if not isinstance(note, Name | Tag | Untag | Setting)]
-        entries += [
-            entry for entry in after if isinstance(entry, Undo | Redo) and entry.number <= number
-        ]
+        entries: list[Entry] = []
+        is_beyond = False
+        for entry in self.entries:
+            if isinstance(entry, Query) and entry.number > number:
+                is_beyond = True
+            if not is_beyond:
+                if not isinstance(entry, Name | Tag | Untag | Setting):
+                    entries.append(entry)
+            elif isinstance(entry, Undo | Redo) and entry.number <= number:
+                entries.append(entry)
         return replace(self, header=self.present_header, entries=tuple(entries), seal=None)
 
     @property
     def present_header(self) -> Header:
         """The header with the present name, tags and settings."""
-        settings = json.dumps(self.settings, ensure_ascii=False) if self.settings else ""
+        settings = ""
+        if kept := self.settings:
+            settings = json.dumps(kept, ensure_ascii=False)
         return replace(self.header, name=self.name, tags=self.tags, settings=settings)
+
+    @property
+    def _notes(self) -> Sequence[Note]:
+        """The notes that count beside the header: none if the session is sealed."""
+        return self._facts.notes if self.seal is None else ()
 
     @property
     def name(self) -> str:
         """The user's name for it, from a sealed session's header or a live one's entries."""
-        notes = self._facts.notes if self.seal is None else []
-        names = [note.text for note in notes if isinstance(note, Name)]
+        names = [note.text for note in self._notes if isinstance(note, Name)]
         return names[-1] if names else self.header.name
 
     @property
     def tags(self) -> tuple[str, ...]:
         """Its tags, each once, in the order in which they were added."""
-        notes = self._facts.notes if self.seal is None else []
-        return remaining(self.header.tags, notes, Tag, Untag)
+        return remaining(self.header.tags, self._notes, Tag, Untag)
 
     @property
     def settings(self) -> dict[str, str]:
@@ -593,7 +602,7 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
         values: dict[str, str] = {}
         with suppress(ValueError, RecursionError, ValidationError):
             values = convert(json.loads(self.header.settings), dict[str, str])
-        for note in self._facts.notes if self.seal is None else ():
+        for note in self._notes:
             if isinstance(note, Setting):
                 name, _, values[name] = note.text.partition(": ")
         return {name: value for name, value in values.items() if value}
@@ -607,9 +616,11 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
         self, at: datetime, name: str | None = None, tags: Sequence[str] | None = None
     ) -> list[Note]:
         """Return the entries that give it this name and exactly these tags; None keeps them."""
-        name = self.name if name is None else name
-        tags = self.tags if tags is None else tags
-        notes: list[Note] = [Name(at=at, text=name)] if name != self.name else []
+        notes: list[Note] = []
+        if name is not None and name != self.name:
+            notes.append(Name(at=at, text=name))
+        if tags is None:
+            return notes
         notes += [Tag(at=at, text=tag) for tag in tags if tag not in self.tags]
         return notes + [Untag(at=at, text=tag) for tag in self.tags if tag not in tags]
 
@@ -674,7 +685,9 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
             if isinstance(entry, Query):
                 if number:
                     tokens = facts.usage.total + facts.restoration_usage.total
-                    spent = None if has_many_models else (*facts.usage_of_models.items(),)
+                    spent = None
+                    if not has_many_models:
+                        spent = tuple(facts.usage_of_models.items())
                     found.append(RunningTotals(number, facts.queries, tokens, words, spent))
                 number = entry.number
                 words += said.get(number, 0)
@@ -813,15 +826,12 @@ def join_replies(replies: Sequence[Reply]) -> Reply:
     """Return the steps of a reply, between which tools were used, as one. There is at least one."""
     if len(replies) == 1:
         return replies[0]
-    seconds = [reply.seconds for reply in replies if reply.seconds is not None]
+    text = "\n\n".join(reply.text for reply in replies if reply.text)
+    times = [reply.seconds for reply in replies if reply.seconds is not None]
     usages = [reply.usage for reply in replies if reply.usage is not None]
-    return replace(
-        replies[-1],
-        at=replies[0].at,
-        text="\n\n".join(reply.text for reply in replies if reply.text),
-        seconds=sum(seconds) if len(seconds) == len(replies) else None,
-        usage=sum(usages, Usage()) if usages else None,
-    )
+    seconds = sum(times) if len(times) == len(replies) else None
+    usage = sum(usages, Usage()) if usages else None
+    return replace(replies[-1], at=replies[0].at, text=text, seconds=seconds, usage=usage)
 
 
 def _steps(records: Iterable[QueryEntry]) -> tuple[Step, ...]:

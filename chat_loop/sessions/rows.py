@@ -110,14 +110,18 @@ def read_row(path: Path, *, quick: bool = False) -> SessionRow:
     with suppress(OSError), open_regular(path) as (file, status):
         head = file.read(_HEAD)
         size = status.st_size
-        if not head.strip(b"\x00"):
-            state = "damaged" if head else "empty"
+        if not head:
+            state = "empty"
+        elif not head.strip(b"\x00"):
+            state = "damaged"
         elif is_transcript(head):
             state = "damaged"
             tail = read_at(file, max(0, size - _TAIL), _TAIL)
-            is_counted = seal_in(tail) is None and size <= _WHOLE and not quick
             # a long header, restoration or query may precede the part that is needed
-            for length in (_WHOLE,) if is_counted else (_HEAD, _LONG_HEAD):
+            lengths = [_HEAD, _LONG_HEAD]
+            if seal_in(tail) is None and size <= _WHOLE and not quick:
+                lengths = [_WHOLE]
+            for length in lengths:
                 head = read_at(file, 0, length)
                 session = parse(head).session
                 if session is not None and session.answered and first_words(session):
@@ -169,61 +173,83 @@ def row_of(session: Session, path: Path, tail: bytes = b"", *, whole: bool = Tru
     if seal is None and session.seal is not None:
         reason = session.seal.reason
     depth = session.depth
-    if restoration is None:
-        depth = 2 if header.parent else 1
-    dates = [header.created, *(entry.at for entry in session.entries)]
-    used = last_use(tail) or next((date for date in reversed(dates) if date != EPOCH), None)
-    try:
-        used = used.astimezone() if used is not None else None
-    except (OverflowError, OSError, ValueError):  # not a possible date of a session
-        used = None
+    merged = ""
+    merged_until = ""
+    if restoration is not None:
+        merged = restoration.merged
+        merged_until = restoration.merged_until
+    elif header.parent:
+        depth = 2
+    said_tokens = None
+    spent = None
+    if whole:
+        said_tokens = sum(map(said, session.exchanges))
+        spent = tuple(session.usage_of_models.items())
     return SessionRow(
         id=path.stem,
         folder=path.parent,
         state="sealed" if sealed else "unsealed",
-        updated=used,
+        updated=_last_date(session, tail),
         created=header.created if header.created != EPOCH else None,
         agent=header.agent,
         project=header.project,
         git_branch=header.git_branch,
         parent=header.parent,
-        merged=restoration.merged if restoration else "",
+        merged=merged,
         queries=queries,
         tokens=tokens,
-        said=sum(map(said, session.exchanges)) if whole else None,
+        said=said_tokens,
         name=name_of(session),
         tags=header.tags if sealed else session.tags,
         depth=depth,
         compacted=reason == "compact",
         until=_until(session),
-        merged_until=restoration.merged_until if restoration else "",
+        merged_until=merged_until,
         words=first_words(session),
         mode=header.mode,
         answered=session.answered or not whole,
         bare=whole and session.is_bare,
-        spent=tuple(session.usage_of_models.items()) if whole else None,
+        spent=spent,
     )
+
+
+def _last_date(session: Session, tail: bytes) -> datetime | None:
+    """Return the date of the last use of a session, in local time, or None if it has none."""
+    used = last_use(tail)
+    if used is None:
+        dates = [session.header.created, *(entry.at for entry in session.entries)]
+        used = next((date for date in reversed(dates) if date != EPOCH), None)
+    if used is None:
+        return None
+    try:
+        return used.astimezone()
+    except (OverflowError, OSError, ValueError):  # not a possible date of a session
+        return None
 
 
 def _until(session: Session) -> str:
     """Return the last reference of its parent from which a session goes on, or an empty text for
     all. One in which the user has only undone what it carries leaves its parent before that.
     """
-    undone = [
-        int(entry.ref.partition(".")[2])
-        for entry in session.changed.values()
-        if isinstance(entry, Undo) and entry.ref.startswith(f"{session.depth - 1}.")
-    ]
+    place = f"{session.depth - 1}."
+    undone = []
+    for entry in session.changed.values():
+        if isinstance(entry, Undo) and entry.ref.startswith(place):
+            undone.append(int(entry.ref.removeprefix(place)))
     first = min(undone, default=0)
     if first > 1 and not session.totals.queries:
-        return f"{session.depth - 1}.{first - 1}"
-    return session.restoration.until if session.restoration is not None else ""
+        return f"{place}{first - 1}"
+    if session.restoration is None:
+        return ""
+    return session.restoration.until
 
 
 def said(exchange: Exchange) -> int:
     """Return the estimated tokens of the message and the reply of an exchange."""
-    reply = exchange.reply
-    return estimate(exchange.query.text) + (estimate(reply.text) if reply is not None else 0)
+    tokens = estimate(exchange.query.text)
+    if exchange.reply is not None:
+        tokens += estimate(exchange.reply.text)
+    return tokens
 
 
 def last_use(tail: bytes) -> datetime | None:
@@ -232,11 +258,16 @@ def last_use(tail: bytes) -> datetime | None:
     end = len(tail)
     while (end := tail.rfind(_MARKER, 0, end)) >= 0:
         stop = tail.find(b"\n", end + 1)
-        mark = marker.read(tail[end + 1 : stop if stop >= 0 else len(tail)])
-        date = mark.time("at") if mark is not None else None
-        if mark is None or date is None or date == EPOCH:
+        if stop < 0:
+            stop = len(tail)
+        mark = marker.read(tail[end + 1 : stop])
+        if mark is None:
+            continue
+        date = mark.time("at")
+        if date is None or date == EPOCH:
             continue
         if mark.kind in _SAID:
             return date
-        sealed = sealed or (date if mark.kind == "sealed" else None)
+        if mark.kind == "sealed" and sealed is None:
+            sealed = date
     return sealed

@@ -50,7 +50,9 @@ def render(summary: Summary, *, grouped: bool = True, spaced: bool = False) -> s
     of them. Further lines of an item are indented.
     """
     background = encode(summary.background).replace("\n", "\n  ")
-    parts = [_BACKGROUND + background, "", _CURRENT, *([""] if spaced else [])]
+    parts = [_BACKGROUND + background, "", _CURRENT]
+    if spaced:
+        parts.append("")
     recorded = recorded_in(summary)
     others = replace(summary, pinned=summary.pinned[len(recorded) :])
     for name, heading in LISTS.items():
@@ -99,7 +101,8 @@ def _item(text: str) -> str:
 def _group_line(place: str) -> str:
     """Return the line above items with a place: `*User, session 2:*` for ` [2 user]`."""
     session, speaker = place.strip(" []").split(" ")
-    return f"*{'User' if speaker == 'user' else 'Model'}, session {session}:*"
+    name = "User" if speaker == "user" else "Model"
+    return f"*{name}, session {session}:*"
 
 
 def _group(line: str) -> str | None:
@@ -109,7 +112,9 @@ def _group(line: str) -> str | None:
     if line.rstrip() == _OTHERS:
         return ""
     match = _GROUP.fullmatch(line.rstrip())
-    return None if match is None else f" [{match[2]} {_SPEAKERS[match[1]]}]"
+    if match is None:
+        return None
+    return f" [{match[2]} {_SPEAKERS[match[1]]}]"
 
 
 def parse(text: str) -> Summary:
@@ -157,9 +162,9 @@ def _heading(line: str) -> str:
     bare = line.rstrip()
     if bare == _RECORDED:
         return "recorded"
-    if bare[:1] not in ("#", "*", "_") and bare[-1:] != ":":
+    if bare.startswith(" ") or not (bare.startswith(("#", "*", "_")) or bare.endswith(":")):
         return ""
-    return _TITLES.get(bare.strip("#*_: ").casefold(), "") if bare[:1] != " " else ""
+    return _TITLES.get(bare.strip("#*_: ").casefold(), "")
 
 
 def digest(text: str) -> str:
@@ -179,7 +184,11 @@ def _with_places(items: Sequence[tuple[str, list[str], str]]) -> tuple[str, ...]
     after = "-"
     for bullet, lines, above in reversed(items):
         text = decode("\n".join(lines))
-        place = place if after == "+" else _place_of(text)
-        result.append(text + (place if after == "+" else above))
+        if after == "+":
+            text += place
+        else:
+            place = _place_of(text)
+            text += above
+        result.append(text)
         after = "-" if above else bullet
     return tuple(reversed(result))

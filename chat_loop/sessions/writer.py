@@ -41,13 +41,14 @@ def render(session: records.Session, others: Sequence[str] = ()) -> bytes:
     """Return the whole transcript, with the lines `others` added to its header."""
     header = session.header
     seal = session.seal
-    totals = session.totals
-    parts = [head(header, totals if seal else None, others)]
+    totals = session.totals if seal else None
+    parts = [head(header, totals, others)]
     before = None
     for entry in session.entries:
         parts.append(entry_text(entry, header, before))
         before = entry
-    parts += [tail(seal, totals, header.minor)] if seal else []
+    if seal is not None:
+        parts.append(tail(seal, session.totals, header.minor))
     return "".join(parts).encode()
 
 
@@ -63,20 +64,20 @@ def head(
         "parent": header.parent,
         "mode": header.mode,
     }
-    fields = {
-        "Session ID": header.id,
-        "Date": header.created.isoformat(),
-        **{name: getattr(header, attribute) for name, attribute in marker.HEADER.items()},
-        "Tags": ", ".join(header.tags),
-        **dict(accounting(totals) if totals else ()),
-    }
+    fields = {"Session ID": header.id, "Date": header.created.isoformat()}
+    for name, attribute in marker.HEADER.items():
+        fields[name] = getattr(header, attribute)
+    fields["Tags"] = ", ".join(header.tags)
+    if totals is not None:
+        fields.update(accounting(totals))
     heading = f"{encode_line(header.agent)} Conversation"
     if header.minor >= 2:
         heading = encode_line(header.name or header.title) or heading
         text = "  \n".join(_fields(fields, header, others))
     else:
         lines = [f"**{name}:** {encode_line(text)}" for name, text in fields.items() if text]
-        text = ("\n\n" if header.minor else "\n").join([*lines, *others])
+        separator = "\n\n" if header.minor else "\n"
+        text = separator.join([*lines, *others])
     opening = marker.write("session", values)
     return f"{opening}\n# {heading}\n\n{text}\n{marker.write('end')}\n"
 
@@ -203,10 +204,15 @@ def link(identity: str) -> str:
 
 def restored_text(entry: records.Restoration, parent: str, merged: str) -> str:
     """Return the origin of a session: `ID (5 queries, 2.3K tokens; forked at 1.4)`."""
-    parts = [counts_text(entry.queries, entry.tokens)]
-    parts += [f"the words from {entry.verbatim_from} on"] if entry.verbatim_from else []
-    parts += [f"forked at {entry.until}"] if entry.until else []
-    return f"{parent} ({'; '.join(parts)}){f', merged with {merged}' if merged else ''}"
+    text = f"{parent} ({counts_text(entry.queries, entry.tokens)}"
+    if entry.verbatim_from:
+        text += f"; the words from {entry.verbatim_from} on"
+    if entry.until:
+        text += f"; forked at {entry.until}"
+    text += ")"
+    if merged:
+        text += f", merged with {merged}"
+    return text
 
 
 def label(agent: str) -> str:
@@ -216,7 +222,8 @@ def label(agent: str) -> str:
 
 def labeled(label_text: str, encoded: str) -> str:
     """Return the text after its label, on the same line if it begins with a letter."""
-    return label_text + (" " if encoded[:1].isalpha() else "\n\n") + encoded
+    separator = " " if encoded[:1].isalpha() else "\n\n"
+    return label_text + separator + encoded
 
 
 def reply_opening(
@@ -234,6 +241,7 @@ def reply_opening(
 
 def reply_end(entry: records.Reply | records.AsideReply, minor: int) -> str:
     """Return the end marker, the fence that closes open code, and the line of time and tokens."""
+    values: dict[str, marker.Value] = {}
     if minor < 2:
         values = {
             "n": getattr(entry, "number", 0) or None,
@@ -243,13 +251,20 @@ def reply_end(entry: records.Reply | records.AsideReply, minor: int) -> str:
         }
         parts = _costs(entry.seconds, entry.usage)
     else:  # the line of time and tokens is read, and the usual end is the default
-        values = {"stop": entry.stop if entry.stop != "end" else None, "failed": entry.failed}
+        if entry.stop != "end":
+            values["stop"] = entry.stop
+        values["failed"] = entry.failed
         parts = _exact_costs(entry.seconds, entry.usage)
-    parts += [STOPS[entry.stop].capitalize()] if entry.stop in STOPS else []
-    parts += ["Not sent again"] if entry.failed else []
-    fence = open_fence(entry.text)
-    closing = f"\n{marker.write('end', values)}\n" + (f"{fence}\n" if fence else "")
-    return closing + (f"\n*{' | '.join(parts)}*\n" if parts else "")
+    if entry.stop in STOPS:
+        parts.append(STOPS[entry.stop].capitalize())
+    if entry.failed:
+        parts.append("Not sent again")
+    text = f"\n{marker.write('end', values)}\n"
+    if fence := open_fence(entry.text):
+        text += f"{fence}\n"
+    if parts:
+        text += f"\n*{' | '.join(parts)}*\n"
+    return text
 
 
 def open_fence(text: str) -> str:
@@ -258,7 +273,8 @@ def open_fence(text: str) -> str:
     for match in _FENCE.finditer(text):  # there may be millions
         run, sign, rest = match.groups()
         if not fence:
-            fence = "" if sign == "`" and "`" in rest else run
+            if sign == "~" or "`" not in rest:
+                fence = run
         elif sign == fence[0] and len(run) >= len(fence) and not rest.strip():
             fence = ""
     return fence
@@ -310,13 +326,19 @@ def _fold(title: str, text: str) -> str:
 
 
 def _costs(seconds: float | None, usage: Usage | None) -> list[str]:
-    parts = [f"Time: {seconds:.1f}s"] if seconds is not None else []
-    return parts + ([f"Tokens: {tokens_text(usage)}"] if usage else [])
+    parts = []
+    if seconds is not None:
+        parts.append(f"Time: {seconds:.1f}s")
+    if usage is not None:
+        parts.append(f"Tokens: {tokens_text(usage)}")
+    return parts
 
 
 def _exact_costs(seconds: float | None, usage: Usage | None) -> list[str]:
     """Return the same as `_costs`, from which a parser gets all values back."""
-    parts = [f"Time: {seconds!r}s"] if seconds is not None else []
+    parts = []
+    if seconds is not None:
+        parts.append(f"Time: {seconds!r}s")
     if usage is not None:
         text = tokens_text(usage)
         if usage.written:
