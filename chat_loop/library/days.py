@@ -42,5 +42,7 @@ def named(text: str) -> tuple[str, ...]:
 
 def _month(name: str) -> int:
     """Return the number of a month whose name begins like this, or 0."""
-    numbers = (number for number, month in enumerate(_MONTHS, 1) if month.startswith(name))
-    return next(numbers, 0) if name else 0
+    for number, month in enumerate(_MONTHS, 1):
+        if name and month.startswith(name):
+            return number
+    return 0

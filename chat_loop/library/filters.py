@@ -43,22 +43,25 @@ class SessionFilter(Struct, frozen=True, kw_only=True):
             parts += [Condition(name, "contains", text.lower()) for name, text in named if text]
         if of_newest:
             parts += [Condition("tags", "contains", f" {tag.lstrip('#')} ") for tag in tags]
-            since = self.since
-            before = self.before
-            parts += [Condition("used", ">=", since.timestamp())] if since else []
-            parts += [Condition("used", "<", before.timestamp())] if before else []
+            if self.since is not None:
+                parts.append(Condition("used", ">=", self.since.timestamp()))
+            if self.before is not None:
+                parts.append(Condition("used", "<", self.before.timestamp()))
         return tuple(parts)
 
 
 def filter_of(values: Mapping[str, str], now: datetime, words: str = "") -> SessionFilter:
     """Return the filters that a user has typed. Raises UsageError for an invalid date."""
-    tag = f"#{values['tag'].lstrip('#')} " if values.get("tag") else ""
+    if tag := values.get("tag"):
+        words = f"#{tag.lstrip('#')} {words}"
+    since = values.get("since")
+    before = values.get("before")
     return SessionFilter(
-        words=tag + words,
+        words=words,
         agent=values.get("agent", ""),
         project=values.get("project", ""),
-        since=moment_of(values["since"], now) if values.get("since") else None,
-        before=moment_of(values["before"], now) if values.get("before") else None,
+        since=moment_of(since, now) if since else None,
+        before=moment_of(before, now) if before else None,
     )
 
 

@@ -192,7 +192,9 @@ class Index:
             return [], set()
         stamps = "SELECT changed, CAST(id AS TEXT), size FROM sessions"
         stored = self.ask(f"{stamps} ORDER BY id")
-        unread = self.ask(f"{stamps} WHERE running IS NULL") if texts else []
+        unread = []
+        if texts:
+            unread = self.ask(f"{stamps} WHERE running IS NULL")
         if not unread and stored == sorted(files, key=itemgetter(1)):  # sets take twice as long
             self._fresh = version, texts, files
             return [], set()
@@ -230,9 +232,11 @@ class Index:
     def running_totals(self, identity: str) -> list[RunningTotals] | None:
         """Return the running totals of a session, or None if only its row was read."""
         statement = "SELECT CAST(running AS TEXT) FROM sessions WHERE id = ?"
-        with _translate_errors(self.path):
-            found = [RUNNING.decode(text) for (text,) in self.ask(statement, (identity,)) if text]
-        return found[0] if found else None
+        for (text,) in self.ask(statement, (identity,)):
+            if text:
+                with _translate_errors(self.path):
+                    return RUNNING.decode(text)
+        return None
 
     def uses(self) -> dict[str, float]:
         """Return when each session was last used, in seconds; 0 if it is not known."""
@@ -392,8 +396,9 @@ class Index:
                     where += f" AND NOT (e.session = {keys[identity]} AND e.number > {last})"
             return where, []
         where, values = _where(scope.conditions)
-        in_sessions = f"AND e.session IN (SELECT key FROM sessions {where})" if where else ""
-        return in_sessions, values
+        if where:
+            where = f"AND e.session IN (SELECT key FROM sessions {where})"
+        return where, values
 
     def _insert(self, table: str, *values: object) -> int | None:
         """Insert a row and return its key."""
@@ -413,21 +418,26 @@ class Index:
 
 def _where(conditions: Sequence[Condition]) -> tuple[str, list[object]]:
     """Return a WHERE clause for the table `sessions`, empty without conditions, and its values."""
-    tests = [_TESTS[one.test].format(one.column) for one in conditions]
-    values = [
-        # SQLite does not accept lone surrogates
-        value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
-        for _, _, value in conditions
-    ]
-    return f"WHERE {' AND '.join(tests)}" if tests else "", [*values]
+    if not conditions:
+        return "", []
+    tests = []
+    values: list[object] = []
+    for column, test, value in conditions:
+        tests.append(_TESTS[test].format(column))
+        if isinstance(value, str):
+            values.append(value.encode("utf-8", "replace").decode())  # without lone surrogates
+        else:
+            values.append(value)
+    return f"WHERE {' AND '.join(tests)}", values
 
 
 def _match(phrases: Sequence[Phrase]) -> str:
     """Return the FTS5 expression for texts that contain one of these phrases."""
-    return " OR ".join(
-        f'"{" ".join(words).replace(chr(34), " ")}"{" *" * is_beginning}'
-        for words, is_beginning in phrases
-    )
+    parts = []
+    for words, is_beginning in phrases:
+        text = " ".join(words).replace('"', " ")
+        parts.append(f'"{text}"' + " *" * is_beginning)
+    return " OR ".join(parts)
 
 
 def _connect(path: Path, busy: float) -> sqlite3.Connection:

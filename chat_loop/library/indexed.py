@@ -68,6 +68,9 @@ def columns_of(session: IndexedSession) -> dict[str, Any]:
     project = row.project.lower()
     tags = f" {' '.join(row.tags)} "
     searched = "\n".join((row.name, row.id, agent, project, tags, session.items)).lower()
+    used = None
+    if row.updated is not None:
+        used = row.updated.timestamp()
     running = None
     if session.running is not None:
         running = msgspec.json.encode(session.running).decode()
@@ -75,7 +78,7 @@ def columns_of(session: IndexedSession) -> dict[str, Any]:
         "id": row.id,
         "size": session.size,
         "changed": session.changed,
-        "used": row.updated.timestamp() if row.updated else None,
+        "used": used,
         "state": row.state,
         "agent": agent,
         "project": project,

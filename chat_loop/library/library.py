@@ -201,14 +201,17 @@ class Library:
             tips = listed[:limit]
             needed = {identity for tip in tips for identity in every[tip]}
             sessions = index.rows([*needed])
-            others = page.links.keys() if page is not None else set[str]()
-            if not needed <= sessions.keys() | others:
+            missing = needed - sessions.keys()
+            if page is not None:
+                missing -= page.links.keys()
+            if missing:
                 raise index.damage()
-            forked = listing.left_early(tips, every, known.links) if fold else set()
-            running: dict[str, Sequence[RunningTotals]] = {
-                identity: _running_totals(index, sessions[identity].path)
-                for identity in forked & sessions.keys()
-            }
+            forked: set[str] = set()
+            if fold:
+                forked = listing.left_early(tips, every, known.links)
+            running: dict[str, Sequence[RunningTotals]] = {}
+            for identity in forked & sessions.keys():
+                running[identity] = _running_totals(index, sessions[identity].path)
             return _Found(known.links, every, listed, tips, sessions, running, forked)
 
         found, warning = self.ask(find, texts=False, files=files)
@@ -216,9 +219,8 @@ class Library:
             found = _with_shared(found, self.shared)
         rows = [found.sessions[tip] for tip in found.tips]
         if fold:
-            running = found.running
             rows = listing.folded_rows(
-                found.tips, found.every, found.sessions, found.links, running
+                found.tips, found.every, found.sessions, found.links, found.running
             )
         more = len(found.listed) - len(rows)
         if page is not None and page.next is not None and not wanted:
@@ -374,7 +376,9 @@ def listed_in(index: Index, page: SharedPage | None) -> list[str]:
     known = _known(index, SessionFilter(), page)
     which = Which()
     listed = listing.listed(known, listing.conversations(known.links, which), which)
-    return listed if page is None else listed[:LISTED]
+    if page is None:
+        return listed
+    return listed[:LISTED]
 
 
 def _known(index: Index, wanted: SessionFilter, page: SharedPage | None) -> Known:
@@ -384,7 +388,9 @@ def _known(index: Index, wanted: SessionFilter, page: SharedPage | None) -> Know
         some = index.ids_where(wanted.conditions(of_newest=False))
         newest = index.ids_where(wanted.conditions(of_any=False))
         known = replace(known, any=some, newest=newest)
-    return known if page is None else joined(known, index.uses(), page)
+    if page is None:
+        return known
+    return joined(known, index.uses(), page)
 
 
 class _Found(NamedTuple):

@@ -34,7 +34,9 @@ def conversations(links: Links, here: str = "") -> dict[str, dict[str, int]]:
     unused = {link.id for link in linked if _is_unused(link, links)} - {here}
 
     def continued(link: Link) -> Iterable[str]:
-        return () if link.id in unused else _continued(link)
+        if link.id in unused:
+            return ()
+        return _continued(link)
 
     tips = {*links}.difference(unused, *map(continued, linked))
     reached = unused | _reachable((link.id for link in linked if link.id in tips), links, continued)
@@ -44,11 +46,14 @@ def conversations(links: Links, here: str = "") -> dict[str, dict[str, int]]:
             tips -= circle
             tips.add(link.id)
             reached |= circle
-    return {
-        tip: last_queries(tip, links) if link.parent or link.merged else {tip: ALL}
-        for tip, link in links.items()
-        if tip in tips
-    }
+    found: dict[str, dict[str, int]] = {}
+    for tip, link in links.items():
+        if tip not in tips:
+            continue
+        found[tip] = {tip: ALL}
+        if link.parent or link.merged:
+            found[tip] = last_queries(tip, links)
+    return found
 
 
 def newest(ids: Iterable[str], links: Links) -> list[str]:
@@ -63,9 +68,12 @@ def newest(ids: Iterable[str], links: Links) -> list[str]:
                 children.setdefault(parent, []).append(link.id)
     found = []
     for identity in ids:
+        if identity not in children:
+            found.append(identity)
+            continue
         later = _reachable([identity], links, lambda link: children.get(link.id, ()))
         ends = (session for session in links if session in later and session not in children)
-        found.append(next(ends, identity) if len(later) > 1 else identity)
+        found.append(next(ends, identity))
     return found
 
 
@@ -106,7 +114,9 @@ def tree(identity: str, links: Links) -> tuple[Node, ...]:
     nodes: list[Node] = []
     drawn: set[str] = set()
     for root in [*roots, *members]:  # the first session of a circle is its root
-        stack = [] if root in drawn else [(root, "", "")]
+        if root in drawn:
+            continue
+        stack = [(root, "", "")]
         while stack:
             session, stem, below = stack.pop()
             nodes.append(Node(session, stem, again=session in drawn))

@@ -49,14 +49,17 @@ def conversations(links: Mapping[str, Link], which: Which) -> Conversations:
 
 def listed(known: Known, every: Conversations, which: Which) -> list[str]:
     """Return the newest sessions of the conversations that a list has, last used first."""
-    return [
-        tip
-        for tip in known.links
-        if tip in every
-        and (which.everything or tip == which.here or known.links[tip].is_listed)
-        and (known.newest is None or tip in known.newest)
-        and (known.any is None or not known.any.isdisjoint(every[tip]))
-    ]
+    tips = []
+    for tip, link in known.links.items():
+        if tip not in every:
+            continue
+        if not (which.everything or tip == which.here or link.is_listed):
+            continue
+        if known.newest is not None and tip not in known.newest:
+            continue
+        if known.any is None or not known.any.isdisjoint(every[tip]):
+            tips.append(tip)
+    return tips
 
 
 def folded_rows(
@@ -75,12 +78,12 @@ def folded_rows(
 
 def left_early(tips: Iterable[str], every: Conversations, links: Mapping[str, Link]) -> set[str]:
     """Return the sessions of conversations of which only the beginning belongs to one."""
-    return {
-        identity
-        for tip in tips
-        for identity, number in every[tip].items()
-        if number < (links[identity].queries or 0)
-    }
+    early = set()
+    for tip in tips:
+        for identity, number in every[tip].items():
+            if number < (links[identity].queries or 0):
+                early.add(identity)
+    return early
 
 
 def _conversation(
@@ -94,43 +97,65 @@ def _conversation(
     identity, *older = last_queries
     row = sessions[identity]
     if not older and uses[identity] == 1:  # the usual case
-        return replace(row, compactions=1) if row.compacted else row
-    parts = [
-        _part(sessions[session], number, running.get(session, ()))
-        for session, number in last_queries.items()
-    ]
-    queries = [part.queries for part in parts]
-    tokens = [part.tokens for part in parts]
-    said = [part.said for part in parts]
-    spent: dict[str, Usage] = {}
-    for part in parts:
-        for model, usage in part.spent or ():
-            spent[model] = spent.get(model, Usage()) + usage
-    branch = None
-    if line := lineage.fork(identity, links, uses):
-        *own, parent = (sessions[session] for session in line)
-        at = own[-1].until
-        if not at and parent.queries is not None:
-            at = f"{parent.depth}.{parent.queries}"
-        branch = Branch(at, next((part.words for part in reversed(own) if part.words), ""))
+        if not row.compacted:
+            return row
+        return replace(row, compactions=1)
+    parts = []
+    for session, number in last_queries.items():
+        parts.append(_part(sessions[session], number, running.get(session, ())))
+    line = lineage.fork(identity, links, uses)
     return replace(
         row,
         name=next((part.name for part in parts if part.name), ""),
         created=next((part.created for part in reversed(parts) if part.created), None),
-        queries=None if None in queries else sum(filter(None, queries)),
-        tokens=None if None in tokens else sum(filter(None, tokens)),
-        said=None if None in said else sum(filter(None, said)),
-        spent=None if any(part.spent is None for part in parts) else (*spent.items(),),
+        queries=_total([part.queries for part in parts]),
+        tokens=_total([part.tokens for part in parts]),
+        said=_total([part.said for part in parts]),
+        spent=_spent(parts),
         folded=len(older),
         compactions=sum(part.compacted for part in parts),
-        branch=branch,
+        branch=_branch([sessions[session] for session in line]),
     )
+
+
+def _total(numbers: Sequence[int | None]) -> int | None:
+    """Return the sum of numbers, or None if one of them is unknown."""
+    total = 0
+    for number in numbers:
+        if number is None:
+            return None
+        total += number
+    return total
+
+
+def _spent(parts: Iterable[SessionRow]) -> tuple[tuple[str, Usage], ...] | None:
+    """Return the usage of each model in sessions, or None if one of them is unknown."""
+    spent: dict[str, Usage] = {}
+    for part in parts:
+        if part.spent is None:
+            return None
+        for model, usage in part.spent:
+            spent[model] = spent.get(model, Usage()) + usage
+    return tuple(spent.items())
+
+
+def _branch(line: Sequence[SessionRow]) -> Branch | None:
+    """Return where a branch begins, from its sessions and then the one that it forks, if any."""
+    if not line:
+        return None
+    *own, parent = line
+    at = own[-1].until
+    if not at and parent.queries is not None:
+        at = f"{parent.depth}.{parent.queries}"
+    return Branch(at, next((part.words for part in reversed(own) if part.words), ""))
 
 
 def _part(row: SessionRow, number: int, running: Sequence[RunningTotals]) -> SessionRow:
     """Return the row of a session up to query `number`, from which other sessions continue."""
+    if number == ALL:
+        return row
     if row.queries is None or number >= row.queries:
-        return row if number == ALL else replace(row, compacted=False)
+        return replace(row, compacted=False)
     at = bisect_right(running, number, key=lambda totals: totals.number)
     if not at:
         return replace(row, queries=number, tokens=None, said=None, spent=None, compacted=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -133,7 +134,9 @@ def _read(path: Path, stamp: Stamp, progress: Callable[[float], None]) -> Indexe
     )
     if (seal := session.seal) is None or (block := seal.summary) is None:
         return stored
-    last = max((exchange.number for exchange in exchanges), default=0)
+    archived = seal.covers
+    if archived is None:
+        archived = max((exchange.number for exchange in exchanges), default=0)
     sizes: tuple[float | None, ...] = (None, None, None)
     if (compaction := seal.compaction) is not None:
         sizes = compaction.before, compaction.after, compaction.cost
@@ -143,18 +146,16 @@ def _read(path: Path, stamp: Stamp, progress: Callable[[float], None]) -> Indexe
     return replace(
         stored,
         row=row,
-        archived=last if seal.covers is None else seal.covers,
+        archived=archived,
         summary=(estimate(summary_block.render(block)), *sizes),
-        items="\n".join(_text(item) for section in sections for item in section),
+        items="\n".join(map(_text, chain.from_iterable(sections))),
     )
 
 
 def texts(exchange: Exchange) -> Texts:
     """Return the speakers and texts of an exchange: user, model, then tools and attached files."""
-    results = [
-        ("User", exchange.query.text),
-        ("Assistant", exchange.reply.text if exchange.reply is not None else ""),
-    ]
+    reply = exchange.reply.text if exchange.reply is not None else ""
+    results = [("User", exchange.query.text), ("Assistant", reply)]
     for use in exchange.uses:
         result = use.result.text if use.result is not None else ""
         results.append((f"Tool {use.call.name}", f"{use.call.arguments}\n{result}"))
@@ -182,32 +183,30 @@ def read_running_totals(path: Path) -> list[RunningTotals]:
     except OSError:
         return []
     session = parse(data).session
-    return _running_totals(session) if session is not None else []
+    if session is None:
+        return []
+    return _running_totals(session)
 
 
 def _running_totals(session: Session) -> list[RunningTotals]:
     """Return a session's running totals without secrets, with numbers that the index can store."""
     names = {model: _text(model) for model in session.usage_of_models}
-    return [
-        replace(
-            totals,
-            queries=min(totals.queries, MAX_TOTAL),
-            tokens=min(totals.tokens, MAX_TOTAL),
-            spent=totals.spent and tuple((names[model], usage) for model, usage in totals.spent),
-        )
-        for totals in session.running_totals(said)
-    ]
+    found = []
+    for totals in session.running_totals(said):
+        spent = totals.spent and tuple((names[model], usage) for model, usage in totals.spent)
+        queries = min(totals.queries, MAX_TOTAL)
+        tokens = min(totals.tokens, MAX_TOTAL)
+        found.append(replace(totals, queries=queries, tokens=tokens, spent=spent))
+    return found
 
 
 def without_secrets(row: SessionRow) -> SessionRow:
     """Return a row without secrets, with numbers that the index can store."""
-    return replace(
-        row,
-        **{name: _text(getattr(row, name)) for name in TEXTS_OF_ROWS},
-        spent=row.spent and tuple((_text(model), usage) for model, usage in row.spent),
-        queries=None if row.queries is None else min(row.queries, MAX_TOTAL),
-        tokens=None if row.tokens is None else min(row.tokens, MAX_TOTAL),
-    )
+    texts = {name: _text(getattr(row, name)) for name in TEXTS_OF_ROWS}
+    spent = row.spent and tuple((_text(model), usage) for model, usage in row.spent)
+    queries = row.queries and min(row.queries, MAX_TOTAL)
+    tokens = row.tokens and min(row.tokens, MAX_TOTAL)
+    return replace(row, **texts, spent=spent, queries=queries, tokens=tokens)
 
 
 def _text(text: str) -> str:

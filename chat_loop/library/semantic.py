@@ -60,7 +60,9 @@ class SemanticIndex:
         """Embed a few exchanges without vectors. Return False when none are left, or no model."""
         with self._lock:
             batch = index.unembedded(SPACE, BATCH)
-            embedder = self._loaded() if batch else None
+            if not batch:
+                return False
+            embedder = self._loaded()
             if embedder is None:
                 return False
             rows = [(content, SPACE, embedder.exchange(*talk)) for content, *talk in batch]
@@ -87,8 +89,10 @@ class SemanticIndex:
         """Return how near exchanges are to a question: those in `also`, and others if near."""
         with self._lock:
             exchanges = self._vectors_of(index, question, also, scope)
-            embedder = self._loaded() if exchanges is not None else None
-            if exchanges is None or embedder is None:
+            if exchanges is None:
+                return {}
+            embedder = self._loaded()
+            if embedder is None:
                 return {}
             return embedder.near(question, exchanges, also)
 
@@ -98,22 +102,31 @@ class SemanticIndex:
         """Return the vectors, or None if there are none. Keep those of a whole index until it
         changes, unless they take more than MAX_KEPT.
         """
-        version = index.version() if scope == EVERYTHING else None
+        version = None
+        if scope == EVERYTHING:
+            version = index.version()
         if version is not None and version == self._version:
             return self._vectors
 
         def embed() -> bytes:
             embedder = self._loaded()
-            return embedder.embed_question(question) if embedder is not None else b""
+            if embedder is None:
+                return b""
+            return embedder.embed_question(question)
 
         stored = index.vectors(SPACE, scope, also, embed)
-        embedder = self._loaded() if stored else None
+        if not stored:
+            return None
+        embedder = self._loaded()
         if embedder is None:
             return None
         found = embedder.collect(stored)
         if version is not None:
-            is_small = found.size <= MAX_KEPT
-            self._version, self._vectors = (version, found) if is_small else (None, None)
+            self._version = None
+            self._vectors = None
+            if found.size <= MAX_KEPT:
+                self._version = version
+                self._vectors = found
         return found
 
     def _loaded(self) -> vectors.Embedder | None:

@@ -122,7 +122,9 @@ def read_page(
     shared: SharedLibrary, wanted: SessionFilter, limit: int | None, which: Which
 ) -> Answer[SharedPage]:
     """Return so many of the wanted sessions that a list has `limit` rows of them, or all."""
-    size = ALL_AT_ONCE if limit is None else max(EXAMINED, 4 * limit)
+    size = ALL_AT_ONCE
+    if limit is not None:
+        size = max(EXAMINED, 4 * limit)
     page, warning = shared.page(wanted, size)
     while page.next is not None:
         enough = limit is not None and len(page.wanted) >= MOST_EXAMINED
@@ -154,8 +156,12 @@ def joined(own: Known, uses: Mapping[str, float], page: SharedPage) -> Known:
     links = {**page.links, **own.links}
     used = {**page.used, **uses}
     others = links.keys() - own.links.keys()
-    some = None if own.any is None else own.any | (page.wanted & others)
-    newest = own.links.keys() if own.newest is None else own.newest
+    some = own.any
+    if some is not None:
+        some = some | (page.wanted & others)
+    newest = own.newest
+    if newest is None:
+        newest = own.links.keys()
     order = sorted(links, key=lambda identity: (used[identity], identity), reverse=True)
     return Known(
         links={identity: links[identity] for identity in order},

@@ -84,19 +84,20 @@ def words(text: str) -> list[str]:
     if len(result) > 1 and _JOINT.search(folded):
         result += [token.translate(WIDE) for token in _tokens(folded) if _is_exact(token)]
     if "-" in folded:
-        spaced = by_script(folded)[::2]
-        result += [whole.replace("-", "") for part in spaced for whole in _HYPHENATED.findall(part)]
+        for part in by_script(folded)[::2]:
+            for whole in _HYPHENATED.findall(part):
+                result.append(whole.replace("-", ""))
     return result
 
 
 def lines(*texts: str) -> str:
     """Return the words of texts for the index, one line per sentence, with its marks in front."""
-    return "\n".join(
-        f"{QUESTION_MARK * is_question(line.text)}{VALUE_MARK * holds_value(line.text)} "
-        f"{' '.join(words(line.text))}"
-        for text in texts
-        for line in sentences(text)
-    )
+    result = []
+    for text in texts:
+        for line in sentences(text):
+            marks = QUESTION_MARK * is_question(line.text) + VALUE_MARK * holds_value(line.text)
+            result.append(f"{marks} {' '.join(words(line.text))}")
+    return "\n".join(result)
 
 
 def holds_value(sentence: str) -> bool:
@@ -115,14 +116,18 @@ def terms(text: str) -> tuple[Term, ...]:
     """Return the terms of a query, each once. Of more than MAX_TERMS, return half from each end."""
     if len(text) > 2 * _ENDS:
         text = f"{text[:_ENDS]} {text[-_ENDS:]}"
-    every = [term for token in _tokens(fold(text)) for term in _terms_of(token)]
+    every: list[Term] = []
+    for token in _tokens(fold(text)):
+        every += _terms_of(token)
     alone = {term.words for term in every if not term.of}
     parts = {term.words: term for term in every if term.of and term.words not in alone}
     unique = tuple(
         dict.fromkeys(term for term in every if not term.of or parts.get(term.words) == term)
     )
+    if len(unique) <= MAX_TERMS:
+        return unique
     half = MAX_TERMS // 2
-    return unique if len(unique) <= MAX_TERMS else (*unique[:half], *unique[-half:])
+    return (*unique[:half], *unique[-half:])
 
 
 def drop_common(asked: tuple[Term, ...]) -> tuple[Term, ...]:
@@ -149,7 +154,11 @@ def related(term: Term, word: str) -> float:
         return 1.0
     if term.exact:
         return _LONGER_ID if word.startswith(asked) else 0.0
-    short, long = (asked, word) if len(asked) <= len(word) else (word, asked)
+    short = asked
+    long = word
+    if len(asked) > len(word):
+        short = word
+        long = asked
     few = len(short)
     many = len(long)
     shared = next((at for at, char in enumerate(short) if long[at] != char), few)
@@ -186,7 +195,10 @@ def by_script(text: str) -> list[str]:
 
 def pairs(run: str) -> list[str]:
     """Return the terms of a run of characters in a script without blanks, without its grammar."""
-    return [pair for part in re.split(_GRAMMAR, run) for pair in _neighbors(part)]
+    result: list[str] = []
+    for part in re.split(_GRAMMAR, run):
+        result += _neighbors(part)
+    return result
 
 
 def _neighbors(part: str) -> list[str]:
@@ -221,8 +233,9 @@ def _terms_of(token: str) -> list[Term]:
         return [Term(pair, tuple(pair)) for pair in pairs(token) or _neighbors(token)]
     if not parts or not _is_exact(token):
         joined = "".join(parts)
-        whole = (joined,) if len(parts) > 1 and joined == token.replace("-", "") else ()
-        return [Term(part, (part,)) for part in (*whole, *parts)]
+        if len(parts) > 1 and joined == token.replace("-", ""):
+            parts = (joined, *parts)
+        return [Term(part, (part,)) for part in parts]
     result = [Term(token, parts, exact=True)]
     if 1 < len(parts) <= 8:
         telling = (part for part in parts if part.isalpha() and len(part) > 2)

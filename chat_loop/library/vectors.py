@@ -64,9 +64,9 @@ Key = TypeVar("Key")
 def model_file() -> Path:
     """Return the path of the model. Raises ModelError when its package is not installed."""
     spec = find_spec(MODEL)
-    for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
-        return Path(folder) / _FILE
-    raise ModelError("The model for searching by meaning is missing.", install_hint("search"))
+    if spec is None or not spec.submodule_search_locations:
+        raise ModelError("The model for searching by meaning is missing.", install_hint("search"))
+    return Path(spec.submodule_search_locations[0]) / _FILE
 
 
 def load(path: Path | None = None, *, once: bool = False) -> Embedder:
@@ -107,7 +107,9 @@ def piece_numbers(text: str) -> list[int]:
 def familiarity(text: str) -> float:
     """Return the share of known words: 1 for plain English, about half in other languages."""
     pieces = [piece for piece in _encode(text, MAX_PIECES).tokens if piece.strip("#")[:1].isalnum()]
-    return sum(not piece.startswith("##") for piece in pieces) / len(pieces) if pieces else 1.0
+    if not pieces:
+        return 1.0
+    return sum(not piece.startswith("##") for piece in pieces) / len(pieces)
 
 
 def passages(query: str, reply: str) -> tuple[str, ...]:
@@ -133,10 +135,11 @@ class Vectors(Generic[Key]):
     """The vectors of exchanges, by key, in one array."""
 
     def __init__(self, exchanges: Mapping[Key, bytes]) -> None:
-        whole = {
-            key: data for key, data in exchanges.items() if data and not len(data) % DIMENSIONS
-        }
-        self.keys = (*whole,)
+        whole = {}
+        for key, data in exchanges.items():
+            if data and len(data) % DIMENSIONS == 0:
+                whole[key] = data
+        self.keys = tuple(whole)
         self._ends = np.cumsum([len(data) // DIMENSIONS for data in whole.values()], dtype=np.intp)
         self._rows = np.frombuffer(b"".join(whole.values()), dtype=np.int8).reshape(-1, DIMENSIONS)
 
@@ -198,7 +201,9 @@ class Embedder:
         """Return the vectors of an exchange's passages and, if there are several, of their sum."""
         data = b"".join(map(self.embed, passages(query, reply)))
         vectors = np.frombuffer(data, dtype=np.int8).reshape(-1, DIMENSIONS)
-        return data + _pack(vectors.sum(axis=0)) if len(vectors) > 1 else data
+        if len(vectors) > 1:
+            data += _pack(vectors.sum(axis=0))
+        return data
 
     def embed_question(self, question: str) -> bytes:
         """Return the vector of a question. The vector of the last question is kept."""
@@ -213,11 +218,10 @@ class Embedder:
         similar = exchanges.similarities(self.embed_question(question))
         nearest = np.argsort(-similar, kind="stable")[:NEAREST].tolist()
         wanted = {exchanges.keys[at] for at in nearest} | {*also}
-        near = {
-            key: value
-            for key, value in zip(exchanges.keys, similar.tolist(), strict=True)
-            if key in wanted
-        }
+        near = {}
+        for key, value in zip(exchanges.keys, similar.tolist(), strict=True):
+            if key in wanted:
+                near[key] = value
         return weigh(question, near, also)
 
 
@@ -232,11 +236,11 @@ def weigh(
     least = floor + _HIGHER * (1.0 - trust)
     weight = _LEAST + (1.0 - _LEAST) * trust
     fits = max(nearness.values(), default=0.0) >= least
-    return {
-        key: weight * near
-        for key, near in nearness.items()
-        if (fits and near >= least - _BELOW) or key in also
-    }
+    weighed = {}
+    for key, near in nearness.items():
+        if (fits and near >= least - _BELOW) or key in also:
+            weighed[key] = weight * near
+    return weighed
 
 
 def _pack(vector: NDArray[Any]) -> bytes:
