@@ -56,10 +56,12 @@ class _Tally(Struct):
         groups = []
         for outcome in dict.fromkeys(_OUTCOMES.values()):
             if count := self.counts.get(outcome):
-                is_one_use = outcome == "uses" and count == 1
-                text = f"{count} {'use' if is_one_use else outcome}"
-                arguments = "; ".join(self.notable[outcome])
-                groups.append(f"{text} ({arguments})" if arguments else text)
+                text = f"{count} {outcome}"
+                if text == "1 uses":
+                    text = "1 use"
+                if arguments := "; ".join(self.notable[outcome]):
+                    text += f" ({arguments})"
+                groups.append(text)
         return f"{name}: {', '.join(groups)}"
 
 
@@ -77,9 +79,10 @@ def tools(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ..
         tally = tallies[match[1]] = _Tally()  # of two branches, the last one counts
         for outcome, count, arguments in _groups(match[2]):
             tally.add(outcome, count, arguments.split("; "))
-    for use in (use for exchange in exchanges for use in exchange.uses):
-        tally = tallies.setdefault(use.call.name, _Tally())
-        tally.add(_outcome(use), 1, (_arguments_text(use),))
+    for exchange in exchanges:
+        for use in exchange.uses:
+            tally = tallies.setdefault(use.call.name, _Tally())
+            tally.add(_outcome(use), 1, (_arguments_text(use),))
     return (*lines, *(tally.line(name) for name, tally in tallies.items()))
 
 

@@ -74,21 +74,23 @@ _NAME = re.compile(  # it begins with a set of letters, so that the search skips
 def find(text: str) -> list[ExactValue]:
     """Return the exact values in `text`, in order and without overlaps."""
     values: list[ExactValue] = []
-    position = consumed = 0
+    position = 0
     while (trigger := _TRIGGER.search(text, position)) is not None:
         start = trigger.start()
-        lowest = max(consumed, start - 120)  # a longer word is not read whole
+        lowest = max(position, start - 120)  # a longer word is not read whole
         while start > lowest and not text[start - 1].isspace():
             start -= 1
         match = _shapes().search(text, start)
         if match is None:
             break
-        value = _value(text, match, consumed)
-        if value is None:
-            position = consumed = match.end() if match.lastgroup == "number" else match.start() + 1
-        else:
+        value = _value(text, match, position)
+        if value is not None:
             values.append(value)
-            position = consumed = value.end
+            position = value.end
+        elif match.lastgroup == "number":
+            position = match.end()
+        else:
+            position = match.start() + 1
     whole: list[ExactValue] = []
     end = 0
     for value in values:
@@ -117,8 +119,9 @@ def _value(text: str, match: re.Match[str], floor: int) -> ExactValue | None:
         return _number(text, start, end, floor)
     if kind in ("code", "quote"):
         inside = text[start + 1 : end - 1]
-        good = inside.strip() and inside.count(" ") < 12
-        return ExactValue(text[start:end], kind, start, end) if good else None
+        if not inside.strip() or inside.count(" ") >= 12:
+            return None
+        return ExactValue(text[start:end], kind, start, end)
     if kind not in ("time", "date", "phone"):
         while end > start + 1 and text[end - 1] in ".,;:!?…)]}>*'’":
             if text[end - 1] == ")" and text.count("(", start, end) >= text.count(")", start, end):
@@ -126,7 +129,9 @@ def _value(text: str, match: re.Match[str], floor: int) -> ExactValue | None:
             end -= 1
     whole = text[start:end]
     vague = (kind == "path" and not _is_path(whole)) or (kind == "id" and whole.isdigit())
-    return None if vague or len(whole) < 2 else ExactValue(whole, kind, start, end)
+    if vague or len(whole) < 2:
+        return None
+    return ExactValue(whole, kind, start, end)
 
 
 def _is_path(whole: str) -> bool:
@@ -146,14 +151,19 @@ def _number(text: str, start: int, end: int, floor: int) -> ExactValue | None:
     number = text[start:end].rstrip(" -–—/×x")
     end = start + len(number)
     before = _BEFORE.search(text, max(floor, start - 16), start)
-    label = before[1] if before is not None else ""
+    label = ""
+    if before is not None:
+        label = before[1]
     unit, stop = _unit(text, end)
     if stop == end and end < len(text) and (text[end].isalpha() or text[end] == "_"):
         code = _ALPHANUMERIC.match(text, start)
-        return None if code is None else ExactValue(code.group(), "id", start, code.end())
+        if code is None:
+            return None
+        return ExactValue(code.group(), "id", start, code.end())
     sign = next((sign for sign in "€$£¥" if sign in number), label.lower())
     if UNITS.get(sign) in _MONEY and (sign in number or len(label) == 3):
-        start = start if before is None or sign in number else before.start()
+        if before is not None and sign not in number:
+            start = before.start()
         return ExactValue(text[start:stop], "quantity", start, stop, UNITS[sign])
     if unit:
         return ExactValue(text[start:stop], "quantity", start, stop, unit)
@@ -170,7 +180,9 @@ def _unit(text: str, end: int) -> tuple[str, int]:
     word = match[1].lower().replace(" ", "")
     unit = UNITS.get(word) or UNITS.get(word.partition("/")[0], "")
     is_word = word in _ALSO_WORDS and text[match.end(1) : match.end(1) + 1] == " "
-    return ("", end) if not unit or (is_word and text[end] in " -") else (unit, match.end(1))
+    if not unit or (is_word and text[end] in " -"):
+        return "", end
+    return unit, match.end(1)
 
 
 _FIGURES = re.compile(r"\d(?:[\d.,'’ ]{0,30}\d)?")
@@ -186,12 +198,16 @@ def normalize(value: str) -> str:
     if _PHONE.fullmatch(text):
         return "".join(sign for sign in text if sign.isdigit() or sign == "+")
     match = _NUMBER_UNIT.fullmatch(text)
-    before, digits, after = match.groups() if match is not None else ("", "", "")
+    if match is None:
+        return text.replace(" ", "")
+    before, digits, after = match.groups()
     is_version = digits.count(".") > 1 and not _GROUPS.fullmatch(digits.split(",")[0])
-    if match is None or is_version or (before and UNITS.get(before) not in _MONEY):
+    if is_version or (before and UNITS.get(before) not in _MONEY):
         return text.replace(" ", "")
     unit = " ".join(after.replace(".", " ").split()) or before
-    parts = [unit] if unit in UNITS else unit.split("/", 1)
+    parts = [unit]
+    if unit not in UNITS:
+        parts = unit.split("/", 1)
     return figure(digits) + "/".join(UNITS.get(part, part.replace(" ", "")) for part in parts)
 
 

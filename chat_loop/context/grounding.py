@@ -45,8 +45,11 @@ _EMPTY = frozenset((*_NOW, "user", "assistant"))
 @cache
 def _own_words() -> frozenset[str]:
     """Return the telling words with which a summary is asked for, such as "pending"."""
-    texts = (prompt(f"summary_{name}.txt") for name in ("system", "request", "form"))
-    return frozenset(term.text for text in texts for term in _telling(text) if term.plain)
+    found: set[str] = set()
+    for name in ("system", "request", "form"):
+        telling = _telling(prompt(f"summary_{name}.txt"))
+        found.update(term.text for term in telling if term.plain)
+    return frozenset(found)
 
 
 class Grounds:
@@ -73,8 +76,10 @@ class Grounds:
 
     def refers(self, bullet: str) -> list[str]:
         """Return the exchanges of the span to which a bullet refers."""
-        named = (place for mark in REFERENCE.findall(bullet) for place in _PLACE.findall(mark))
-        return [place for place in named if place in self._of]
+        found: list[str] = []
+        for mark in REFERENCE.findall(bullet):
+            found += filter(self._of.__contains__, _PLACE.findall(mark))
+        return found
 
     def bears_out(self, bullet: str, *, alone: bool = False) -> bool:
         """Return True if a bullet, perhaps the only one of its section, has a source: a sentence
@@ -86,9 +91,9 @@ class Grounds:
         asked = _telling(bare)
         shares, letters = self._shares(asked)
         places = self.refers(bullet)
-        named = [shares.get(number, 0.0) for at in places for number in self._of[at]]
-        if max(named, default=0.0) >= REFERRED:
-            return True
+        for place in places:
+            if any(shares.get(number, 0.0) >= REFERRED for number in self._of[place]):
+                return True
         least = ALONE if alone else SHARE
         if places or any(_is_own(term) for term in asked):
             least = ABOUT_US
@@ -103,12 +108,15 @@ class Grounds:
         letters: dict[int, int] = defaultdict(int)
         whole = 0.0
         for term in asked:
-            places = {} if _is_own(term) else self._where(term)
+            places: dict[int, float] = {}
+            if not _is_own(term):
+                places = self._where(term)
+            length = len(term.text) if term.text.isascii() else LETTERS
             weight = log(1 + self._sentences / (len(places) or 0.5))
             whole += weight
             for number, certainty in places.items():
                 found[number] += weight * certainty
-                letters[number] += len(term.text) if term.text.isascii() else LETTERS
+                letters[number] += length
         return {number: weight / whole for number, weight in found.items()}, letters
 
     def _where(self, term: Term) -> dict[int, float]:
@@ -119,7 +127,9 @@ class Grounds:
         word = term.words[0]
         found: dict[int, float] = {}
         for other in {word, *self._forms.get(word[:3], ()), *self._forms.get(f"-{word[-3:]}", ())}:
-            certainty = related(term, other) if _is_form(word, other) else 0.0
+            if not _is_form(word, other):
+                continue
+            certainty = related(term, other)
             if certainty >= _ALIKE:
                 for number in self._places.get(other, ()):
                     found[number] = max(found.get(number, 0.0), certainty)
@@ -134,11 +144,12 @@ def _is_form(word: str, other: str) -> bool:
 
 def _telling(text: str) -> list[Term]:
     """Return the words of a text that say something about its subject."""
-    return [
-        term
-        for term in drop_common(terms(text))
-        if not (term.text in _EMPTY or _is_common(term.text) or _HIRAGANA.fullmatch(term.text))
-    ]
+    telling = []
+    for term in drop_common(terms(text)):
+        is_empty = term.text in _EMPTY or _is_common(term.text)
+        if not is_empty and not _HIRAGANA.fullmatch(term.text):
+            telling.append(term)
+    return telling
 
 
 def _is_common(word: str) -> bool:
@@ -160,13 +171,17 @@ def drop_groundless(narrative: Summary, transcripts: Sequence[str]) -> Summary:
     grounds = Grounds(transcripts)
     if narrative.topics and not any(map(grounds.bears_out, narrative.topics)):
         return _only_referring(narrative, grounds)
-    lists = {
-        name: tuple(
-            bullet for bullet in bullets if grounds.bears_out(bullet, alone=len(bullets) == 1)
-        )
-        for name, bullets in (("decisions", narrative.decisions), ("pending", narrative.pending))
-    }
-    return replace(narrative, **lists)
+    return replace(
+        narrative,
+        decisions=_borne_out(narrative.decisions, grounds),
+        pending=_borne_out(narrative.pending, grounds),
+    )
+
+
+def _borne_out(bullets: Sequence[str], grounds: Grounds) -> tuple[str, ...]:
+    """Return the bullets of a section that have a source."""
+    alone = len(bullets) == 1
+    return tuple(bullet for bullet in bullets if grounds.bears_out(bullet, alone=alone))
 
 
 def _only_referring(narrative: Summary, grounds: Grounds) -> Summary:

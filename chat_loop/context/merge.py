@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -25,7 +23,7 @@ def merge(
     """Return the block for a child of two branches. Its ledger takes at most `room` tokens. `fork`
     is the last session that both share; the second branch's own sessions move up by `shift`.
     """
-    second = _renumber(second, lambda depth: depth + shift if depth > fork else depth)
+    second = _renumber(second, fork, shift)
     backgrounds = dict.fromkeys((first.background, second.background))
     if len(backgrounds) > 1:
         backgrounds.pop(Summary().background, None)
@@ -43,19 +41,25 @@ def merge(
     )
 
 
-def _renumber(summary: Summary, place: Callable[[int], int]) -> Summary:
-    """Return the block with its references changed to the sessions' new places in the chain."""
+def _renumber(summary: Summary, fork: int, shift: int) -> Summary:
+    """Return the block with `shift` added to the numbers of the sessions after `fork`."""
 
     def number(match: re.Match[str]) -> str:
-        return str(place(int(match[0])))
+        depth = int(match[0])
+        if depth > fork:
+            depth += shift
+        return str(depth)
 
     def moved(line: str) -> str:
         if _MARK.search(line):  # a quoted line: only its mark changes
             return _MARK.sub(number, line)
         return REFERENCE.sub(lambda reference: _QUERY.sub(number, reference[0]), line)
 
-    lists: dict[str, Any] = {
-        name: tuple(map(moved, getattr(summary, name)))
-        for name in ("topics", "decisions", "pending", "key_facts")
-    }
-    return replace(summary, background=moved(summary.background), **lists)
+    return replace(
+        summary,
+        background=moved(summary.background),
+        topics=tuple(map(moved, summary.topics)),
+        decisions=tuple(map(moved, summary.decisions)),
+        pending=tuple(map(moved, summary.pending)),
+        key_facts=tuple(map(moved, summary.key_facts)),
+    )

@@ -95,7 +95,9 @@ def _sections(text: str) -> list[_Section]:
         heading = _heading(line, is_first=not sections)
         if heading is not None:
             name, rest = heading
-            sections.append(_Section(name, [rest] if rest else []))
+            sections.append(_Section(name))
+            if rest:
+                sections[-1].items.append(rest)
         elif sections:
             _add(sections[-1], line)
     return sections
@@ -139,14 +141,18 @@ def _heading(line: str, *, is_first: bool) -> tuple[str, str] | None:
     is_bold = "**" in before and "**" in (match["after"] or "") + (match["close"] or "")
     is_marked = "#" in before or is_bold
     if " ".join(title) == _FRAME:
-        return ("", rest)
+        return "", rest
     if len(title) > _LONGEST:
         return None
     name = next((_KEYS[word] for word in title if word in _KEYS), "")
-    if name and len(title) <= (4 if is_marked or not rest else 2):
+    if name and (len(title) <= 2 or (len(title) <= 4 and (is_marked or not rest))):
         is_plain = len(title) <= 2 and not any(map(str.isdigit, before))
-        return (name, rest) if is_marked or has_colon or is_plain else None
-    return ("", rest) if is_marked and (is_first or not rest) else None
+        if is_marked or has_colon or is_plain:
+            return name, rest
+        return None
+    if is_marked and (is_first or not rest):
+        return "", rest
+    return None
 
 
 def _named(sections: Sequence[_Section]) -> dict[str, list[str]]:

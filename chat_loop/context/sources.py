@@ -33,7 +33,9 @@ def stems(text: str) -> frozenset[str]:
     scripts without blanks, two neighbors count as a word.
     """
     parts = by_script(text.casefold())
-    found = {word[:STEM] for part in parts[::2] for word in _WORD.findall(part)}
+    found: set[str] = set()
+    for part in parts[::2]:
+        found.update(word[:STEM] for word in _WORD.findall(part))
     for run in parts[1::2]:
         found.update(pairs(run))
     return frozenset(found)
@@ -67,11 +69,15 @@ def _best_line(uses: tuple[Use, ...], value: str, words: Set[str]) -> str:
     """Return the line with a value that has the most of `words`, the first of several. If no line
     has any, return one only if it is the only one.
     """
-    found = [line for use in uses for line in _lines_with(use, value)]
+    found: list[str] = []
+    for use in uses:
+        found += _lines_with(use, value)
     if not found:
         return ""
     best = max(found, key=lambda line: len(stems(line) & words))
-    return best if len(found) == 1 or stems(best) & words else ""
+    if len(found) > 1 and stems(best).isdisjoint(words):
+        return ""
+    return best
 
 
 def _lines_with(use: Use, value: str) -> Iterator[str]:
@@ -86,7 +92,9 @@ def _lines_with(use: Use, value: str) -> Iterator[str]:
         for place in islice(re.finditer(whole, text), PLACES):
             start = text.rfind("\n", 0, place.start()) + 1
             end = text.find("\n", place.end())
-            line = " ".join(text[start : end if end >= 0 else None].split())
+            if end < 0:
+                end = len(text)
+            line = " ".join(text[start:end].split())
             if len(line) <= LONGEST:
                 yield _with_origin(use, line)
         return
@@ -98,7 +106,9 @@ def _with_origin(use: Use, line: str) -> str:
     """
     arguments = arguments_of(use.call.arguments) or {}
     texts = [value for value in arguments.values() if isinstance(value, str) and value.strip()]
-    first = " ".join(texts[0].split()) if texts else ""
+    first = ""
+    if texts:
+        first = " ".join(texts[0].split())
     if not first or len(first) > LONGEST_ARGUMENT or first in line:
         first = use.call.name
     return f"{first}: {line}"

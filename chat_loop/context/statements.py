@@ -53,10 +53,11 @@ def _cells(row: Sentence) -> list[str]:
 
 
 def _with_header(header: list[str], cells: list[str]) -> str:
-    named = zip_longest(header, cells, fillvalue="")
-    return " | ".join(
-        f"{name} = {cell}" if name else cell for name, cell in named if cell not in _NOTHING
-    )
+    parts = []
+    for name, cell in zip_longest(header, cells, fillvalue=""):
+        if cell not in _NOTHING:
+            parts.append(f"{name} = {cell}" if name else cell)
+    return " | ".join(parts)
 
 
 def without_place(text: str) -> str:
@@ -69,4 +70,6 @@ def without_place(text: str) -> str:
     if rest != text and len(_WORD.findall(rest)) <= _FEW:
         return ""
     rest = _MATH.sub(" ", text)
-    return "" if _COMMAND.search(rest) else rest
+    if _COMMAND.search(rest):
+        return ""
+    return rest

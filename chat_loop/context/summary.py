@@ -9,6 +9,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import aclosing
+from itertools import chain
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -75,9 +76,14 @@ async def summarize(
         await writer.write(exchanges)
     except ChatLoopError as error:
         problem = error.message
+    written = None
+    covered: tuple[Exchange, ...] = ()
+    if not problem:
+        written = join(writer.parts, parent)
+        covered = tuple(exchanges)
     return Narration(
-        narrative=None if problem else join(writer.parts, parent),
-        covered=() if problem else tuple(exchanges),
+        narrative=written,
+        covered=covered,
         usage=writer.usage,
         seconds=round(options.limits.clock() - started, 2),
         model=writer.model,
@@ -119,8 +125,10 @@ class _Writer(Struct):
         texts = (transcribe(exchange, redactor) for exchange in exchanges)
         spans = await asyncio.to_thread(parts, texts, room, self.count)
         if self.options.announce is not None:
-            requests = [request("\n\n".join(span), before, self.orders) for span in spans]
-            size = sum(self.count(text) for sent in requests for text in sent.texts)
+            size = 0
+            for span in spans:
+                sent = request("\n\n".join(span), before, self.orders)
+                size += sum(map(self.count, sent.texts))
             usage = Usage(input=size, output=ceiling * len(spans), estimated=True)
             self.options.announce(f"{provider.name}:{provider.model}", usage)
         self.show(SummaryStarted(parts=len(spans), optional=self.options.optional))
@@ -130,7 +138,9 @@ class _Writer(Struct):
                 await self._ask(provider, span, part)
             except ProviderError as error:
                 provider = await self._second_attempt(provider, error)
-                room = self._limits(provider)[2] // (2 if isinstance(error, ContextTooLong) else 1)
+                room = self._limits(provider)[2]
+                if isinstance(error, ContextTooLong):
+                    room //= 2
                 again = AGAIN if isinstance(error, OtherForm) else ""
                 for half in parts(span, room, self.count):
                     await self._ask(provider, half, part, again)
@@ -170,10 +180,11 @@ class _Writer(Struct):
         ceiling, before, _ = self._limits(provider)
         span = "\n\n".join(texts)
         orders = "\n\n".join(filter(None, (self.orders, again)))
-        sent = request(span, before if part[0] == 1 else "", orders, ceiling)
+        shown = before if part[0] == 1 else ""
+        sent = request(span, shown, orders, ceiling)
         text = await self._answer(provider, sent, part)
         made, invented = await asyncio.to_thread(_checked, narrative.read(text), texts, before)
-        lines = [line for name in NAMES for line in getattr(made, name)]
+        lines = (*made.topics, *made.decisions, *made.pending)
         if len(invented) > len(lines):
             raise InvalidSummary("Most of the summary names values that nobody said.")
         size = self.count("\n".join(lines))
@@ -216,13 +227,18 @@ def transcribe(exchange: Exchange, redactor: Redactor | None = None) -> str:
     """Return an exchange for the summarizer, without secrets and with only the start of files."""
     lines = [f"User: {exchange.query.text}"]
     for file in exchange.attached:
-        more = "…" if len(file.text) > 800 else ""
-        beginning = "" if file.is_image else f": {file.text[:800]}{more}"
-        lines.append(f"{attached_text(file)}{beginning}")
-    lines += [_transcribed(use) for use in exchange.uses]
+        line = attached_text(file)
+        if not file.is_image:
+            line += f": {file.text[:800]}"
+            if len(file.text) > 800:
+                line += "…"
+        lines.append(line)
+    lines += map(_transcribed, exchange.uses)
     if exchange.reply is not None and exchange.reply.text.strip():
-        broken = "" if exchange.reply.stop == "end" else f" ({exchange.reply.stop})"
-        lines.append(f"Assistant{broken}: {exchange.reply.text}")
+        speaker = "Assistant"
+        if exchange.reply.stop != "end":
+            speaker += f" ({exchange.reply.stop})"
+        lines.append(f"{speaker}: {exchange.reply.text}")
     return (redactor or Redactor())("\n".join(f"[{exchange.ref}] {line}" for line in lines))
 
 
@@ -264,7 +280,9 @@ def request(
     mark = hashlib.sha256(span.encode("utf-8", "replace")).hexdigest()[:8]
     form = FORMAT.format(background=background)
     text = PROMPT.format(before=before, mark=mark, span=span, form=form)
-    messages = (Message("user", f"{text}\n\n{orders}" if orders else text),)
+    if orders:
+        text += f"\n\n{orders}"
+    messages = (Message("user", text),)
     return Request(system=SYSTEM, messages=messages, max_tokens=max_tokens, grammar=GRAMMAR)
 
 
@@ -281,12 +299,14 @@ def _checked(made: Summary, texts: Sequence[str], before: str) -> tuple[Summary,
 
 def join(summaries: Sequence[Summary], parent: Summary | None) -> Summary:
     """Join the narratives of a span's parts. If they have no background, use the parent's block."""
-    lists = {
-        name: narrative.items(line for part in summaries for line in getattr(part, name))
-        for name in NAMES
-    }
+    lists = {}
+    for name in NAMES:
+        lines = chain.from_iterable(getattr(part, name) for part in summaries)
+        lists[name] = narrative.items(lines)
     background = summaries[0].background
-    return Summary(background=_condensed(parent) if background == FIRST else background, **lists)
+    if background == FIRST:
+        background = _condensed(parent)
+    return Summary(background=background, **lists)
 
 
 def verify(made: Summary, source: str) -> tuple[Summary, tuple[str, ...]]:
@@ -296,11 +316,13 @@ def verify(made: Summary, source: str) -> tuple[Summary, tuple[str, ...]]:
     lines |= {name: getattr(made, name) for name in NAMES}
     true = {name: tuple(filter(values.supports, lines[name])) for name in lines}
     true["decisions"] = tuple(filter(values.names_all_of, true["decisions"]))
-    invented = tuple(line for name in lines for line in lines[name] if line not in true[name])
+    invented: list[str] = []
+    for name, written in lines.items():
+        invented += [line for line in written if line not in true[name]]
     background = true.pop("background")
     if background != lines["background"]:
         made = replace(made, background=" ".join(background))
-    return replace(made, **true), invented
+    return replace(made, **true), tuple(invented)
 
 
 class _Source:
@@ -336,8 +358,9 @@ class _Source:
             opens = not before or before[-1] in ".!?:"
             odd = any(sign.isupper() or sign.isdigit() for sign in match[0][1:])
             if odd or not (opens or self._capital_nouns):
-                word = match[0].casefold()
-                stem = word[: max(4, len(word) - 3)] if word.isalpha() else word
+                stem = match[0].casefold()
+                if stem.isalpha():
+                    stem = stem[: max(4, len(stem) - 3)]
                 if re.search(rf"(?<![^\W_]){re.escape(stem)}", self._flat) is None:
                     return False
         return True
@@ -392,9 +415,11 @@ def extract(exchanges: Sequence[Exchange], parent: Summary | None) -> Summary:
         flat = redact_text(one_line(exchange.query.text, 2_000))
         first = one_line(re.split(r"(?<=[.!?。！？])\s", flat, maxsplit=1)[0], 200)
         topics.append(f"{first} [{exchange.ref}]")
-    last = exchanges[-1].reply if exchanges else None
-    unanswered = exchanges and (last is None or last.stop in ("interrupted", "error"))
-    pending = (f"Answer to: {topics[-1]}",) if unanswered else ()
+    pending: tuple[str, ...] = ()
+    if exchanges:
+        last = exchanges[-1].reply
+        if last is None or last.stop in ("interrupted", "error"):
+            pending = (f"Answer to: {topics[-1]}",)
     if len(topics) > 25:
         topics[5:-20] = [f"({len(topics) - 25} more queries)"]
     return Summary(background=_condensed(parent), topics=tuple(topics), pending=pending)
@@ -408,4 +433,7 @@ def _condensed(parent: Summary | None) -> str:
     earlier = one_line(parent.background.removeprefix("Before: "), 200)
     if not topics:
         return earlier
-    return f"Before: {topics}" + (f" (and earlier: {earlier})" if earlier != FIRST else "")
+    text = f"Before: {topics}"
+    if earlier != FIRST:
+        text += f" (and earlier: {earlier})"
+    return text

@@ -40,7 +40,10 @@ class WantedText:
         self._figures = read(self.text).figures
         telling = drop_common(terms(self.text))
         self._words = stems(" ".join(term.text for term in telling if term.plain))
-        self._exact = {word for term in telling if term.exact for word in term.words}
+        self._exact: set[str] = set()
+        for term in telling:
+            if term.exact:
+                self._exact.update(term.words)
         self._least = len(self._words)
         if self._least > FEW:
             self._least = round(SHARE * self._least)
@@ -77,7 +80,9 @@ class WantedText:
         around = text[start : place.end() + AROUND]
         first = around.rfind("\n", 0, place.start() - start) + 1
         last = around.find("\n", place.end() - start)
-        line = around[first : last if last >= 0 else None]
+        if last < 0:
+            last = len(around)
+        line = around[first:last]
         for part in statements(line):
             if self.is_in(part.text):
                 return part.text
