@@ -62,9 +62,11 @@ class Redactor:
         return text
 
     def _count(self, text: str) -> None:
-        marks = _compiled("mark").finditer(text) if "[REDACTED:" in text else ()
-        numbers = (int(mark[1]) for mark in marks if mark[1].isdecimal())
-        self._last = max([self._last, *(number for number in numbers if number < 100_000)])
+        if "[REDACTED:" not in text:
+            return
+        for mark in _compiled("mark").finditer(text):
+            if mark[1].isdecimal() and int(mark[1]) < 100_000:
+                self._last = max(self._last, int(mark[1]))
 
 
 def redact_text(text: str) -> str:
@@ -120,10 +122,11 @@ def _find(text: str) -> list[Secret]:
     if "[REDACTED:" in text:
         text = _compiled("mark").sub(lambda mark: _FILLER * len(mark[0]), text)
     lowered = text.replace("\u0130", "i").lower()  # the only character that lowers to two
-    own = {key for keys in _own_keys for key in keys() if key in text}
-    secrets = [
-        Secret(*match.span(), "key") for key in own for match in re.finditer(re.escape(key), text)
-    ]
+    secrets: list[Secret] = []
+    for keys in _own_keys:
+        for key in filter(text.__contains__, keys()):
+            for match in re.finditer(re.escape(key), text):
+                secrets.append(Secret(*match.span(), "key"))
     tokens = text if _LONG_WORD.search(text) else ""
     for anchored, source in zip(_rules(), (tokens, text, lowered), strict=True):
         for rule in dict.fromkeys(rule for anchor, rule in anchored if anchor in source):
@@ -183,7 +186,9 @@ def _rules() -> tuple[_Anchored, _Anchored, _Anchored]:
     others: tuple[_Anchored, _Anchored] = ([], [])
     for kind, sign, least, listed in data["tokens"]["rows"]:
         prefixes = tuple(listed.split())
-        before = r"(?:(?<![^\W_])|(?<=\\[nrt]))" if listed == "sk-" else ""  # disk-, task-
+        before = ""
+        if listed == "sk-":  # not disk-, task-
+            before = r"(?:(?<![^\W_])|(?<=\\[nrt]))"
         prefix = "|".join(map(re.escape, prefixes))
         pattern = rf"{before}((?:{prefix}){data['signs'][sign]}{{{least},}}+)"
         rule = _Rule(kind, pattern, partial(_is_issued, prefixes))
@@ -206,7 +211,7 @@ def _is_issued(prefixes: tuple[str, ...], value: str) -> bool:
 def _is_card(value: str) -> bool:
     """Return True for digits whose last one is the check digit of the others (Luhn)."""
     digits = [int(sign) for sign in reversed(value) if sign.isdigit()]
-    doubled = (digit * 2 - 9 if digit > 4 else digit * 2 for digit in digits[1::2])
+    doubled = (sum(divmod(2 * digit, 10)) for digit in digits[1::2])  # the sum of its digits
     return len(set(digits)) > 1 and (sum(digits[::2]) + sum(doubled)) % 10 == 0
 
 
@@ -242,16 +247,22 @@ def _named(text: str, lowered: str) -> Iterator[Secret]:
         if match.start() < done or not _names_a_secret(text, lowered, match):
             continue
         joint = _joint(lowered, match)
-        start, end = match.span("quoted") if match["quote"] else _bare(text, lowered, match)
-        is_password = _full("name-of-password", match[0])
-        is_secret = _is_password if is_password else _is_token
+        if match["quote"]:
+            start, end = match.span("quoted")
+        else:
+            start, end = _bare(text, lowered, match)
+        kind = "token"
+        is_secret = _is_token
+        if _full("name-of-password", match[0]):
+            kind = "password"
+            is_secret = _is_password
         if joint and start < end and is_secret(text[start:end], joint):
             if end - start >= _JUDGED and not match["quote"]:
                 rest = _compiled("bare-run").match(lowered, end)
                 if rest:
                     end = rest.end()
             done = end
-            yield Secret(start, end, "password" if is_password else "token")
+            yield Secret(start, end, kind)
 
 
 def _names_a_secret(text: str, lowered: str, match: re.Match[str]) -> bool:
@@ -315,7 +326,8 @@ def _is_wordy(value: str, *, humped: bool = True) -> bool:
         return False
     for part in filter(None, _compiled("signs").split(value)):
         if not _full("word", part):
-            few = max(2, len(part) // (3 if len(part) < 16 else 5))  # random text has more capitals
+            share = 3 if len(part) < 16 else 5
+            few = max(2, len(part) // share)  # random text has more capitals
             if not humped or sum(map(str.isupper, part)) > few or not _full("humped", part):
                 return False
     return True
@@ -323,7 +335,7 @@ def _is_wordy(value: str, *, humped: bool = True) -> bool:
 
 def _is_placeholder(value: str) -> bool:
     """Return True for a placeholder of a value: `<your-key>`, `${TOKEN}`, `xxxx`, `changeme`."""
-    if _has("masked", value) or not any(sign.isalnum() for sign in value):
+    if _has("masked", value) or not any(map(str.isalnum, value)):
         return True
     if _compiled("template").match(value) or len(set(value)) < 3:
         return True
@@ -344,7 +356,7 @@ def _is_meant(value: str) -> bool:
     plain = value.lower().strip(".,;:!?'\"()[]{} ")
     if plain in _data()["words"]["ordinary"].split() or value != value.strip():
         return False
-    if not any(sign.isdigit() for sign in plain) and _has("secret-named", plain):
+    if not any(map(str.isdigit, plain)) and _has("secret-named", plain):
         return False
     ends = value[-1] in ".?:…" or plain.count(" ") > 7
     is_text = " " in plain and (ends or _has("interface", plain))
@@ -353,9 +365,9 @@ def _is_meant(value: str) -> bool:
 
 def _is_mixed(value: str) -> bool:
     """Return True for letters with digits or signs among them, unless these are plain words."""
-    if len(value) < 6 or not any(sign.isalpha() for sign in value):
+    if len(value) < 6 or not any(map(str.isalpha, value)):
         return False
-    plain = not (any(sign.isdigit() for sign in value) or _has("special", value))
+    plain = not (any(map(str.isdigit, value)) or _has("special", value))
     return not (plain and _is_wordy(value)) and not _full("technical", value.lower())
 
 
@@ -371,11 +383,12 @@ def _is_password(value: str, joint: _Joint) -> bool:
 
 def _is_token(value: str, joint: _Joint) -> bool:
     """Return True for a token or a key. Machines make it, so it is long and has no words."""
-    digits = any(sign.isdigit() for sign in value)
-    if len(value) < (12 if joint == "loose" else 8) or _has("never-in-tokens", value):
+    digits = any(map(str.isdigit, value))
+    least = 12 if joint == "loose" else 8
+    if len(value) < least or _has("never-in-tokens", value):
         return False
     if _is_wordy(value, humped=not digits or len(value) < 16) or _is_placeholder(value):
         return False
     if joint != "quoted" and _is_code(value):
         return False
-    return any(sign.isalpha() for sign in value) and (digits or len(value) >= 16)
+    return any(map(str.isalpha, value)) and (digits or len(value) >= 16)

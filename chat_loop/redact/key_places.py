@@ -48,7 +48,8 @@ def paths_in_arguments(arguments: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the texts among the arguments of a tool that may be paths."""
     paths = []
     for value in arguments.values():
-        for text in value if isinstance(value, list) else (value,):
+        texts = value if isinstance(value, list) else [value]
+        for text in texts:
             if isinstance(text, str) and "\n" not in text:
                 paths.append(text)
     return tuple(paths)
@@ -75,7 +76,9 @@ def _patterns() -> tuple[tuple[str, ...], re.Pattern[str], tuple[str, ...]]:
                 folders.append(name)
                 continue
             group = f"({_expression(name)})"
-            groups.append(rf"(?!(?:{excluded})\Z){group}" if excluded else group)
+            if excluded:
+                group = rf"(?!(?:{excluded})\Z){group}"
+            groups.append(group)
             names.append(name.removeprefix("?"))  # so that `.key` alone is none
     files = re.compile(f"(?:.*/)?(?:{'|'.join(groups)})", re.DOTALL)
     return tuple(folders), files, tuple(names)
