@@ -110,15 +110,13 @@ def read_markdown(data: bytes, complaints: list[str]) -> list[Session]:
 
 def write_json(sessions: Sequence[Session], images: Mapping[str, bytes]) -> bytes:
     """Return the sessions and their images, by `Attachment.file`, as a JSON document."""
-    document = {
-        "format": "chat-loop",
-        "version": 1,
-        "sessions": [
-            {"header": session.header, "entries": session.entries, "seal": session.seal}
-            for session in sessions
-        ],
-        **({"images": images} if images else {}),
-    }
+    values = []
+    for session in sessions:
+        value = {"header": session.header, "entries": session.entries, "seal": session.seal}
+        values.append(value)
+    document: dict[str, object] = {"format": "chat-loop", "version": 1, "sessions": values}
+    if images:
+        document["images"] = images
     text = json.dumps(msgspec.to_builtins(document), ensure_ascii=False, indent=1)
     return (_ESCAPED.sub(lambda match: json.dumps(match.group())[1:-1], text) + "\n").encode()
 

@@ -152,7 +152,8 @@ def write_export(
     images, complaints = images_of(chain)
     if not target or os.path.isdir(path):  # noqa: PTH112 - is_dir raises for long names
         stem = slug(name_of(session))
-        stem = stem if stem not in ("", "agent") else session.header.id
+        if stem == "agent":  # the name has no letters for a file
+            stem = session.header.id
         suffix = form.suffix if isinstance(form, Exporter) else SUFFIXES[form]
         paths = (path / f"{name}{suffix}" for name in records.free_ids(stem))
         path = next(free for free in paths if not os.path.lexists(free))

@@ -12,7 +12,7 @@ import re
 import sqlite3
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -178,10 +178,11 @@ def read_export(data: bytes, problems: list[str]) -> list[Session]:
     left_out: Counter[str] = Counter()
     sessions: list[Session | None] = []
     for number, value in enumerate(conversations, 1):
-        is_claude = isinstance(value, dict) and "chat_messages" in value
-        read: Callable[[object, Counter[str]], Session | None] = _claude if is_claude else _chatgpt
         try:
-            sessions.append(read(value, left_out))
+            if isinstance(value, dict) and "chat_messages" in value:
+                sessions.append(_claude(value, left_out))
+            else:
+                sessions.append(_chatgpt(value, left_out))
         except ValidationError as error:
             problems.append(f"Conversation {number} is left out: {error}.")
     return _reported(sessions, left_out, problems)
@@ -213,31 +214,43 @@ def read_llm(path: Path, problems: list[str]) -> list[Session]:
             tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
             if tables.isdisjoint(_TURNS):
                 raise ImportRefused("It is not a database of llm.")
-            for query in (query for table, query in _TURNS.items() if table in tables):
-                for *texts, tokens, made in database.execute(query):
-                    values = [text if isinstance(text, str) else "" for text in texts]
-                    turn, identity, name, model, prompt, response, time = values
-                    if turn in seen:
-                        continue  # the older tables still contain the turns of the newer ones
-                    seen.add(turn)
-                    found = conversations.setdefault(identity, (name, model, []))
-                    counts = [n if isinstance(n, int) and n >= 0 else 0 for n in (tokens, made)]
-                    usage = None
-                    if any(counts):
-                        usage = Usage(input=counts[0], output=counts[1])
-                    at = _moment(time)
-                    found[2].append(_Message(True, prompt, at))
-                    found[2].append(_Message(False, response, at, usage=usage))
+            for texts, usage in _turns(database, tables):
+                turn, identity, name, model, prompt, response, time = texts
+                if turn in seen:
+                    continue  # the older tables still contain the turns of the newer ones
+                seen.add(turn)
+                found = conversations.setdefault(identity, (name, model, []))
+                at = _moment(time)
+                found[2].append(_Message(True, prompt, at))
+                found[2].append(_Message(False, response, at, usage=usage))
             for table, (query, noun) in _NOT_TAKEN.items():
                 if table in tables:
                     left_out[noun] += int(database.execute(query).fetchone()[0])
     except (sqlite3.Error, OverflowError) as error:
         raise ImportRefused(f"The database cannot be read: {error}.") from error
-    sessions = [
-        _session("llm", identity, name, EPOCH, messages, left_out, model=model)
-        for identity, (name, model, messages) in conversations.items()
-    ]
+    sessions = []
+    for identity, (name, model, messages) in conversations.items():
+        session = _session("llm", identity, name, EPOCH, messages, left_out, model=model)
+        sessions.append(session)
     return _reported(sessions, left_out, problems)
+
+
+def _turns(
+    database: sqlite3.Connection, tables: set[str]
+) -> Iterator[tuple[list[str], Usage | None]]:
+    """Yield llm's turns: the texts of a row, in order, and its tokens. A value of a wrong type
+    becomes an empty text, or the count 0.
+    """
+    for table, query in _TURNS.items():
+        if table not in tables:
+            continue
+        for *values, tokens, made in database.execute(query):
+            texts = [value if isinstance(value, str) else "" for value in values]
+            counts = [n if isinstance(n, int) and n >= 0 else 0 for n in (tokens, made)]
+            usage = None
+            if any(counts):
+                usage = Usage(input=counts[0], output=counts[1])
+            yield texts, usage
 
 
 def _claude(value: object, left_out: Counter[str]) -> Session | None:
@@ -265,15 +278,14 @@ def _chatgpt(value: object, left_out: Counter[str]) -> Session | None:
     while at is not None and at not in path and (node := conversation.mapping.get(at)) is not None:
         path[at] = node
         at = node.parent
-    others = conversation.mapping.keys() - path.keys()
-    left_out["abandoned message"] += sum(
-        (message := conversation.mapping[name].message) is not None
-        and message.author.role in ("user", "assistant")
-        for name in others
-    )
+    for name in conversation.mapping.keys() - path.keys():
+        message = conversation.mapping[name].message
+        if message is not None and message.author.role in ("user", "assistant"):
+            left_out["abandoned message"] += 1
     messages = []
     for node in reversed(path.values()):
-        if (message := node.message) is None:
+        message = node.message
+        if message is None:
             continue
         hidden = (message.metadata or {}).get("is_visually_hidden_from_conversation")
         if message.author.role not in ("user", "assistant", "tool") or hidden:
@@ -310,7 +322,8 @@ def _codex(lines: Iterable[_Line], left_out: Counter[str]) -> Session | None:
         at = _moment(line.timestamp)
         match line.type, payload.type:
             case "session_meta", _:
-                meta = meta if meta.type else line
+                if not meta.type:
+                    meta = line
             case "turn_context", _:
                 model = payload.model or model
             case "event_msg", "user_message":
@@ -358,7 +371,8 @@ def _session(
     at = created
     for message in messages:
         at = message.at or at
-        created = at if created == EPOCH else created
+        if created == EPOCH:
+            created = at
         last = entries[-1] if entries else None
         if message.is_user and (message.text.strip() or message.files):
             number += 1
@@ -384,8 +398,10 @@ def _session(
             entries.append(Reply(number=number, at=at, text=message.text, usage=message.usage))
     if not entries:
         return None
+    if identity:
+        identity = f"{agent.lower()}_{identity}"
     header = Header(
-        id=f"{agent.lower()}_{identity}" if identity else "",
+        id=identity,
         created=created,
         agent=agent,
         model=model,
@@ -417,7 +433,8 @@ def _moment(value: str | float | None) -> datetime | None:
     try:
         if isinstance(value, str):
             at = datetime.fromisoformat(value)
-            at = at if at.tzinfo else at.replace(tzinfo=UTC)
+            if at.tzinfo is None:
+                at = at.replace(tzinfo=UTC)
         elif value:
             at = datetime.fromtimestamp(value, UTC)
         else:

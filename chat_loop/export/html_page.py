@@ -49,7 +49,11 @@ def html_page(chain: Sequence[LoadedSession], images: Mapping[str, bytes]) -> by
     agents = dict.fromkeys(session.header.agent for session in sessions)
     days = dict.fromkeys(_day(session.header.created) for session in (*sessions[:1], *newest))
     about = [f"{values.plural(len(sessions), 'session')}, {_counts(sessions)}", " to ".join(days)]
-    about += [" ".join(f"#{tag}" for tag in session.tags) for session in newest]
+    for session in newest:
+        about.append(" ".join(f"#{tag}" for tag in session.tags))
+    sections: list[str] = []
+    for depth, loaded in numbered:
+        sections += _session(loaded, depth, encoded, links)
     digest = b64encode(sha256(STYLE.encode()).digest()).decode()
     page = _PAGE.substitute(
         policy=f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'; "
@@ -59,9 +63,7 @@ def html_page(chain: Sequence[LoadedSession], images: Mapping[str, bytes]) -> by
         kicker=escape(one_line(f"Conversation with {', '.join(agents) or 'nobody'}", _MAX_TITLE)),
         about=escape(" · ".join(filter(None, about))),
         contents="".join(_contents(loaded.session, depth) for depth, loaded in numbered),
-        sessions="".join(
-            part for depth, loaded in numbered for part in _session(loaded, depth, encoded, links)
-        ),
+        sessions="".join(sections),
     )
     # Characters that a browser would hide or obey become visible here, wherever they came from.
     return readable(page, lambda sign: f"⟦U+{ord(sign):04X}⟧").encode()
@@ -115,9 +117,11 @@ def _contents(session: Session, depth: int) -> str:
         items += f"<li>{link}<span>{depth}.{query.number}</span>{words}</a></li>\n"
     tokens = values.compact_number(session.totals.combined)
     about = f'<b>Session {depth}</b>{_when(session)}<span class="soft">{tokens} tokens</span>'
-    number = values.plural(len(queries), "query").capitalize()
-    fold = f"<details><summary>{number}</summary>\n<ol>\n{items}</ol>\n</details>\n"
-    return f'<li><a href="#s{depth}">{about}</a>\n{fold if items else ""}</li>\n'
+    fold = ""
+    if queries:
+        number = values.plural(len(queries), "query").capitalize()
+        fold = f"<details><summary>{number}</summary>\n<ol>\n{items}</ol>\n</details>\n"
+    return f'<li><a href="#s{depth}">{about}</a>\n{fold}</li>\n'
 
 
 def _session(
@@ -125,7 +129,6 @@ def _session(
 ) -> Iterator[str]:
     """Yield a session: facts about it, its exchanges, the audit of its compaction, its summary."""
     session = loaded.session
-    seal = loaded.session.seal
     model = ""
     if session.header.model:
         model = f" · {session.header.model}"
@@ -137,36 +140,39 @@ def _session(
     rows = (f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>\n" for name, value in about if value)
     yield _fold("About this session", f"<dl>\n{''.join(rows)}</dl>\n", " about")
     yield "</header>\n"
-    results = {
-        (entry.number, entry.id): entry
-        for entry in session.entries
-        if isinstance(entry, records.Result)
-    }
+    found = [entry for entry in session.entries if isinstance(entry, records.Result)]
+    results = {(result.number, result.id): result for result in found}
     count = 0
     for entry in session.entries:
         if isinstance(entry, records.Query):
+            if count:
+                yield "</article>\n"
             count += 1
-            yield "</article>\n" if count > 1 else ""
             kept = links.kept(f"{depth}.{entry.number}")
             yield _query(entry, depth, f"s{depth}q{count}", kept)
         elif isinstance(entry, records.Call):
             yield _call(entry, results.pop((entry.number, entry.id), None))
         elif not isinstance(entry, records.Result) or (entry.number, entry.id) in results:
             yield _entry(entry, session.header, images)
-    yield "</article>\n" if count else ""
-    if seal is not None:
-        if (compaction := seal.compaction) is not None:
-            text = f"Compacted {compaction.first} to {compaction.last}"
-            yield _note(escape(f"{text}: {values.compaction_text(compaction)}"))
-        title = f"<b>{SOURCES[seal.source]}</b> {_costs(seal.seconds, seal.usage)}"
-        if seal.summary is None:
-            yield f'<p class="note">{title}</p>\n'
-        else:
-            summary = links.linked(seal.summary)
-            block = summary_block.render(summary, grouped=False, spaced=True)
-            words = f'<div class="said" dir="auto">{prose(block, marked=True)}</div>\n'
-            yield _fold(title, words, name=f"s{depth}b")
+    if count:
+        yield "</article>\n"
+    if session.seal is not None:
+        yield from _end(session.seal, depth, links)
     yield "</section>\n"
+
+
+def _end(seal: records.Seal, depth: int, links: _Links) -> Iterator[str]:
+    """Yield the audit of a compaction, and the summary."""
+    if (compaction := seal.compaction) is not None:
+        text = f"Compacted {compaction.first} to {compaction.last}"
+        yield _note(escape(f"{text}: {values.compaction_text(compaction)}"))
+    title = f"<b>{SOURCES[seal.source]}</b> {_costs(seal.seconds, seal.usage)}"
+    if seal.summary is None:
+        yield f'<p class="note">{title}</p>\n'
+        return
+    block = summary_block.render(links.linked(seal.summary), grouped=False, spaced=True)
+    words = f'<div class="said" dir="auto">{prose(block, marked=True)}</div>\n'
+    yield _fold(title, words, name=f"s{depth}b")
 
 
 def _query(query: records.Query, depth: int, name: str, kept: str) -> str:
@@ -180,14 +186,15 @@ def _query(query: records.Query, depth: int, name: str, kept: str) -> str:
 
 def _call(call: records.Call, result: records.Result | None) -> str:
     """Return a call of a tool, with its result."""
-    failed = result is not None and result.failed
     title = f"<b>Tool: {escape(call.name)}</b> {_time(call.at)}"
-    if failed:
-        title += ' <span class="soft">it failed</span>'
+    kind = ""
     outcome = "<p>No result.</p>\n"
     if result is not None:
         outcome = _result(result)
-    return _fold(title, code(call.arguments, "json") + outcome, " failed" if failed else "")
+        if result.failed:
+            title += ' <span class="soft">it failed</span>'
+            kind = " failed"
+    return _fold(title, code(call.arguments, "json") + outcome, kind)
 
 
 def _result(result: records.Result) -> str:

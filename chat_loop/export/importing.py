@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -67,9 +68,12 @@ class Importer:
         """
         before = len(self.sessions)
         is_folder = os.path.isdir(path)  # noqa: PTH112 - is_dir raises for long names
-        files = sorted(path.glob("*.md")) if is_folder else [Path(os.path.realpath(path))]
+        files = [Path(os.path.realpath(path))]
+        folder = files[0].parent
         if is_folder:
-            files += sorted(file for name in _HISTORIES for file in path.rglob(name))
+            folder = path
+            histories = chain.from_iterable(map(path.rglob, _HISTORIES))
+            files = [*sorted(path.glob("*.md")), *sorted(histories)]
         if not files:
             self._complain(path.name, ["The folder has no transcripts."])
         for file in files:
@@ -77,7 +81,7 @@ class Importer:
                 self.add_document(read_part(file, MAX_BYTES + 1)[0], file.name, file)
             except OSError as error:
                 self._complain(file.name, [f"{os_reason(error)}."])
-        store = ImageStore(path if is_folder else files[0].parent, Files())
+        store = ImageStore(folder, Files())
         for entry in images_in(self.sessions[before:]):
             with contextlib.suppress(ImageUnavailable):
                 self._images[entry.file] = store.data(entry.file)
@@ -186,8 +190,12 @@ class Importer:
 
 def images_in(sessions: Iterable[Session]) -> list[Attachment]:
     """Return the entries of the sessions that are images."""
-    entries = (entry for session in sessions for entry in session.entries)
-    return [entry for entry in entries if isinstance(entry, Attachment) and entry.is_image]
+    images = []
+    for session in sessions:
+        for entry in session.entries:
+            if isinstance(entry, Attachment) and entry.is_image:
+                images.append(entry)
+    return images
 
 
 def with_valid_ids(session: Session, name: str = "") -> Session:
@@ -212,11 +220,11 @@ def _with_links(session: Session, renamed: Mapping[str, str]) -> Session:
         ids = {name: getattr(record, name) for name in names}
         return replace(record, **{name: renamed.get(old, old) for name, old in ids.items()})
 
-    entries = tuple(
-        linked(entry, "grandparent", "merged") if isinstance(entry, Restoration) else entry
-        for entry in session.entries
-    )
-    return replace(session, header=linked(session.header, "parent"), entries=entries)
+    entries = list(session.entries)
+    for at, entry in enumerate(entries):
+        if isinstance(entry, Restoration):
+            entries[at] = linked(entry, "grandparent", "merged")
+    return replace(session, header=linked(session.header, "parent"), entries=tuple(entries))
 
 
 def _last_event(session: Session) -> datetime:

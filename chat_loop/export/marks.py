@@ -11,7 +11,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from chat_loop.context.ledger import Line, items
-from chat_loop.sessions.records import Session, Summary
+from chat_loop.sessions.records import Session
 
 
 class _Texts(Struct, frozen=True, dict=True):
@@ -47,8 +47,9 @@ class Marks:
         self._sources: dict[Line, str] = {}
         kept: defaultdict[str, dict[int, None]] = defaultdict(dict)
         for number, session in numbered:
-            summary = session.seal.summary if session.seal is not None else None
-            for line in items(summary or Summary()):
+            if session.seal is None or session.seal.summary is None:
+                continue
+            for line in items(session.seal.summary):
                 if source := self.source(line):
                     kept[source][number] = None
         self.summaries: Mapping[str, Sequence[int]] = {ref: [*found] for ref, found in kept.items()}

@@ -73,7 +73,7 @@ def _adapt(token: Token) -> None:
     html = ""
     match token.type:
         case "fence" | "code_block":
-            html = code(token.content, token.info.split()[0] if token.info.split() else "")
+            html = code(token.content, "".join(token.info.split()[:1]))
         case kind if kind == FORMULA:
             html = code(token.content.rstrip("\n"))
         case "table_open":
@@ -103,7 +103,10 @@ def code(text: str, language: str = "") -> str:
     for line in text.split("\n"):
         pieces = []
         for piece, kind in colors.line(line):
-            pieces.append(f'<span class="{kind}">{escape(piece)}</span>' if kind else escape(piece))
+            html = escape(piece)
+            if kind:
+                html = f'<span class="{kind}">{html}</span>'
+            pieces.append(html)
         lines.append("".join(pieces))
     inner = "\n".join(lines)
     title = ""
@@ -114,8 +117,8 @@ def code(text: str, language: str = "") -> str:
 
 def code_blocks(text: str) -> tuple[tuple[str, str], ...]:
     """Return the fenced code blocks in markdown, in order, each as (language, code)."""
-    return tuple(
-        (token.info.strip().partition(" ")[0], token.content)
-        for token in _markdown(False).parse(text)
-        if token.type == "fence"
-    )
+    blocks = []
+    for token in _markdown(False).parse(text):
+        if token.type == "fence":
+            blocks.append((token.info.strip().partition(" ")[0], token.content))
+    return tuple(blocks)
