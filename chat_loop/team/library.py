@@ -72,8 +72,10 @@ class TeamLibrary:
         def read(database: Postgres) -> Session | None:
             row = database.rows([identity]).get(identity)
             exchanges = database.texts_of(identity)
+            if row is None or not exchanges:
+                return None
             try:
-                return _session(row, exchanges) if row is not None and exchanges else None
+                return _session(row, exchanges)
             except ValueError:
                 raise database.damage() from None
 

@@ -141,7 +141,9 @@ class Postgres:
         """Run an SQL statement and return its rows."""
         with self._translated():
             cursor = self._database.execute(statement, values or None)
-            return cursor.fetchall() if cursor.description else []
+            if cursor.description is None:
+                return []
+            return cursor.fetchall()
 
     @contextlib.contextmanager
     def transaction(self, *, writes: bool = False) -> Iterator[None]:
@@ -194,7 +196,10 @@ class Postgres:
             if len(ids) >= limit or len(found) < most:
                 break
             most *= 2  # several owners have the same sessions
-        last = Cursor(found[-1][1], found[-1][0]) if len(found) == most else None
+        last = None
+        if len(found) == most:
+            identity, used = found[-1]
+            last = Cursor(used, identity)
         page = self.family(ids, newest, last)
         if last is None or wanted:
             return page
@@ -232,7 +237,9 @@ class Postgres:
     def _row(self, owner: str, text: str) -> SessionRow:
         with self._translated():
             row = self._rows.decode(text)
-        return msgspec.structs.replace(row, owner="" if owner == self.owner else owner)
+        if owner == self.owner:
+            owner = ""
+        return msgspec.structs.replace(row, owner=owner)
 
     def running_totals(self, ids: Sequence[str]) -> dict[str, list[RunningTotals]]:
         """Return the running totals of sessions, preferably this owner's; not of those of which
@@ -265,15 +272,15 @@ class Postgres:
         ids = [session.row.id for session in sessions]
         columns = {session.row.id: _columns(session) for session in sessions}
         with self.transaction(writes=True):
-            theirs = {
-                identity: key
-                for identity, key, size, link in self.ask(
-                    "SELECT id, key, size, link FROM sessions "
-                    "WHERE id = ANY (%s) AND owner <> current_user",
-                    (ids,),
-                )
-                if columns[identity]["size"] == size and columns[identity]["link"] == link
-            }
+            theirs: dict[str, int] = {}
+            stored = self.ask(
+                "SELECT id, key, size, link FROM sessions "
+                "WHERE id = ANY (%s) AND owner <> current_user",
+                (ids,),
+            )
+            for identity, key, size, link in stored:
+                if columns[identity]["size"] == size and columns[identity]["link"] == link:
+                    theirs[identity] = key
             self._remove("id = ANY (%s)", ([*theirs],))
             own = [session for session in sessions if session.row.id not in theirs]
             for session in own:
@@ -297,14 +304,15 @@ class Postgres:
                         summary,
                     )
                 self._insert_exchanges(key, session)
+            copies = []
+            for session in sessions:
+                key = theirs[session.row.id]
+                copies.append((self.place, key, session.changed, session.size))
             self._many(
                 "INSERT INTO copies (place, session, changed, size) VALUES (%s, %s, %s, %s) "
                 "ON CONFLICT (session, owner, place) "
                 "DO UPDATE SET (changed, size) = ROW (excluded.changed, excluded.size)",
-                [
-                    (self.place, theirs[session.row.id], session.changed, session.size)
-                    for session in sessions
-                ],
+                copies,
             )
 
     def _insert_exchanges(self, key: int, session: IndexedSession) -> None:
@@ -350,11 +358,10 @@ class Postgres:
         """Store rows of (digest of query and reply, space, concatenated vectors)."""
         contents = [content for content, _, _ in rows]
         size = _BYTES_OF_VECTOR
-        parts = [
-            (content, _vector(data[at : at + size]), content)
-            for content, _, data in rows
-            for at in range(0, len(data) - size + 1, size)
-        ]
+        parts = []
+        for content, _, data in rows:
+            for at in range(0, len(data) - size + 1, size):
+                parts.append((content, _vector(data[at : at + size]), content))
         with self.transaction(writes=True):
             self._many(
                 "INSERT INTO vectors (content, space, data) SELECT %s, %s, %s "
@@ -381,7 +388,9 @@ class Postgres:
             f"SELECT (SELECT count(*) FROM ({holds}) AS few), reltuples::bigint "
             "FROM pg_class WHERE oid = 'chat_loop.exchanges'::regclass"
         )
-        return int(count if count <= _CAPPED else max(count, estimate))
+        if count > _CAPPED:
+            count = max(count, estimate)
+        return int(count)
 
     def count(self, phrases: Sequence[Phrase], most: int) -> int:
         """Return the number of exchanges that contain one of these phrases, at most `most` and
@@ -464,7 +473,9 @@ class Postgres:
         here = f"(%s::bigint[] IS NULL OR e.session = ANY (%s)) AND {until}"
         select = "SELECT e.session, e.position, v.data FROM exchanges e JOIN vectors v"
         values: list[object] = [space, keys, keys]
-        question = embed() if self._has_pgvector else b""
+        question = b""
+        if self._has_pgvector:
+            question = embed()
         if question:
             select = (
                 "WITH nearest AS MATERIALIZED (SELECT content FROM passages "
@@ -527,8 +538,9 @@ class Postgres:
             raise IndexUnavailable(
                 f"The library {self.name} has the encoding {encoding}, not UTF8."
             )
-        version = self.ask("SELECT number FROM version") if found else []
-        newest = max((number for (number,) in version), default=0)
+        newest = 0
+        if found:
+            [(newest,)] = self.ask("SELECT coalesce(max(number), 0) FROM version")
         if newest > VERSION:
             text = f"The library {self.name} is of a newer version: update chat-loop."
             raise IndexUnavailable(text)
@@ -573,7 +585,9 @@ class Postgres:
             case errors.UndefinedTable() | errors.UndefinedColumn() | errors.UndefinedFunction():
                 return "its tables were changed"
         text = " ".join(str(error).split()).removeprefix("connection failed: ").rstrip(".")
-        return text.replace(self._password, "…")[:200] if self._password else text[:200]
+        if self._password:
+            text = text.replace(self._password, "…")
+        return text[:200]
 
 
 def _columns(session: IndexedSession) -> dict[str, Any]:
@@ -581,22 +595,25 @@ def _columns(session: IndexedSession) -> dict[str, Any]:
     link = session.link
     ties = {"parent": link.parent, "merged": link.merged, "listed": link.is_listed}
     columns = {**columns_of(session), **ties}
-    return {
-        name: value.replace("\0", " ") if isinstance(value, str) else value
-        for name, value in columns.items()
-    }
+    for name, value in columns.items():
+        if isinstance(value, str):
+            columns[name] = value.replace("\0", " ")
+    return columns
 
 
 def _where(conditions: Sequence[Condition]) -> tuple[str, list[object]]:
     """Return a WHERE clause for the table `sessions`, empty without conditions, and its values."""
-    tests = [_TESTS[one.test].format(one.column) for one in conditions]
-    values = [
-        value.replace("\0", " ").encode("utf-8", "replace").decode()
-        if isinstance(value, str)
-        else value
-        for _, _, value in conditions
-    ]
-    return f"WHERE {' AND '.join(tests)}" if tests else "", [*values]
+    if not conditions:
+        return "", []
+    tests = []
+    values: list[object] = []
+    for column, test, value in conditions:
+        tests.append(_TESTS[test].format(column))
+        if isinstance(value, str):
+            values.append(value.replace("\0", " ").encode("utf-8", "replace").decode())
+        else:
+            values.append(value)
+    return f"WHERE {' AND '.join(tests)}", values
 
 
 def _query(phrases: Sequence[Phrase]) -> str:
