@@ -497,17 +497,23 @@ def convert(value: Any, kind: Any, source: Source, where: str = "", hint: str = 
         near = get_close_matches(key, known, 1)
         hint = f"Did you mean {below}{near[0]}?" if near else f"Known keys: {', '.join(known)}."
         raise ConfigError(f"{source.at(below + key)}: unknown key {below}{key}.", hint)
-    if get_origin(kind) is tuple:
-        kind = get_args(kind)[0]
-    literals = [each for each in (kind, *get_args(kind)) if get_origin(each) is Literal]
-    words = tuple(word for each in literals for word in get_args(each) if word)
-    if words:
+    if words := words_of(kind):
         hint = f"It takes {', '.join(words[:-1])} or {words[-1]}."
     elif found_hint := WRITING.get(tuple(re.findall("`(.*?)`", what))):
         hint = found_hint
     reason = re.sub("`(.*?)`", lambda type_name: _described(type_name[1]), what)
     reason = f"{reason[:1].lower()}{reason[1:]}"
     raise ConfigError(f"{source.at(place)}: {place or 'the top level'}: {reason}.", hint)
+
+
+def words_of(kind: Any) -> tuple[str, ...]:
+    """Return the words that a setting of this type takes, none if it takes others, too."""
+    if get_origin(kind) is Literal:
+        return tuple(filter(None, get_args(kind)))
+    words: list[str] = []
+    for part in get_args(kind):
+        words += words_of(part)
+    return tuple(words)
 
 
 def _described(type_name: str) -> str:

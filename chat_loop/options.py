@@ -383,7 +383,9 @@ def _add_other_commands(add: Callable[..., argparse.ArgumentParser]) -> None:
     _json(add("providers", text, more=more))
     made = add("doctor", "check the installation and suggest fixes", more=DOCTOR)
     _flag(made, "--online", "send the model one small question")
-    _json(made)
+    output = made.add_mutually_exclusive_group()
+    _flag(output, "--report", "print what a bug report needs, without anything private")
+    _json(output)
     _json(add("plugins", "list the installed plugins and what they add"))
     text = "synchronize the sessions with their store"
     codes = "Exit codes: 0 done, 1 something has to wait, 2 wrong usage."

@@ -38,6 +38,11 @@ def columns(stream: TextIO | None = None, unknown: int = 80) -> int:
         return unknown
 
 
+def encoding() -> str:
+    """Return the name of the encoding of standard output."""
+    return sys.stdout.encoding
+
+
 def screen_size(stream: TextIO) -> tuple[int, int]:
     """Return the columns and rows for text on the terminal of a stream, 0 of both without one. One
     column stays free, because terminals differ in what they do when it is full.

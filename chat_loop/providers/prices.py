@@ -197,6 +197,14 @@ def _rates(model: str, above: int) -> Rates:
     )
 
 
+def listed_names() -> frozenset[str]:
+    """Return the names of all models that the library lists."""
+    from genai_prices import data_snapshot
+
+    providers = data_snapshot.get_snapshot().providers
+    return frozenset(model.id for provider in providers for model in provider.models)
+
+
 def listed_window(model: str, provider: str) -> int:
     """Return the window in tokens as listed for the model's seller or its vendor, or else 0."""
     from genai_prices import data_snapshot

@@ -29,7 +29,7 @@ from chat_loop.plugins import Plugins
 from chat_loop.providers import Provider, catalogue, choose
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.rows import misnamed_files, newest_first
-from chat_loop.subcommands import providers
+from chat_loop.subcommands import providers, report
 from chat_loop.values import Finding, Message, Request, plural, size_text, window_text
 
 EXTRAS = {
@@ -50,6 +50,10 @@ FIRST_STEPS = (
 MAX_LOADED = 100  # the number of newest sessions that are read whole, to find damage inside
 MAX_DAMAGED = 10
 ONLINE_SECONDS = 60.0
+REPORT_END = (
+    "This report has no keys, no words of conversations and no texts of your settings. "
+    "chat-loop doctor shows what is left out; read it before you share it."
+)
 SIGNS = {"ok": "✓", "note": "·", "warning": "!", "problem": "✗"}
 
 
@@ -61,16 +65,18 @@ problem = partial(Finding, "problem")
 
 def run(options: argparse.Namespace) -> int:
     """Print each finding as soon as it is made; return 1 when there is a problem."""
-    report = []
+    if options.report:
+        return _report(options)
+    found = []
     for finding in findings(options):
-        report.append(finding)
+        found.append(finding)
         if not options.as_json:
             _print(finding)
-    states = [finding.state for finding in report]
+    states = [finding.state for finding in found]
     problems = states.count("problem")
     warnings = states.count("warning")
     if options.as_json:
-        plain.out_json({"findings": report, "problems": problems, "warnings": warnings})
+        plain.out_json({"findings": found, "problems": problems, "warnings": warnings})
         return int(problems > 0)
     count = "No problems"
     if problems:
@@ -80,6 +86,24 @@ def run(options: argparse.Namespace) -> int:
         also = f", {plural(warnings, 'warning')}"
     plain.out(f"\n{count}{also}.\n")
     return int(problems > 0)
+
+
+def _report(options: argparse.Namespace) -> int:
+    """Print what can be pasted into a report of a bug."""
+    for finding in findings(options):
+        _print(report.public(finding))
+    for name, text in report.surroundings():
+        _print(noted(name, text))
+    try:
+        path = expand_home(options.config or str(find_paths().config))
+        settings = [*report.changed_settings(load_config(path, required=bool(options.config)))]
+    except errors.ChatLoopError:
+        settings = ["The config cannot be read."]
+    plain.out("\nSettings that were changed:\n")
+    for line in settings or ["none"]:
+        plain.out_line(f"  {one_line(line, 1_000)}", 4)
+    plain.out_line(f"\n{REPORT_END}")
+    return 0
 
 
 def _print(finding: Finding) -> None:
