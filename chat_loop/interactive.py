@@ -10,7 +10,7 @@ import shlex
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -20,7 +20,7 @@ from chat_loop import assembly
 from chat_loop.agent.registry import AgentRegistry
 from chat_loop.beginning import Beginning, beginning_of, first_provider
 from chat_loop.characters import one_line
-from chat_loop.commands import aside
+from chat_loop.commands import aside, pasted_files
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.completing import CommandCompleter
 from chat_loop.commands.registry import Call, registry
@@ -45,10 +45,10 @@ from chat_loop.parts import Parts
 from chat_loop.process import cancel_on, run_cancellable, start_process
 from chat_loop.providers import Provider
 from chat_loop.relaunch import resume_command, sync_behind
-from chat_loop.tasks import run_to_completion
+from chat_loop.tasks import in_daemon_thread, run_to_completion
 from chat_loop.terminal import DIM, Terminal, columns, styled
 from chat_loop.tokens import TokenCounter
-from chat_loop.values import when_text
+from chat_loop.values import Picture, when_text
 
 MakeLoop = Callable[[Chat], ChatLoop]
 TERMINAL_GONE = 129  # the exit code when the terminal cannot be written to, as after SIGHUP
@@ -337,6 +337,16 @@ class Interactive:
 
     def answers(self, line: str) -> bool:
         return aside.answer(self._chat, line)
+
+    def image_count(self) -> int:
+        exchanges = self._conversation.context.exchanges
+        return sum(file.is_image for exchange in exchanges for file in exchange.attached)
+
+    async def clipboard(self) -> str | Picture:
+        return await pasted_files.clipboard()
+
+    async def dropped(self, readings: Sequence[Sequence[str]]) -> Sequence[str | Picture]:
+        return await in_daemon_thread(partial(pasted_files.files_of, readings))
 
     def echo(self, text: str) -> None:
         self._display.entry(text)

@@ -161,6 +161,7 @@ class ChatLoop:
         try:
             match registry.parse(line):
                 case Call(command, argument):
+                    self._refuse_pictures(command)
                     words, options = command.arguments(argument)
                     self._cancel_edit()
                     await self._command(command.run(chat, words, options))
@@ -194,6 +195,13 @@ class ChatLoop:
             return False
         return True
 
+    def _refuse_pictures(self, command: Command) -> None:
+        """Raise UsageError for a command with an image of the clipboard, which it could not use."""
+        if self._reader.pictures:
+            self._reader.put_back()
+            text = f"/{command.name} takes no images."
+            raise UsageError(text, "Send the image in a message, or delete its name.")
+
     def _tell_new_word(self, command: Command) -> None:
         """Say once how an old word is written today."""
         if command.now and command.name not in self._told:
@@ -225,7 +233,7 @@ class ChatLoop:
             await self._command(retry_edit.replace_edited(chat, chat.replacing, text))
         elif text.strip():
             files: tuple[QueryFile, ...] | None = ()
-            if "@" in self._reader.typed:
+            if "@" in self._reader.typed or self._reader.pictures:
                 files = await self._files()
             if files is None:
                 self._reader.put_back()
@@ -237,11 +245,12 @@ class ChatLoop:
     async def _files(self) -> tuple[QueryFile, ...] | None:
         """Return the files that the entry names; None when the user does not want to send them."""
         chat = self.chat
+        reader = self._reader
         self._display.begin_waiting("Reading the files …")
         try:
-            files = await self._cancellable(chat.conversation.files(self._reader.typed))
+            files = await self._cancellable(chat.conversation.files(reader.typed, reader.pictures))
         except UsageError:
-            self._reader.put_back()
+            reader.put_back()
             raise
         if files is None:
             return None

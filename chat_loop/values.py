@@ -167,6 +167,19 @@ class Image(Struct, frozen=True):
     data: str = ""
 
 
+class Picture(Struct, frozen=True):
+    """An image in the line of a message, with its pixels and bytes: a file that `mention` names as
+    `@path`, or the bytes of one that has a `name` only.
+    """
+
+    width: int
+    height: int
+    size: int
+    mention: str = ""
+    name: str = ""
+    data: bytes = b""
+
+
 class Message(Struct, frozen=True):
     """One message of a request. The results in a user's message answer the calls of the
     assistant's message before it. `opaque` is what the service sent with an assistant's message

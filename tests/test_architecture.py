@@ -76,7 +76,7 @@ DOORS = {
         *("input/composer.py", "input/bottom.py", "input/host.py", "input/layout.py"),
         *("input/keys.py", "input/frames.py", "input/menu.py"),
         *("commands/completing.py", "input/history.py", "input/bursts.py"),
-        "input/sequences.py",
+        *("input/sequences.py", "input/pasting.py"),
         *("browser/app.py", "browser/list.py", "browser/messages.py", "browser/models.py"),
         "browser/full_screen.py",
     },

@@ -12,6 +12,7 @@ from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import OptionValues, registry
 from chat_loop.commands.restoring import offer_files
 from chat_loop.conversation import continuing
+from chat_loop.conversation.attachments import pictures_in
 from chat_loop.conversation.plans import ChildPlan
 from chat_loop.errors import UsageError
 from chat_loop.sessions import reach
@@ -162,6 +163,8 @@ async def _choose(chat: Chat) -> None:
         case "rewind":
             await _go_back(chat, found)
             text = found.exchange.query.text
+            files = found.exchange.attached
+            chat.reader.know(pictures_in(text, files, chat.sessions.images.data))
             # a space before a query that looks like a command makes it text
             chat.reader.give_back(text if registry.parse(text) is None else f" {text}")
         case "fork":

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from chat_loop.characters import exact_line, one_line
 from chat_loop.commands.branches import counting, later_than, take_back
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import NextQuery, OptionValues, registry
 from chat_loop.commands.restoring import changed_by, offer_files
-from chat_loop.conversation.attachments import release
+from chat_loop.conversation.attachments import name_in, release
 from chat_loop.conversation.mentions import mentions
 from chat_loop.conversation.reading import QueryFile
 from chat_loop.errors import UsageError
@@ -68,6 +70,13 @@ async def replace_edited(chat: Chat, before: Found, text: str) -> NextQuery | No
     return message
 
 
+async def _pasted(chat: Chat, files: Sequence[QueryFile]) -> list[QueryFile]:
+    """Return the images in the edited line that are not among `files` yet. Raises UsageError."""
+    known = {file.attachment.sha256 for file in files}
+    pasted = await chat.conversation.files("", chat.reader.pictures)
+    return [file for file in pasted if file.attachment.sha256 not in known]
+
+
 async def _chosen(chat: Chat, reference: str) -> Found | None:
     """Return the message with a reference, by default the last one, or None if its tools changed
     something and the user says no. Raises UsageError if there is none.
@@ -97,7 +106,12 @@ async def _replace(chat: Chat, found: Found, text: str) -> NextQuery | None:
         names = {name for mention in mentioned for name in mention.names}
         known = {name for mention in mentions(before) for name in mention.names}
         known |= {file.name for file in exchange.attached}
-        files = [file for file in files if file.attachment.name in names]
+        kept = []
+        for file in files:
+            name = file.attachment.name
+            if name in names or name_in(text, name):
+                kept.append(file)
+        files = kept
         new = [mention for mention in mentioned if known.isdisjoint(mention.names)]
         paths = ((mention.names[0], mention.quoted) for mention in new)
         typed = " ".join(f'@"{path}"' if is_quoted else f"@{path}" for path, is_quoted in paths)
@@ -112,6 +126,7 @@ async def _replace(chat: Chat, found: Found, text: str) -> NextQuery | None:
             chat.display.line("Not sent.", "dim")
             return None
         files += released
+        files += await _pasted(chat, files)
     later = later_than(chat, found)
     await take_back(chat, found)
     await offer_files(chat, later.changes, later.exchanges)

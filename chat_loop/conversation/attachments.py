@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from msgspec.structs import replace
 
@@ -11,9 +13,10 @@ from chat_loop.agent.secret_gate import SecretGate
 from chat_loop.context.budget import room, size
 from chat_loop.conversation.reading import AS_TEXT, QueryFile
 from chat_loop.errors import Locked, UsageError, os_reason
+from chat_loop.sessions import records
 from chat_loop.sessions.images import ImageStore, ImageUnavailable
 from chat_loop.tokens import Count
-from chat_loop.values import Image, Message, window_text
+from chat_loop.values import Image, Message, Picture, window_text
 
 # if there are more, all must be small: https://docs.anthropic.com/en/docs/build-with-claude/vision
 MAX_IMAGES = 20
@@ -22,17 +25,43 @@ MAX_DATA = 24 << 20  # base64 characters per request; Anthropic takes 32 MB per 
 
 def check(files: Sequence[QueryFile], agent: Agent, count: Count) -> None:
     """Raise UsageError for files that the agent's model cannot take."""
-    images = [file.attachment.name for file in files if file.data]
+    images = [file for file in files if file.data]
     if images and not agent.provider.takes_images:
-        text = f"{images[0]} is an image, and {agent.model} doesn't take images as far as we know."
+        name = images[0].attachment.name
+        text = f"{name} is an image, and {agent.model} doesn't take images as far as we know."
         setting = f"models: {{{agent.provider.model}: {{images: true}}}}"
-        raise UsageError(text, f"If it does: {setting} in the config. {AS_TEXT}")
+        instead = AS_TEXT
+        if images[0].outgoing is None:  # it was pasted
+            instead = "Backspace behind its name takes it out of the line."
+        raise UsageError(text, f"If it does: {setting} in the config. {instead}")
     window = agent.provider.window.tokens
     tokens = sum(size(file.attachment.text, count) for file in files if not file.data)
     if tokens > (limit := room(window) // 2):
         text = f"The files have about {tokens:,} tokens; with a window of "
         text += f"{window_text(window, False)} a message has room for {limit:,}."
         raise UsageError(text, "Attach less of it.")
+
+
+def pictures_in(
+    text: str, files: Sequence[records.Attachment], load: Callable[[str], bytes]
+) -> dict[str, Picture]:
+    """Return the pasted images of a query by the names that stand for them in its text. `load`
+    returns the bytes of an image; one that is lost is left out.
+    """
+    found: dict[str, Picture] = {}
+    for file in files:
+        name = name_in(text, file.name)
+        if name:
+            with suppress(ImageUnavailable):
+                data = load(file.file)
+                found[name] = Picture(file.width, file.height, file.size, "", file.name, data)
+    return found
+
+
+def name_in(text: str, name: str) -> str:
+    """Return what stands for a pasted image in the text of its query; empty if nothing does."""
+    found = re.search(rf"\[{re.escape(name)}: [^\]\n]*\]", text)
+    return found[0] if found else ""
 
 
 def keep_image(store: ImageStore, file: QueryFile) -> str:

@@ -64,7 +64,7 @@ from chat_loop.sessions.records import (
 )
 from chat_loop.tasks import in_daemon_thread, run_to_completion, uncancel
 from chat_loop.tokens import Count
-from chat_loop.values import USUAL_EFFORT, Message, Parameters, Usage, plural, window_text
+from chat_loop.values import USUAL_EFFORT, Message, Parameters, Picture, Usage, plural, window_text
 
 if TYPE_CHECKING:
     from chat_loop.agent.mcp_servers import McpServers
@@ -292,9 +292,12 @@ class Conversation:
 
     # Asking
 
-    async def files(self, typed: str) -> tuple[QueryFile, ...]:
-        """Read the files that a query names with `@`. Raises UsageError if one cannot be sent."""
-        files = await in_daemon_thread(partial(read_files, typed))  # an exit waits for no PDF
+    async def files(self, typed: str, pictures: Sequence[Picture] = ()) -> tuple[QueryFile, ...]:
+        """Read the files that a query names with `@`, and add the `pictures` that have no file.
+        Raises UsageError if one cannot be sent.
+        """
+        work = partial(read_files, typed, pictures)
+        files = await in_daemon_thread(work)  # an exit waits for no PDF
         attachments.check(files, self.agent, self.count)
         return files
 

@@ -70,6 +70,15 @@ def mentions(text: str) -> tuple[Mention, ...]:
     return tuple(unique)
 
 
+def mention_of(path: str) -> str:
+    """Return a path as text that names it, `@path` or `@"path"`; empty if no text can."""
+    if any(sign in path for sign in '"`\n\r\0'):
+        return ""
+    if path[-1:] in _CLOSERS or any(sign.isspace() for sign in path):
+        return f'@"{path}"'
+    return f"@{path}"
+
+
 def completions(before: str, search: Search | None = None) -> Iterator[tuple[str, int]]:
     """Yield completions of the text before the cursor: a new text and the length it replaces.
     Behind the names in the typed folder come the paths that `search` finds.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Sequence
 from hashlib import sha256
 from importlib import util
 from itertools import islice
@@ -22,7 +23,7 @@ from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.files import read_part, walk_files, working_folder
 from chat_loop.sessions.images import MAX_IMAGE
 from chat_loop.sessions.records import EPOCH, Attachment
-from chat_loop.values import attached_text, size_text
+from chat_loop.values import Picture, attached_text, size_text
 
 MAX_FILES = 20  # per query
 MAX_TEXT = 4 << 20  # bytes; the window sets another limit
@@ -66,8 +67,10 @@ class QueryFile(Struct, frozen=True):
         return replace(self, attachment=attachment, left_out=sent.left_out)
 
 
-def read_files(text: str) -> tuple[QueryFile, ...]:
-    """Return the files that a query names, each once. Raises UsageError for an unusable one."""
+def read_files(text: str, pictures: Sequence[Picture] = ()) -> tuple[QueryFile, ...]:
+    """Return the files that a query names, each once, and the `pictures` that have no file. Raises
+    UsageError for an unusable one.
+    """
     directory = working_folder() or Path("/")
     paths: dict[Path, str] = {}
     for mention in mentions(text):
@@ -80,10 +83,13 @@ def read_files(text: str) -> tuple[QueryFile, ...]:
         else:
             if names and mention.is_path:
                 raise UsageError(f"No file named {names[-1]}.", AS_TEXT)
-    if len(paths) > MAX_FILES:
-        problem = f"A message can have {MAX_FILES} files; this one names {len(paths)}."
+    count = len(paths) + len(pictures)
+    if count > MAX_FILES:
+        problem = f"A message can have {MAX_FILES} files; this one names {count}."
         raise UsageError(problem, "Nothing was sent.")
-    return tuple(read(name, path, directory) for path, name in paths.items())
+    files = [read(name, path, directory) for path, name in paths.items()]
+    files += [picture(each.name, each.data, each.size) for each in pictures]
+    return tuple(files)
 
 
 def read(name: str, path: Path, directory: Path) -> QueryFile:

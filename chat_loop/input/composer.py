@@ -14,7 +14,7 @@ import signal
 import sys
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -42,14 +42,17 @@ from chat_loop.input.bursts import BurstInput
 from chat_loop.input.frames import FrameOutput
 from chat_loop.input.history import PrivateHistory
 from chat_loop.input.host import Host
-from chat_loop.input.keys import AltKeys, Mode, Pastes, bindings
+from chat_loop.input.keys import AltKeys, Mode, Pastes, bindings, end_line
 from chat_loop.input.layout import composer_layout
 from chat_loop.input.lines import EDIT_HINT, Reader, clean
+from chat_loop.input.pasting import Pasting
+from chat_loop.input.pictures import Pictures
 from chat_loop.input.queued import Entry, Queued
 from chat_loop.input.start import InstantPrompt
 from chat_loop.input.terminals import backs_over_wraps, can_be_asked, key_protocol, marks_pastes
 from chat_loop.tasks import report_bug
 from chat_loop.terminal import Terminal
+from chat_loop.values import Picture
 
 MENU_OPENERS = re.compile(r"[/#]\S*|(?:[/#]resume|resume) .*|(?:.*\s)?@\S*", re.DOTALL)
 """Text before the cursor that opens the menu as it is typed: a command, a session, or a file."""
@@ -137,18 +140,11 @@ class Composer(Reader):
         self._escaped_at = -TWICE_SECONDS
         """The same of Escape on an empty line."""
         self._pastes = Pastes()
+        self._pictures = Pictures(host.image_count)
         self._mode = Mode()
-        self._history = PrivateHistory(history, self._pastes.has)
-        self._line = Buffer(
-            name=DEFAULT_BUFFER,
-            history=self._history,
-            completer=ThreadedCompleter(DynamicCompleter(host.completer)),
-            multiline=False,
-            accept_handler=self._accept,
-        )
-        self._line.on_text_changed += lambda _: self._note_typing()
-        self._line.on_text_insert += lambda _: self._open_menu_soon()
-        self._line.on_completions_changed += lambda _: self._complete_late()
+        self._history = PrivateHistory(history, self._has_names)
+        self._line = self._make_line()
+        self._pasting = Pasting(self._line, host, self._pastes, self._pictures, self._end_line)
         self._answer_line = Buffer(multiline=False, accept_handler=self._accept_answer)
         self._bottom = Bottom(
             screen,
@@ -159,9 +155,14 @@ class Composer(Reader):
             asks_for_pastes=can_be_asked(os.environ),
         )
         vi = keys == "vi"
-        own_keys = merge_key_bindings(
-            [bindings(self._mode, self._pastes, edit=self._edit_line), self._bindings()]
+        line_keys = bindings(
+            self._mode,
+            edit=self._edit_line,
+            paste=self._pasting.paste,
+            paste_clipboard=self._pasting.paste_clipboard,
+            names=lambda: (*self._pastes.folded, *self._pictures.named),
         )
+        own_keys = merge_key_bindings([line_keys, self._bindings()])
         works = Condition(lambda: self._busy or self._question is not None)
         # in vi, Escape often comes together with the command behind it
         prefixes = filters.vi_mode & (filters.vi_insert_mode | ~works)
@@ -198,6 +199,19 @@ class Composer(Reader):
         self._report_others: Callable[[asyncio.AbstractEventLoop, Context], object] | None = None
         """The loop's handler of exceptions, for those that are not of the terminal."""
 
+    def _make_line(self) -> Buffer:
+        line = Buffer(
+            name=DEFAULT_BUFFER,
+            history=self._history,
+            completer=ThreadedCompleter(DynamicCompleter(self._host.completer)),
+            multiline=False,
+            accept_handler=self._accept,
+        )
+        line.on_text_changed += lambda _: self._note_typing()
+        line.on_text_insert += lambda _: self._note_insertion()
+        line.on_completions_changed += lambda _: self._complete_late()
+        return line
+
     # The life of the application
 
     async def start(self, stop: Callable[[], object]) -> None:
@@ -224,6 +238,7 @@ class Composer(Reader):
             self._handle_stops(False)
             if self._menu_timer is not None:
                 self._menu_timer.cancel()
+            await self._pasting.stop()
             with contextlib.suppress(OSError):  # the terminal is gone
                 self._bottom.close()
         self._terminal.restore()
@@ -273,8 +288,12 @@ class Composer(Reader):
         typed = entry.text
         for paste in entry.pastes:
             typed = typed.replace(paste, " ", 1)
-        self.typed = clean(typed)
-        return clean(self._pastes.expand(entry.text))
+        self.pictures = self._pictures.pasted(typed)
+        self.typed = clean(self._pictures.expand(typed))
+        return clean(self._pastes.expand(self._pictures.expand(entry.text)))
+
+    def _has_names(self, text: str) -> bool:
+        return self._pastes.has(text) or self._pictures.has(text)
 
     def _next_entry(self) -> Entry | None:
         """Return what was entered next, if anything was. Raises as `read`."""
@@ -362,6 +381,9 @@ class Composer(Reader):
     def give_back(self, text: str) -> None:
         self._line.document = Document("\n".join(filter(None, (text, self._line.text))))
 
+    def know(self, pictures: Mapping[str, Picture]) -> None:
+        self._pictures.know(pictures)
+
     def screen_size(self) -> tuple[int, int]:
         return text_size(self._output.get_size())
 
@@ -425,7 +447,16 @@ class Composer(Reader):
         bind("down", can_move & is_edited & is_last_row, self._edit_after)
         bind("c-z", Always(), self._suspend)
         bind("tab", at_line & Condition(self._loads_menu), self._complete_later)
+        is_pasting = Condition(lambda: bool(self._pasting))
+        bind("enter", at_line & is_pasting, self._pasting.enter_later)
         return keys
+
+    def _note_insertion(self) -> None:
+        self._pasting.stay()
+        self._open_menu_soon()
+
+    def _end_line(self) -> None:
+        end_line(self._line, self._mode)
 
     def _open_menu_soon(self) -> None:
         """Open the menu when nothing more is typed for a moment."""
@@ -467,7 +498,8 @@ class Composer(Reader):
         if self._busy and self._host.stops(buffer.text):
             self._stop_for(buffer.text)
             return bool(self._line.text)  # the line may have a queued message now
-        is_taken = self._busy and not self._queued.is_edited and self._host.answers(buffer.text)
+        is_open = self._busy and not self._queued.is_edited and not self._pictures.has(buffer.text)
+        is_taken = is_open and self._host.answers(buffer.text)
         if not is_taken:
             self._enter(self._typed_entry(), is_answer=self._mode.offered)
         self._pastes.shown = []
@@ -587,7 +619,8 @@ class Composer(Reader):
     async def _edit_line(self, buffer: Buffer) -> None:
         """Edit the line in the user's editor, with its pastes expanded."""
         try:
-            text = clean(await self.edit(self._pastes.expand_for_edit(buffer.text)))
+            text = self._pastes.expand_for_edit(self._pictures.expand(buffer.text))
+            text = clean(await self.edit(text))
         except ChatLoopError as error:
             self._host.show_error(error)
             return

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from chat_loop.errors import ChatLoopError
+from chat_loop.values import Picture
 
 if TYPE_CHECKING:
     from prompt_toolkit.completion import Completer
@@ -36,8 +38,19 @@ class Host(Protocol):
     def answers(self, line: str) -> bool:
         """Answer an entry at once, while the chat works, if it only shows something."""
 
+    def image_count(self) -> int:
+        """Return the number of images in the context."""
+
+    async def clipboard(self) -> str | Picture:
+        """Return the text or the image in the clipboard. Raises ChatLoopError."""
+
+    async def dropped(self, readings: Sequence[Sequence[str]]) -> Sequence[str | Picture]:
+        """Return the files of the first of the `readings` that only names files, as `@path` or as
+        images; nothing if there is none.
+        """
+
     def echo(self, text: str) -> None:
         """Print an entry when its turn comes."""
 
     def show_error(self, error: ChatLoopError) -> None:
-        """Show why the line could not be edited."""
+        """Show why the line could not be edited, or the clipboard not be pasted."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from itertools import islice
 
 from msgspec import Struct
@@ -16,7 +16,7 @@ from prompt_toolkit.key_binding.key_bindings import KeyBindingsBase
 from prompt_toolkit.keys import Keys
 from wcwidth import iter_graphemes
 
-from chat_loop.input.lines import MULTILINE_MARK, clean
+from chat_loop.input.lines import MULTILINE_MARK
 from chat_loop.values import plural
 
 FOLD_CHARACTERS = 2_000
@@ -30,7 +30,8 @@ class Pastes:
     """The pastes of this run. In the line, a name with its size replaces a long paste."""
 
     def __init__(self) -> None:
-        self._folded: dict[str, str] = {}
+        self.folded: dict[str, str] = {}
+        """The pastes by the names that stand for them in the line."""
         self._count = 0
         self.shown: list[str] = []
         """Unfolded pastes of several lines in the current entry."""
@@ -45,22 +46,22 @@ class Pastes:
         self._count += 1
         size = f"{plural(len(text), 'character')}, {plural(count, 'line')}"
         name = f"[paste {self._count}: {size}]"
-        self._folded[name] = text
+        self.folded[name] = text
         return name
 
     def has(self, text: str) -> bool:
         """Return True when `text` contains the name of a folded paste."""
-        return any(name in text for name in self._folded)
+        return any(name in text for name in self.folded)
 
     def expand(self, text: str) -> str:
         """Return `text` with its folded pastes expanded."""
-        for name, whole in self._folded.items():
+        for name, whole in self.folded.items():
             text = text.replace(name, whole, 1)
         return text
 
     def expand_for_edit(self, text: str) -> str:
         """Return `text` expanded for an editor, and record its pastes as shown unfolded."""
-        self.shown += [whole for name, whole in self._folded.items() if name in text]
+        self.shown += [whole for name, whole in self.folded.items() if name in text]
         return self.expand(text)
 
 
@@ -104,9 +105,16 @@ class AltKeys:
 
 
 def bindings(
-    mode: Mode, pastes: Pastes, *, edit: Callable[[Buffer], Awaitable[None]]
+    mode: Mode,
+    *,
+    edit: Callable[[Buffer], Awaitable[None]],
+    paste: Callable[[Buffer, str], None],
+    paste_clipboard: Callable[[], None],
+    names: Callable[[], Iterable[str]],
 ) -> KeyBindings:
-    """Return the keys of the line; `edit` opens it in the user's editor."""
+    """Return the keys of the line. `edit` opens it in the user's editor, and `paste` inserts what
+    was pasted. What stands for a long paste or an image has one of the `names()`.
+    """
     keys = KeyBindings()
     at_line = filters.has_focus(DEFAULT_BUFFER)
     inserting = at_line & (filters.emacs_insert_mode | filters.vi_insert_mode)
@@ -120,8 +128,13 @@ def bindings(
         end_line(event.current_buffer, mode)
 
     @keys.add(Keys.BracketedPaste)
-    def paste(event: KeyPressEvent) -> None:
-        event.current_buffer.insert_text(pastes.fold(clean(event.data)))
+    def paste_text(event: KeyPressEvent) -> None:
+        paste(event.current_buffer, event.data)
+
+    @keys.add("c-v", filter=inserting)
+    @keys.add("escape", "v", filter=at_line & filters.emacs_insert_mode)
+    def take_clipboard(event: KeyPressEvent) -> None:
+        paste_clipboard()
 
     @keys.add("c-x", "c-e", filter=at_line & filters.emacs_mode & ~filters.has_selection)
     @keys.add("v", filter=at_line & filters.vi_navigation_mode)
@@ -145,12 +158,14 @@ def bindings(
     @keys.add("c-h", filter=inserting)
     def backspace(event: KeyPressEvent) -> None:
         before = event.current_buffer.document.text_before_cursor
-        event.current_buffer.delete_before_cursor(length_at_end(before, event.arg))
+        length = name_at_end(before, names()) or length_at_end(before, event.arg)
+        event.current_buffer.delete_before_cursor(length)
 
     @keys.add("delete", filter=inserting)
     def delete(event: KeyPressEvent) -> None:
         after = event.current_buffer.document.text_after_cursor
-        event.current_buffer.delete(length_at_start(after, event.arg))
+        length = name_at_start(after, names()) or length_at_start(after, event.arg)
+        event.current_buffer.delete(length)
 
     return keys
 
@@ -175,6 +190,20 @@ def end_line(buffer: Buffer, mode: Mode) -> None:
         buffer.insert_text("\n")
     else:
         buffer.validate_and_handle()
+
+
+def name_at_end(text: str, names: Iterable[str]) -> int:
+    """Return the length of a name that `text` ends with, and of one space behind it; 0 for none."""
+    for name in names:
+        for ending in (name, f"{name} "):
+            if text.endswith(ending):
+                return len(ending)
+    return 0
+
+
+def name_at_start(text: str, names: Iterable[str]) -> int:
+    """Return the length of a name that `text` begins with; 0 for none."""
+    return next((len(name) for name in names if text.startswith(name)), 0)
 
 
 def length_at_start(text: str, count: int = 1) -> int:

@@ -8,7 +8,7 @@ import os
 import select
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TextIO
 
@@ -17,6 +17,7 @@ from chat_loop.display.questions import Question, draw
 from chat_loop.errors import UsageError
 from chat_loop.input.escapes import PASTE_END, PASTE_START, without_sequences
 from chat_loop.terminal import PROMPT, screen_size
+from chat_loop.values import Picture
 
 MULTILINE_MARK = "\\\\"
 """A line with only this begins an entry of several lines, which an empty line ends."""
@@ -31,12 +32,13 @@ class Reader:
     """A source of entries. The methods that need a terminal do nothing or fail by default.
 
     If `has_editor`, Ctrl-C is a key of the line editor and not a signal. `typed` is the last entry
-    without its pastes of several lines, because only typed names attach files. `idle_seconds` is
-    the time since the last key.
+    without its pastes of several lines, because only typed names attach files; `pictures` are the
+    images in it that are no files. `idle_seconds` is the time since the last key.
     """
 
     has_editor = False
     typed = ""
+    pictures: Sequence[Picture] = ()
     idle_seconds = 0.0
 
     async def read(self) -> str:
@@ -53,6 +55,9 @@ class Reader:
 
     def give_back(self, text: str) -> None:
         """Put a text that was typed at a question before the text in the line."""
+
+    def know(self, pictures: Mapping[str, Picture]) -> None:
+        """Let names in a text that is put into the line stand for its images."""
 
     def screen_size(self) -> tuple[int, int]:
         """Return the columns and rows for a question; 0 columns if nobody looks at a screen."""

@@ -12,6 +12,9 @@ from chat_loop.sessions.records import TAG_PATTERN, Seal, Session
 MAX_NAME = 80  # characters of a name
 _REFERENCES = re.compile(r"\s{0,3}\[[\d.,;\s–-]{1,40}(?:reply|user)?\]")
 
+_PICTURES = re.compile(r"\[image \d{1,9}: [^\]\n]{1,60}\]")
+"""What stands for a pasted image, such as `[image 1: 1280×720, 240 KB]`."""
+
 
 def name_of(session: Session) -> str:
     """Return the name for a listing; empty when nothing was said yet."""
@@ -34,7 +37,8 @@ def first_words(session: Session) -> str:
         if text := query.text.strip():
             lines = text.split("\n")
             unquoted = (line for line in lines if line.strip() and line[0] != ">")
-            return one_line(next(unquoted, lines[0]), MAX_NAME)
+            line = next(unquoted, lines[0])
+            return one_line(_PICTURES.sub("", line).strip() or line, MAX_NAME)
     return ""
 
 

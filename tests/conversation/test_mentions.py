@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_loop.conversation.mentions import MAX_COMPLETIONS, MAX_PATH, completions, mentions
+from chat_loop.conversation.mentions import (
+    MAX_COMPLETIONS,
+    MAX_PATH,
+    completions,
+    mention_of,
+    mentions,
+)
 from chat_loop.conversation.reading import AS_TEXT, MAX_FILES, read_files
 from chat_loop.errors import UsageError
 from tests.support.limits import cpu_limit
@@ -23,6 +29,25 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(folder)
     monkeypatch.setenv("HOME", str(folder))
     return folder
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("/a/b.png", "@/a/b.png"),
+        ("b.png", "@b.png"),
+        ("/a/my photo.png", '@"/a/my photo.png"'),
+        ("/a/b (1)", '@"/a/b (1)"'),
+        ("/a/it's.png", "@/a/it's.png"),
+        ('/a/"b".png', ""),
+        ("/a/b\n.png", ""),
+        ("/a/`b`.png", ""),
+    ],
+)
+def test_a_path_as_a_mention(path: str, text: str) -> None:
+    assert mention_of(path) == text
+    if text:
+        assert [path] == first(f"see {text}")
 
 
 def first(text: str) -> list[str]:

@@ -39,9 +39,15 @@ OTHERS_OPTIONS = {"--check", "--loss", "--table", "--reasoning-effort", "--think
     *re.findall(r"--[a-z]+", benchmarks().format_help())
 }
 """Options of ruff, the benchmarks, `tests.mutants` and aider."""
-NO_VARIABLES = {"DETACHED_PROCESS", "GIT_PAGER", "GIT_TERMINAL_PROMPT", "INVALID_JSON"}
+NO_VARIABLES = {
+    "DETACHED_PROCESS",
+    "GIT_PAGER",
+    "GIT_TERMINAL_PROMPT",
+    "INVALID_JSON",
+    "UTF8_STRING",
+}
 NO_VARIABLES_BEGIN = ("O_", "HTTP_REQUEST", "WRONG_VERSION", "UNKNOWN_PROTOCOL", "RECORD_LAYER")
-"""Names in capitals that users do not set: system flags, error codes, and variables that the
+"""Names in capitals that users do not set: system flags, error codes, kinds of contents, and variables that the
 program sets for the commands that it runs.
 """
 OF_LIBRARIES = {

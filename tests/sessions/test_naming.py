@@ -375,3 +375,18 @@ def test_a_summary_gives_the_title_and_a_conversation_keeps_it() -> None:
     assert title(Session(header=header), replace(seal, source="extracted")) == ""
     child = Session(header=replace(header, parent="b", title="Kitchens"))
     assert title(child, seal) == "Kitchens"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("[image 1: 640×480, 1.9 KB] what is it?", "what is it?"),
+        ("Why is [image 1: 640×480, 1.9 KB] dark?", "Why is dark?"),
+        ("[image 1: 640×480, 1.9 KB]", "[image 1: 640×480, 1.9 KB]"),
+        ("[image of a cat]", "[image of a cat]"),
+    ],
+)
+def test_pasted_images_are_no_part_of_a_name(text: str, name: str) -> None:
+    header = Header(id="a", created=START, agent="Sally")
+    said = Query(number=1, at=START, text=text)
+    assert first_words(Session(header=header, entries=(said,))) == name
