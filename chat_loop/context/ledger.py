@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain, islice
@@ -66,7 +66,7 @@ EXPLAINED = -4.0  # for a reply's sentence whose only values are code: it explai
 WORD_POINTS = 8.0  # for 18 words; shorter sentences get fewer, since asides are short
 NEWER = 0.16  # the least likeness at which a line gives an older one a newer value
 _KEYS = 8  # the rarest words and figures of a line by which similar ones are found
-_KEYS_WITHOUT_VALUES = 5
+_NEAREST = 20  # the most lines that one of them finds, the last ones
 
 
 class Line(Struct, frozen=True, dict=True):
@@ -98,8 +98,8 @@ class ParsedSentence(Struct, frozen=True):
     """A sentence in a form for comparison. `exactness` is the loss if its values disappear: 0 for
     none, 1 for a bare number, 2 for a measure, 3 for a path or id. The remaining fields ignore
     names. `normals` are the values in a uniform spelling, in order. `measures` are their units or
-    kinds, such as `min` or `path`. `figures` are the numbers without units, and the other values.
-    `words` are the beginnings of the words outside the values.
+    kinds, such as `min` or `path`. `traits` are both. `figures` are the numbers without units, and
+    the other values. `words` are the beginnings of the words outside the values.
     """
 
     text: str
@@ -108,16 +108,11 @@ class ParsedSentence(Struct, frozen=True):
     normals: tuple[str, ...]
     normal_set: frozenset[str]
     measures: frozenset[str]
+    traits: frozenset[str]
     figures: frozenset[str]
     words: frozenset[str]
     label: Label
     is_code: bool  # all of its values are code and quotations
-
-    def is_akin(self, other: ParsedSentence) -> bool:
-        """Return True if both have the same value, or values of the same kind."""
-        if not self.measures.isdisjoint(other.measures):
-            return True
-        return not self.normal_set.isdisjoint(other.normal_set)
 
     def varies(self, other: ParsedSentence) -> bool:
         """Return True if the two sentences differ only in their last value."""
@@ -283,19 +278,24 @@ def _is_courtesy(sentence: ParsedSentence, other: str) -> bool:
 
 def _worth_keeping(text: str, borrowed: bool) -> Iterator[ParsedSentence]:
     """Yield the sentences of a text that say something, without headings and code. A `borrowed`
-    sentence, which is not the user's own, needs an exact value or a known label.
+    sentence, which is not the user's own, needs an exact value or a known label, and so does a
+    question.
     """
     for part in statements(text):
         if part.role in ("heading", "code") or len(part.text) <= 3:
             continue
-        is_borrowed = (borrowed or part.role in ("row", "quoted")) and part.role != "command"
-        # most of a reply has nothing exact, and is not parsed any further
+        if part.role == "command":
+            yield read(part.text)
+            continue
+        is_borrowed = borrowed or part.role in ("row", "quoted")
         rest = without_place(part.text) if is_borrowed else part.text
         if rest != part.text and not may_hold_values(rest):
             continue
-        if not is_borrowed or may_hold_values(part.text) or _LABEL.match(part.text):
+        # most of a reply has nothing exact, and is not parsed any further
+        needs_value = is_borrowed or _QUESTION.search(part.text)
+        if not needs_value or may_hold_values(part.text) or _LABEL.match(part.text):
             sentence = read(part.text)
-            if part.role == "command" or _is_worth_keeping(sentence, is_borrowed):
+            if _is_worth_keeping(sentence, is_borrowed):
                 yield sentence
 
 
@@ -317,31 +317,67 @@ def read(text: str) -> ParsedSentence:
     """Parse the first 1,000 characters of a sentence: its values, words and label."""
     text = text[:1_000]
     values = find(text)
-    exact = [value for value in values if value.kind != "name"]
-    normals = tuple(normalize(value.text) for value in exact)
     label = _LABEL.match(text)
-    outside = ""
     position = label.end() if label is not None else 0
+    outside = ""
+    exactness = 0
+    is_code = bool(values)
+    normals: list[str] = []
+    measures: set[str] = set()
     bare: set[str] = set()
-    for value, normal in zip(exact, normals, strict=True):
-        outside += f"{text[position : value.start]} "
-        position = max(position, value.end)
+    for value in values:
+        exactness = max(exactness, _EXACTNESS.get(value.kind, 3))
+        is_code = is_code and value.kind in ("code", "quote")
+        if value.kind == "name":
+            continue
+        normal = normalize(value.text)
+        normals.append(normal)
+        measures.add(value.unit or value.kind)
         # an echo may omit the unit of a measure
         numbers = figures(value.text) if value.kind in ("quantity", "number") else []
         bare.update(numbers or [normal])
+        outside += f"{text[position : value.start]} "
+        position = max(position, value.end)
     first = label[1].casefold().split()[0] if label is not None else ""
     return ParsedSentence(
         text=text,
-        values=tuple(value.text for value in values),
-        exactness=max((_EXACTNESS.get(value.kind, 3) for value in values), default=0),
-        normals=normals,
+        values=tuple([value.text for value in values]),
+        exactness=exactness,
+        normals=tuple(normals),
         normal_set=frozenset(normals),
-        measures=frozenset(value.unit or value.kind for value in exact),
+        measures=frozenset(measures),
+        traits=frozenset(measures.union(normals)),
         figures=frozenset(bare),
         words=stems(outside + text[position:]),
         label=LABELS.get(first, "other") if label is not None else "",
-        is_code=bool(values) and all(value.kind in ("code", "quote") for value in values),
+        is_code=is_code,
     )
+
+
+def _older(candidates: Sequence[Candidate]) -> dict[Candidate, list[Candidate]]:
+    """Return for each candidate the similar earlier ones, which share its rarest words or figures,
+    in order. They also share a trait if it has any and closes no open point.
+    """
+    found: dict[Candidate, list[Candidate]] = {}
+    places: dict[str, list[int]] = defaultdict(list)  # of a word or figure, in order
+    for number, candidate in enumerate(candidates):
+        sentence = candidate.sentence
+        traits = sentence.traits
+        is_done = sentence.label == "done"
+        keys = sentence.words | sentence.figures
+        rarest = sorted([(len(places[key]), key) for key in keys if key in places])[:_KEYS]
+        if candidate.line.ref and not traits and not is_done:
+            rarest = rarest[:1]  # it can only repeat a line that has all of its words
+        near: set[int] = set()
+        for _, key in rarest:
+            near.update(places[key][-_NEAREST:])
+        older = [candidates[at] for at in sorted(near)]
+        if traits and not is_done:
+            older = [each for each in older if not traits.isdisjoint(each.sentence.traits)]
+        found[candidate] = older
+        for key in keys:
+            places[key].append(number)
+    return found
 
 
 class WordIndex:
@@ -357,29 +393,10 @@ class WordIndex:
         self._telling_of = {
             each: self.weight(each.sentence.words & self._telling) for each in candidates
         }
-        self._older: dict[Candidate, tuple[Candidate, ...]] = {}
-        places: dict[str, list[int]] = {}
-        for number, candidate in enumerate(candidates):
-            known = []
-            for key in candidate.sentence.words | candidate.sentence.figures:
-                if (before := places.get(key)) is None:
-                    places[key] = [number]
-                else:
-                    known.append((len(before), key))
-            has_values = bool(candidate.sentence.measures)
-            rarest = sorted(known)[: _KEYS if has_values else _KEYS_WITHOUT_VALUES]
-            near = sorted({at for _, key in rarest for at in places[key][-40:]})
-            older = [candidates[at] for at in near]
-            if has_values and candidate.sentence.label != "done":
-                older = [each for each in older if each.sentence.is_akin(candidate.sentence)]
-            self._older[candidate] = tuple(older)
-            for _, key in known:
-                places[key].append(number)
+        self._older = _older(candidates)
 
-    def older(self, candidate: Candidate) -> tuple[Candidate, ...]:
-        """Return the earlier candidates that share the rarest words or figures, in order. They also
-        share a value or a kind of value if `candidate` has values and closes no open point.
-        """
+    def older(self, candidate: Candidate) -> Sequence[Candidate]:
+        """Return the similar earlier candidates, in order."""
         return self._older[candidate]
 
     def weight(self, words: Iterable[str]) -> float:
@@ -566,7 +583,7 @@ def _scores(sections: Mapping[Candidate, Section], index: WordIndex) -> _Scores:
     newer: dict[Candidate, Candidate] = {}
     likenesses: dict[Candidate, float] = {}  # of each candidate to its newer value
     for new in sections:
-        if new.line.pasted:
+        if new.line.pasted or not new.sentence.measures:
             continue
         nearest = NEWER
         worth = points[new]

@@ -25,7 +25,7 @@ KNOWN = 0.5
 which only those of the query count, if there are any, or a name like `MAX_SIZE` in it.
 """
 STEM = 5  # characters of a word, in which its inflected forms do not differ
-_WORD = re.compile(r"[^\W\d_]+")
+_STEM = re.compile(rf"([^\W\d_]{{1,{STEM}}})[^\W\d_]*")
 
 
 def stems(text: str) -> frozenset[str]:
@@ -35,7 +35,7 @@ def stems(text: str) -> frozenset[str]:
     parts = by_script(text.casefold())
     found: set[str] = set()
     for part in parts[::2]:
-        found.update(word[:STEM] for word in _WORD.findall(part))
+        found.update(_STEM.findall(part))
     for run in parts[1::2]:
         found.update(pairs(run))
     return frozenset(found)
