@@ -111,7 +111,7 @@ def commits(exchange: Exchange) -> Iterator[str]:
     """Yield a line for each commit that a command of an exchange made, as git reported it."""
     for use in exchange.uses:
         is_git = _COMMANDS.search(use.call.name) and "git" in use.call.arguments
-        if is_git and use.result is not None and _outcome(use) == "uses":
+        if is_git and use.result is not None and is_done(use):
             for match in _COMMIT.finditer(use.result.text[:_LOOKED_AT]):
                 yield f"git commit {match[1]}: {match[2].strip()}"
 
@@ -120,6 +120,11 @@ def _groups(text: str) -> Iterator[tuple[Outcome, int, str]]:
     """Yield the outcomes in a tool's line, each with its count and its arguments."""
     for match in _GROUP.finditer(text):
         yield _OUTCOMES[match[2]], int(match[1]), match[3] or ""
+
+
+def is_done(use: Use) -> bool:
+    """Return True for a call that did what it was asked for."""
+    return _outcome(use) == "uses"
 
 
 def _outcome(use: Use) -> Outcome:
@@ -152,7 +157,7 @@ def files(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ..
             form = f"image, {file.width}×{file.height}" if file.is_image else "attached"
             add(f"{redact_text(one_line(file.name, 200))} ({form})")
         for use in exchange.uses:
-            if _CHANGES.search(use.call.name) and _outcome(use) == "uses":
+            if _CHANGES.search(use.call.name) and is_done(use):
                 arguments = arguments_of(use.call.arguments) or {}
                 for path in map(arguments.get, ("path", "file_path", "file", "filename")):
                     if isinstance(path, str) and path.strip():

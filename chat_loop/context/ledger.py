@@ -17,9 +17,9 @@ from chat_loop.caches import cached_by_size
 from chat_loop.context import activity
 from chat_loop.context.exact import figures, find, may_hold_values, normalize
 from chat_loop.context.grounding import REFERENCE
-from chat_loop.context.sources import STEM, source_lines, stems
+from chat_loop.context.sources import STEM, call_text, source_lines, stems
 from chat_loop.context.statements import statements, without_place
-from chat_loop.library.terms import Term, drop_common, fold, function_words
+from chat_loop.library.terms import common_words, fold
 from chat_loop.redact import Redactor, is_clean
 from chat_loop.sessions.records import Exchange, Summary
 
@@ -58,6 +58,7 @@ _EXACTNESS = {"number": 1, "quote": 1} | dict.fromkeys(
 
 _NAMING = frozenset(("code", "quote", "identifier"))
 """The kinds of values that only name something."""
+_NAMING_OR_PATH = _NAMING | {"path"}
 
 
 LABEL_POINTS = 3.0  # for a label, and again for a decision or a pending point
@@ -194,7 +195,10 @@ def collect(exchanges: Iterable[Exchange], redactor: Redactor | None = None) -> 
         said = read_clean(query, reply, pasted)
         if said is None:
             said = tuple(_read_exchange(redactor(query), redactor(reply), pasted))
+        called = "\n".join(map(call_text, filter(activity.is_done, exchange.uses)))
         for speaker, sentence in said:
+            if called and speaker == "user" and _is_order(sentence, called):
+                continue
             section: Section = "key_facts"
             if speaker == "user" and sentence.label in ("decisions", "pending"):
                 section = sentence.label
@@ -218,6 +222,22 @@ def _sources(exchange: Exchange, said: _Said, redactor: Redactor) -> Iterator[Ca
     for text in told:
         line = Line(redactor(text), "key_facts", exchange.ref, "reply", pasted=True)
         yield Candidate(line, read(line.text))
+
+
+def _is_order(sentence: ParsedSentence, called: str) -> bool:
+    """Return True for a sentence that asks only for what was `called`: its telling words are there,
+    and its values, which only name something.
+    """
+    if sentence.label or not sentence.measures <= _NAMING_OR_PATH:
+        return False
+    names = all(value.strip("`\"'") in called for value in sentence.values)
+    return names and _telling(sentence.words) <= stems(called)
+
+
+def _telling(words: Iterable[str]) -> set[str]:
+    """Return the beginnings of words that say something of what a text is about."""
+    common = common_words(STEM)
+    return {word for word in words if fold(word) not in common}
 
 
 def _clip(text: str) -> str:
@@ -272,8 +292,7 @@ def _is_courtesy(sentence: ParsedSentence, other: str) -> bool:
         return False
     if not all(map(_YEAR.fullmatch, sentence.values)):
         return False
-    telling = drop_common(tuple(Term(word, (word,)) for word in sentence.words))
-    return stems(other).isdisjoint(term.text for term in telling)
+    return stems(other).isdisjoint(_telling(sentence.words))
 
 
 def _worth_keeping(text: str, borrowed: bool) -> Iterator[ParsedSentence]:
@@ -307,7 +326,9 @@ def _is_worth_keeping(sentence: ParsedSentence, borrowed: bool) -> bool:
         tells = not sentence.measures <= _NAMING
         return tells and sentence.exactness > 1 and not borrowed
     if not borrowed:
-        return bool(sentence.values or sentence.label) or len(sentence.words) > 2
+        if sentence.values or sentence.label:
+            return True
+        return len(sentence.words) > 2 and bool(_telling(sentence.words))
     exact = sentence.exactness > (0 if len(sentence.words) > 2 else 1)
     return (exact or sentence.label not in ("", "other")) and not sentence.text.endswith(":")
 
@@ -388,8 +409,7 @@ class WordIndex:
         total = 1 + len(candidates)
         self._weights = {word: log(1 + total / number) for word, number in numbers.items()}
         self._weight_of = {each: self.weight(each.sentence.words) for each in candidates}
-        common = function_words(STEM)
-        self._telling = {word for word in self._weights if fold(word) not in common}
+        self._telling = _telling(self._weights)
         self._telling_of = {
             each: self.weight(each.sentence.words & self._telling) for each in candidates
         }

@@ -104,11 +104,24 @@ def _with_origin(use: Use, line: str) -> str:
     """Return a line after the first argument of its call, or after the tool if that is long or if
     the line has it anyway.
     """
-    arguments = arguments_of(use.call.arguments) or {}
-    texts = [value for value in arguments.values() if isinstance(value, str) and value.strip()]
-    first = ""
-    if texts:
-        first = " ".join(texts[0].split())
-    if not first or len(first) > LONGEST_ARGUMENT or first in line:
+    first = _first_argument(use)
+    if not first or first in line:
         first = use.call.name
     return f"{first}: {line}"
+
+
+def call_text(use: Use) -> str:
+    """Return the tool of a call, and its first argument if that is short."""
+    return f"{use.call.name} {_first_argument(use)}"
+
+
+def _first_argument(use: Use) -> str:
+    """Return the first text among the arguments of a call. It is empty if there is none, or if it
+    is long.
+    """
+    arguments = arguments_of(use.call.arguments) or {}
+    for value in arguments.values():
+        if isinstance(value, str) and value.strip():
+            first = " ".join(value.split())
+            return first if len(first) <= LONGEST_ARGUMENT else ""
+    return ""

@@ -142,9 +142,10 @@ def drop_common(asked: tuple[Term, ...]) -> tuple[Term, ...]:
 
 
 @cache
-def function_words(length: int) -> frozenset[str]:
+def common_words(length: int) -> frozenset[str]:
     """Return the beginnings of words that say nothing of what a text is about, folded."""
-    return frozenset(word[:length] for word in _word_list("function_words"))
+    common = _word_list("function_words") | _word_list("requests")
+    return frozenset(word[:length] for word in common)
 
 
 def related(term: Term, word: str) -> float:

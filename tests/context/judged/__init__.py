@@ -8,6 +8,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
+from chat_loop.sessions.records import Call, Exchange, Result, Use
+from tests.support.scripted_chat import START
+from tests.support.sentences import exchanges
+
 LANGUAGES = ("en", "de", "es", "ja")
 """The languages of the four lines of an item in `pending.txt`, in their order."""
 
@@ -25,31 +31,54 @@ def is_held_out(case: tuple[str, ...]) -> bool:
 
 
 class Talk(NamedTuple):
-    """A conversation: its pairs of query and reply, parts of lines that its block must have, and
-    parts of useless ones. A useless part after `=` is a whole line.
+    """A conversation: its exchanges, parts of lines that its block must have, and parts of useless
+    ones. A useless part after `=` is a whole line.
     """
 
     name: str
-    pairs: list[tuple[str, str]]
+    exchanges: list[Exchange]
     needed: list[str]
     useless: list[str]
 
 
-def talks() -> list[Talk]:
-    """Return the conversations of `talks.txt`."""
-    text = Path(__file__).with_name("talks.txt").read_text("utf-8")
+def talks(name: str) -> list[Talk]:
+    """Return the conversations of a file."""
+    text = Path(__file__).with_name(name).read_text("utf-8")
     return [_talk(part) for part in text.split("\n== ")[1:]]
 
 
 def _talk(part: str) -> Talk:
     name, _, rest = part.partition("\n")
-    said: list[str] = []
-    marks: dict[str, list[str]] = {"K": [], "X": []}
+    parts: list[tuple[str, str]] = []
     for line in rest.rstrip("\n").split("\n"):
-        if line[0] in "UA":
-            said.append(line[2:])
-        elif line[0] in marks:
-            marks[line[0]].append(line[2:])
+        if line[0] == " ":
+            mark, text = parts[-1]
+            parts[-1] = (mark, f"{text}\n{line[2:]}")
         else:
-            said[-1] += f"\n{line[2:]}"
-    return Talk(name, list(zip(said[::2], said[1::2], strict=True)), marks["K"], marks["X"])
+            parts.append((line[0], line[2:]))
+    talk = Talk(name, [], [], [])
+    query = ""
+    uses: list[Use] = []
+    for mark, text in parts:
+        if mark == "U":
+            query = text
+        elif mark == "C":
+            uses.append(_use(text))
+        elif mark == "A":
+            exchange = exchanges((query, text))[0]
+            numbered = replace(exchange.query, number=1 + len(talk.exchanges))
+            talk.exchanges.append(replace(exchange, query=numbered, uses=tuple(uses)))
+            uses = []
+        elif mark == "K":
+            talk.needed.append(text)
+        else:
+            talk.useless.append(text)
+    return talk
+
+
+def _use(text: str) -> Use:
+    """Read `tool|arguments|result`; the result of a call that failed begins with `!`."""
+    tool, arguments, result = text.split("|", 2)
+    call = Call(number=1, at=START, id="c1", name=tool, arguments=arguments)
+    failed = result.startswith("!")
+    return Use(call, Result(number=1, at=START, id="c1", text=result.lstrip("!"), failed=failed))
