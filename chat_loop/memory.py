@@ -84,9 +84,18 @@ class MemoryFile(Struct, frozen=True):
         """The text with its control characters made visible."""
         return visible(self.text.replace("\r\n", "\n").strip())
 
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """The facts in a file that may be used."""
+        if self.answer != "yes":
+            return ()
+        return tuple(fact.text for fact in find_facts(self.text))
+
 
 class Memory(Struct, frozen=True, kw_only=True):
-    """The `files` as read; the first has the facts. `block` omits the facts in `left_out`."""
+    """The `files` as read; the first has the `facts`, and those in `outer` have facts of folders
+    above. `block` omits the facts in `left_out`, of which those of `outer` have the higher indexes.
+    """
 
     path: Path
     own: bool
@@ -94,6 +103,7 @@ class Memory(Struct, frozen=True, kw_only=True):
     block: str = ""
     left_out: tuple[int, ...] = ()
     problem: str = ""
+    outer: tuple[MemoryFile, ...] = ()
     files: tuple[MemoryFile, ...] = ()
 
 
@@ -114,14 +124,19 @@ class ProjectMemory:
         path, root = locate(place.directory, place.home)
         main = self._file(path or place.own, MAX_BYTES)
         limit = place.window // 5
-        files = [main, *(self._file(note, limit) for note in find_notes(place.directory, root))]
+        outer = [self._file(file, MAX_BYTES) for file in find_outer(path, root)]
+        notes = [self._file(file, limit) for file in find_notes(place.directory, root)]
         problem = ""
         if main.answer != "yes":
             problem = self.describe(main)
-        facts = () if problem else tuple(fact.text for fact in find_facts(main.text))
-        block, left_out = fact_block(facts, place.room)
+        facts = main.facts
+        groups = [("", facts)]
+        for file in outer:
+            heading = f"For all of {place.display_path(file.path.parent)}:"
+            groups.append((heading, file.facts))
+        block, left_out = fact_block(groups, place.room)
         blocks = []
-        for file in files[1:]:
+        for file in notes:
             if file.answer == "yes":
                 path_text = place.display_path(file.path)
                 blocks.append(f"Instructions of the project, from {path_text}:\n\n{file.shown}")
@@ -132,7 +147,8 @@ class ProjectMemory:
             block="\n\n".join(filter(None, (*blocks, block))),
             left_out=left_out,
             problem=problem,
-            files=tuple(files),
+            outer=tuple(outer),
+            files=(main, *outer, *notes),
         )
 
     def _file(self, path: Path, max_tokens: int) -> MemoryFile:
@@ -310,12 +326,21 @@ def locate(directory: Path, home: Path) -> tuple[Path | None, Path]:
 
 def find_notes(directory: Path, root: Path) -> list[Path]:
     """Return the project's instructions that apply in a directory, those of its root first."""
-    folders = []
-    for folder in (directory, *directory.parents):
-        if folder.is_relative_to(root):
-            folders.append(folder)
-    paths = (folder / name for folder in reversed(folders) for name in NOTES)
+    paths = [folder / name for folder in _folders(directory, root)[::-1] for name in NOTES]
     return [path for path in paths if path.is_file() and not path.is_symlink()]
+
+
+def find_outer(nearest: Path | None, root: Path) -> list[Path]:
+    """Return each MEMORY.md of the project in the folders above the `nearest` one, from it up."""
+    if nearest is None:
+        return []
+    paths = [folder / NAME for folder in _folders(nearest.parent, root)[1:]]
+    return [path for path in paths if path.is_file() and not path.is_symlink()]
+
+
+def _folders(directory: Path, root: Path) -> list[Path]:
+    """Return a directory and those above it, up to `root`."""
+    return [each for each in (directory, *directory.parents) if each.is_relative_to(root)]
 
 
 def _read(path: Path) -> str:
@@ -403,16 +428,26 @@ def bullet(text: str) -> str:
     return "- " + re.sub(r"\n(?!\n)", "\n  ", text)
 
 
-def fact_block(texts: Sequence[str], max_tokens: int) -> tuple[str, tuple[int, ...]]:
-    """Return the facts that fit as text for the model, and the indexes of those left out."""
+def fact_block(
+    groups: Sequence[tuple[str, Sequence[str]]], max_tokens: int
+) -> tuple[str, tuple[int, ...]]:
+    """Return the facts that fit as text for the model, and the indexes of those left out. Each
+    group of facts has a heading, which may be empty.
+    """
     lines = [INTRO]
     left_out = []
     used = estimate(INTRO)
-    for number, text in enumerate(texts):
-        size = 1 + estimate(bullet(text))
-        if used + size > max_tokens:
-            left_out.append(number)
-        else:
-            lines.append(bullet(text))
-            used += size
+    number = 0
+    for heading, texts in groups:
+        start = heading and f"{heading}\n"
+        for text in texts:
+            line = start + bullet(text)
+            size = 1 + estimate(line)
+            if used + size > max_tokens:
+                left_out.append(number)
+            else:
+                lines.append(line)
+                used += size
+                start = ""
+            number += 1
     return ("\n".join(lines) if len(lines) > 1 else ""), tuple(left_out)

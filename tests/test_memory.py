@@ -184,17 +184,17 @@ def test_forgetting_one_leaves_the_others_and_the_prose(text: str, data: st.Data
 
 @given(st.lists(NEW, max_size=12), st.integers(0, 400))
 def test_the_model_gets_whole_facts_within_the_budget(facts: list[str], max_tokens: int) -> None:
-    block, left_out = fact_block(facts, max_tokens)
+    block, left_out = fact_block([("", facts)], max_tokens)
     given_ = [fact for number, fact in enumerate(facts) if number not in left_out]
     assert block == ("\n".join([INTRO, *map(bullet, given_)]) if given_ else "")
     assert estimate(block) <= max_tokens
-    longer, more = fact_block([*facts, "one more"], max_tokens)
+    longer, more = fact_block([("", [*facts, "one more"])], max_tokens)
     assert longer.startswith(block)  # the block sent before remains the beginning
     assert set(more) - {len(facts)} == set(left_out)
 
 
 def test_a_small_fact_after_a_large_one_still_fits() -> None:
-    block, left_out = fact_block(["short", "long " * 500, "short too"], 100)
+    block, left_out = fact_block([("", ["short", "long " * 500, "short too"])], 100)
     assert block == f"{INTRO}\n- short\n- short too"
     assert left_out == (1,)
 
@@ -213,7 +213,7 @@ def test_hostile_text_costs_linear_time() -> None:
     ):
         text = line * (MAX_BYTES // len(line))
         add_fact(text, "one more")
-        assert len(fact_block(texts(text), 1500)[0]) < 10_000
+        assert len(fact_block([("", texts(text))], 1500)[0]) < 10_000
 
 
 # The file.
@@ -244,6 +244,41 @@ def test_the_nearest_file_counts_up_to_the_projects_root_or_home(tmp_path: Path)
     assert locate(home / "work", home)[0] == at_home
     assert locate(home / "work", home)[1] == home / "work"
     assert locate(tmp_path, home)[0] == above
+
+
+def test_a_folder_has_its_own_facts_and_those_of_the_project(tmp_path: Path) -> None:
+    project = tmp_path / "shop"
+    here = project / "app" / "web"
+    here.mkdir(parents=True)
+    (project / ".git").mkdir()
+    written(tmp_path / "MEMORY.md", "- above the project\n")
+    root = written(project / "MEMORY.md", "- The tests need Postgres 16.\n- Deploys: Tuesdays.\n")
+    written(project / "app" / "MEMORY.md", "- app\n").replace(tmp_path / "elsewhere.md")
+    (project / "app" / "MEMORY.md").symlink_to(tmp_path / "elsewhere.md")
+    nearest = written(here / "MEMORY.md", "- `gen/` is generated.\n")
+    place = MemoryLocation(
+        directory=here, home=tmp_path, data=tmp_path / "data", max_tokens=1_500, trusts=True
+    )
+    book = ProjectMemory(place, lambda event: None)
+    heading = "For all of ~/shop:"
+    facts = [
+        "- `gen/` is generated.",
+        heading,
+        "- The tests need Postgres 16.",
+        "- Deploys: Tuesdays.",
+    ]
+    assert book.state.block.split("\n")[1:] == facts
+    assert book.line == "Memory: 1 fact from ./MEMORY.md, ~/shop/MEMORY.md"
+    book.save(book.target(project=False), "Use tabs.")
+    book.remove(0)
+    assert nearest.read_text() == "- Use tabs.\n"
+    assert root.read_text().count("\n") == 2
+    unknown = ProjectMemory(replace(place, trusts=False), lambda event: None)
+    assert "Postgres" not in unknown.state.block
+    assert [file.path for file in unknown.project_files] == [nearest, root]
+    small = ProjectMemory(replace(place, max_tokens=70), lambda event: None)
+    assert "Use tabs." in small.state.block
+    assert small.state.left_out == (2,)
 
 
 def test_a_directory_that_everybody_can_write_to_is_not_searched_from_below(tmp_path: Path) -> None:

@@ -46,8 +46,7 @@ async def show_memory(chat: Chat, words: str, options: OptionValues) -> None:
     state = memory.state
     where = memory.place.display_path(memory.state.path)
     display.prose(memory.line)
-    for number, fact in enumerate(state.facts):
-        display.line(_numbered(number, fact) + " (left out)" * (number in state.left_out))
+    _show_facts(chat, memory)
     if state.facts:
         size = estimate(state.block)
         room = memory.place.room
@@ -101,6 +100,21 @@ async def forget(chat: Chat, words: str, options: OptionValues) -> None:
     left = plural(len(memory.state.facts), "fact")
     where = memory.place.display_path(state.path)
     chat.display.line(f"Forgotten; {left} left in {where}.", "dim")
+
+
+def _show_facts(chat: Chat, memory: ProjectMemory) -> None:
+    """Show the facts that `forget` can remove, with their numbers, and those of folders above."""
+    state = memory.state
+    for number, fact in enumerate(state.facts):
+        chat.display.line(_numbered(number, fact) + " (left out)" * (number in state.left_out))
+    number = len(state.facts)
+    for file in state.outer:
+        if file.facts:
+            chat.display.prose(f"From {memory.place.display_path(file.path)}:")
+        for fact in file.facts:
+            line = "-  " + fact.replace("\n", "\n   ")
+            chat.display.line(line + " (left out)" * (number in state.left_out))
+            number += 1
 
 
 def _numbered(number: int, fact: str) -> str:

@@ -17,7 +17,7 @@ from chat_loop.errors import SessionError, SessionNotFound, UsageError
 from chat_loop.input.history import without_entries
 from chat_loop.library import archive_tools, lineage
 from chat_loop.library.index import BUSY_SECONDS, discard
-from chat_loop.memory import NAME, locate
+from chat_loop.memory import NAME, find_outer, locate
 from chat_loop.sessions import erasure
 from chat_loop.sessions.chain import Link, last_queries
 from chat_loop.sessions.edits import change_content, rewrite_files
@@ -88,7 +88,7 @@ def redact(stored: StoredSessions, options: argparse.Namespace) -> int:
     memory, root = locate(Path(stored.parts.directory), stored.parts.home)
     others = [*sorted(_all_files(stored) - changes.keys()), paths.config]
     others += [paths.config.parent / "approvals.json"]
-    others += {paths.data / NAME, memory or root / NAME}
+    others += {paths.data / NAME, memory or root / NAME, *find_outer(memory, root)}
     if names := [path.name for path in others if has_text(path)]:
         listed = one_line(", ".join(names), 300)
         err(f"The text is also in {listed}: redact those conversations, or edit these files.")

@@ -194,6 +194,19 @@ def test_the_files_of_all_folders_of_the_project_and_of_no_other(tmp_path: Path)
     assert book.line == "Memory: ~/project/AGENTS.md, ~/project/CLAUDE.md, ./AGENTS.md"
 
 
+def test_memory_shows_the_facts_of_the_folders_above(tmp_path: Path) -> None:
+    root = project(tmp_path, MEMORY="- Postgres 16\n- " + "x " * 200)
+    inner = root / "app"
+    inner.mkdir()
+    (inner / "MEMORY.md").write_text("- Tabs\n")
+    where = replace(place(tmp_path), directory=inner, trusts=True, max_tokens=90)
+    screen = Screen(tmp_path / "s", ["/memory", "/forget Postgres 16"], options=QUIET, memory=where)
+    shown = screen.text
+    assert "1  Tabs\nFrom ~/project/MEMORY.md:\n-  Postgres 16\n-  x x" in shown
+    assert shown.count("(left out)") == 1
+    assert "Postgres 16" in (root / "MEMORY.md").read_text()
+
+
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
