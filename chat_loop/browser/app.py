@@ -130,8 +130,10 @@ class _Browser:
         """Return the parts of the screen that its size allows."""
         size = self._output.get_size()
         shows_preview = self._shows_preview(size.rows)
-        titled = [self._title] if size.rows > MIN_LINES_TITLE else []
-        part: AnyContainer = HSplit([*titled, self._list])
+        parts: list[AnyContainer] = [self._list]
+        if size.rows > MIN_LINES_TITLE:
+            parts = [self._title, self._list]
+        part: AnyContainer = HSplit(parts)
         preview = [self._about, self._messages]
         if shows_preview and size.rows <= MIN_LINES_BOTH:
             part = HSplit(preview)

@@ -49,9 +49,10 @@ class SessionList(UIControl):
     def _match(self, selected: SessionRow | None) -> None:
         """Find the rows that contain all words. Keep `selected` selected if it is among them."""
         words = self.words.casefold().split()
-        self._visible = [
-            at for at, text in enumerate(self._texts) if all(word in text for word in words)
-        ]
+        self._visible = []
+        for at, text in enumerate(self._texts):
+            if all(word in text for word in words):
+                self._visible.append(at)
         self.select(self._selected)
         for place, at in enumerate(self._visible):
             if selected is not None and self._table.rows[at].id == selected.id:

@@ -25,28 +25,30 @@ def programs(
 
     Over SSH only tmux is usable: the others would write to the clipboard of the remote machine.
     """
-    is_local = not (environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"))
-    has_display = is_local and environment.get("DISPLAY")
-    usable = {
-        ("wl-copy",): is_local and environment.get("WAYLAND_DISPLAY"),
-        ("xclip", "-selection", "clipboard"): has_display,
-        ("xsel", "--clipboard", "--input"): has_display,
-        ("pbcopy" if platform == "darwin" else "clip.exe",): is_local,
-        ("tmux", "load-buffer", "-w", "-"): environment.get("TMUX"),
-    }
-    return [command for command, is_usable in usable.items() if is_usable and which(command[0])]
+    commands: list[tuple[str, ...]] = []
+    if not (environment.get("SSH_CONNECTION") or environment.get("SSH_TTY")):
+        if environment.get("WAYLAND_DISPLAY"):
+            commands.append(("wl-copy",))
+        if environment.get("DISPLAY"):
+            commands.append(("xclip", "-selection", "clipboard"))
+            commands.append(("xsel", "--clipboard", "--input"))
+        commands.append(("pbcopy" if platform == "darwin" else "clip.exe",))
+    if environment.get("TMUX"):
+        commands.append(("tmux", "load-buffer", "-w", "-"))
+    return [command for command in commands if which(command[0])]
 
 
 def put(display: DisplayManager, text: str, environment: Mapping[str, str] = os.environ) -> str:
     """Copy `text` to the clipboard and return a phrase that says how. Raises UsageError."""
     data = text.encode("utf-8", "replace")
-    # clip.exe recognizes UTF-16 by its byte order mark, and reads all else in the code page.
-    windows = text.replace("\n", "\r\n").encode("utf-16", "replace")
     for command in programs(environment, shutil.which, sys.platform):
+        copied = data
+        if command[0] == "clip.exe":  # it reads UTF-16 with its byte order mark, or the code page
+            copied = text.replace("\n", "\r\n").encode("utf-16", "replace")
         with contextlib.suppress(OSError, subprocess.SubprocessError):
             subprocess.run(
                 command,
-                input=windows if command[0] == "clip.exe" else data,
+                input=copied,
                 stdout=subprocess.DEVNULL,  # a process in the background could keep a pipe open
                 stderr=subprocess.DEVNULL,
                 timeout=SECONDS,

@@ -140,8 +140,7 @@ class DisplayManager:
             case events.Compacted():
                 self._compacted(event)
             case events.Connecting():
-                names = one_line(", ".join(event.servers))
-                self.begin_waiting(f"Connecting to {names} …" if names else "")
+                self._connecting(event)
             case events.Recalled():
                 self.line(f"From the archive: {', '.join(event.refs)}", "dim", symbol="🔎")
             case events.Attached():
@@ -263,8 +262,9 @@ class DisplayManager:
     def error(self, error: ChatLoopError) -> None:
         """Print a failure with its hint."""
         self.prose(one_line(error.message, 1000), "red", symbol="✗")
-        for line in printable(error.hint).split("\n") if error.hint else ():
-            self.prose(f"  {line}", indent=2)
+        if error.hint:
+            for line in printable(error.hint).split("\n"):
+                self.prose(f"  {line}", indent=2)
 
     def begin_waiting(
         self, text: str = "", *, hint: str = STOP_HINT, at_once: bool = False
@@ -418,6 +418,13 @@ class DisplayManager:
             if call := self._calls.pop(identity, None):
                 self.prose(call_line(call.name, call.arguments), "dim", symbol="🔧")
 
+    def _connecting(self, event: events.Connecting) -> None:
+        """Wait for MCP servers, or for the model once they have answered."""
+        text = ""
+        if event.servers:
+            text = f"Connecting to {one_line(', '.join(event.servers))} …"
+        self.begin_waiting(text)
+
     def _tool_returned(self, event: events.ToolReturned) -> None:
         """Show the beginning and the size of a tool's result, or why the tool failed."""
         self._print_calls(event.id)
@@ -432,8 +439,9 @@ class DisplayManager:
         else:
             text = text.strip("\n")
             lines = text.count("\n") + 1
-            size = f" ({plural(lines, 'line')}, {compact_number(len(text))} characters)"
-            size = "" if lines == 1 and len(text) <= MAX_VALUE else size
+            size = ""
+            if lines > 1 or len(text) > MAX_VALUE:
+                size = f" ({plural(lines, 'line')}, {compact_number(len(text))} characters)"
             first = one_line(text.partition("\n")[0], MAX_VALUE)
             self.line(f"  {event.name}: {first}{size}{took}", "dim")
             if event.name == COMMAND_TOOL and self._redraws:
@@ -575,8 +583,9 @@ def _some(label: str, items: Sequence[str], separator: str) -> str:
     if not items:
         return ""
     texts = separator.join(one_line(item, 60) for item in items[-LISTED:])
-    more = len(items) - LISTED
-    return f"{label}: {texts}{f' and {more} more' if more > 0 else ''}"
+    if len(items) > LISTED:
+        texts += f" and {len(items) - LISTED} more"
+    return f"{label}: {texts}"
 
 
 def call_line(name: str, arguments: str) -> str:

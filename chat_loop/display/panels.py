@@ -127,12 +127,16 @@ def show_context(
     """Show the parts that fill the window, with a bar for each."""
     mark = "~" if estimated else ""
     size = max(1, window.tokens)
-    of = f"{window_text(window.tokens, False)}{', guessed' if window.guessed else ''}"
+    of = window_text(window.tokens, False)
+    if window.guessed:
+        of += ", guessed"
     heading = f"Context: {mark}{used:,} of {window.tokens:,} tokens"
     note = f"({mark}{used / size:.0%} of {of})"
-    fits = not display.is_terminal or len(f"{heading} {note}") < display.console.width
-    for text in (f"{heading} {note}",) if fits else (heading, f"  {note}"):
-        display.prose(text, indent=2)
+    lines = [f"{heading} {note}"]
+    if display.is_terminal and len(lines[0]) >= display.console.width:
+        lines = [heading, f"  {note}"]
+    for line in lines:
+        display.prose(line, indent=2)
     rows = []
     for name, tokens in parts:
         full = min(BAR, round(tokens / size * BAR))

@@ -50,8 +50,9 @@ def out(text: str | bytes) -> None:
     """Write to standard output. Raises OutputError, but BrokenPipeError for a closed pipe."""
     try:
         if sys.stdout.isatty():
-            decoded = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-            sys.stdout.write(printable(decoded))
+            if isinstance(text, bytes):
+                text = text.decode("utf-8", "replace")
+            sys.stdout.write(printable(text))
         elif isinstance(text, bytes):
             sys.stdout.flush()
             sys.stdout.buffer.write(text)
@@ -67,7 +68,9 @@ def out(text: str | bytes) -> None:
 def out_line(text: str, indent: int = 0) -> None:
     """Write a line. On a terminal, wrap it and indent its continuation. Raises OutputError."""
     width = columns(unknown=0) - 1
-    out((wrapped(text, width, indent) if width > 0 else text) + "\n")
+    if width > 0:
+        text = wrapped(text, width, indent)
+    out(f"{text}\n")
 
 
 def err(text: str) -> None:
@@ -165,7 +168,9 @@ class PlainDisplay:
             return
         match event:
             case TextDelta(text):
-                self._put(self._feed, f"\n\n{text}" if self._after_tools else text)
+                if self._after_tools:
+                    text = f"\n\n{text}"
+                self._put(self._feed, text)
                 self._has_begun = True
                 self._after_tools = False
             case Finished():

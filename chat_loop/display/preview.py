@@ -32,8 +32,9 @@ def preview_of(
     end = ", no summary yet"
     if seal is not None:
         end = ends.get(seal.reason, "")
-    chain = f"session {max(2, session.depth)} of its chain, after {header.parent}"
-    chain = chain if header.parent else ""
+    chain = ""
+    if header.parent:
+        chain = f"session {max(2, session.depth)} of its chain, after {header.parent}"
     counts = counts_text(session.totals.queries, session.totals.combined)
     when = f"{header.created:%Y-%m-%d %H:%M}{end}"
     facts = (header.id, header.model, when, header.git_branch, counts, price, chain)
@@ -43,17 +44,17 @@ def preview_of(
         if len(damage) > 1:
             more = f" … and {plural(len(damage) - 1, 'more fault')}"
         about.append(("Damage", damage[0] + more))
-    summary = seal.summary if seal is not None else None
-    if summary is not None:
+    if seal is not None and seal.summary is not None:
         for name in ("topics", "decisions", "pending", "pinned"):
-            about.append((name.capitalize(), "; ".join(getattr(summary, name))))
+            about.append((name.capitalize(), "; ".join(getattr(seal.summary, name))))
     messages = []
     for exchange in session.exchanges[-EXCHANGES:]:
         messages.append((f"[{exchange.query.number}] You", exchange.query.text))
         if exchange.reply is not None:
-            stop = STOPS.get(exchange.reply.stop, "")
             agent = header.agent or "Agent"
-            messages.append((f"{agent} ({stop})" if stop else agent, exchange.reply.text))
+            if stop := STOPS.get(exchange.reply.stop):
+                agent += f" ({stop})"
+            messages.append((agent, exchange.reply.text))
     earlier = max(0, len(session.exchanges) - EXCHANGES)
     return Preview(_safe(about, length), _safe(messages, length), earlier)
 

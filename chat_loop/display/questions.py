@@ -94,8 +94,12 @@ def _lines(part: str) -> Iterator[Row]:
     in_diff = False
     for number, line in enumerate(exact(part).split("\n")):
         in_diff = in_diff or line.startswith(("--- ", "@@ "))
-        style = "bold" if not number and _is_heading(line) else ""
-        yield line, _DIFF_STYLES.get(line[:1], "") if in_diff else style
+        style = ""
+        if in_diff:
+            style = _DIFF_STYLES.get(line[:1], "")
+        elif number == 0 and _is_heading(line):
+            style = "bold"
+        yield line, style
 
 
 def question_text(question: Question, *, is_long: bool = False) -> str:
@@ -104,8 +108,10 @@ def question_text(question: Question, *, is_long: bool = False) -> str:
     words = [exact_line(question.sentence)]
     offers = [OFFERS[choice] for choice in choices]
     for offer, following in pairwise((*offers, "")):
-        is_phrase = following and " " in offer + following
-        words.append(f"{offer}," if is_phrase else offer)
+        if following and " " in offer + following:
+            words.append(f"{offer},")
+        else:
+            words.append(offer)
     if question.scope:
         words.append(f"({exact_line(question.scope)})")
     return f"{' '.join(words)} "
@@ -159,7 +165,10 @@ def _named(question: Question, answer: str) -> str | None:
 
 
 def _rows(part: str, width: int) -> list[Row]:
-    return [(row, style) for line, style in _lines(part) for row in hard_rows(line, width)]
+    rows = []
+    for line, style in _lines(part):
+        rows += [(row, style) for row in hard_rows(line, width)]
+    return rows
 
 
 def _shortened(rows: list[Row], edge: int, width: int) -> list[Row]:

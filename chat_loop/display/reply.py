@@ -220,7 +220,9 @@ class ReplyText:
             self._say_hidden()
 
     def _send(self, text: str) -> None:
-        self._send_rendered(text if self._renderer is None else self._renderer.feed(text))
+        if self._renderer is not None:
+            text = self._renderer.feed(text)
+        self._send_rendered(text)
 
     def _send_rendered(self, text: str) -> None:
         if text:

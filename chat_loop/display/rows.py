@@ -69,10 +69,12 @@ def tags_text(tags: Sequence[str]) -> str:
 
 def _notes(row: SessionRow) -> tuple[str, str]:
     """Return the two texts that follow the name: ` · compacted 3×`, and the tags."""
-    times = ""
+    note = ""
+    if row.compactions:
+        note = " · compacted"
     if row.compactions > 1:
-        times = f" {row.compactions}×"
-    return f" · compacted{times}" if row.compactions else "", tags_text(row.tags)
+        note += f" {row.compactions}×"
+    return note, tags_text(row.tags)
 
 
 def age_text(moment: datetime | None, now: datetime) -> str:
@@ -160,7 +162,9 @@ def _texts(values: Sequence[str], text: Callable[[str], str] = str) -> list[str]
 
 def _differing(values: Sequence[str]) -> Sequence[str]:
     """Return the texts of a column, or none if all values are the same and so say nothing."""
-    return _texts(values) if len({*values}) > 1 else ()
+    if len({*values}) <= 1:
+        return ()
+    return _texts(values)
 
 
 def _price_text(row: SessionRow, cost: Cost) -> str:
@@ -256,7 +260,9 @@ def price_of(model: str, usage: Usage, cost: Cost) -> float | None:
 
 def unlisted_text(names: Sequence[str]) -> str:
     """Return a sentence about unlisted files of a sessions folder, with the rule for names."""
-    first = ", ".join(one_line(name, 100) for name in names[:3]) + (" …" if len(names) > 3 else "")
+    first = ", ".join(one_line(name, 100) for name in names[:3])
+    if len(names) > 3:
+        first += " …"
     rule = "Names of session files have letters, digits, _ and - only."
     return f"{plural(len(names), 'file')} not listed: {first}. {rule}"
 

@@ -130,7 +130,9 @@ class Screen:
 
     def show_below(self, text: str) -> None:
         """Show lines below a reply that streams. They are printed when one of its blocks ends."""
-        self._below += text if text.endswith("\n\n") else f"{text}\n"
+        self._below += text
+        if not text.endswith("\n\n"):
+            self._below += "\n"
         self.write("")
 
     def end_exchange(self) -> None:
@@ -187,8 +189,10 @@ class Screen:
             lines = [*filter(None, lines), notice]
         if self._below:
             lines += ["", *self._below.rstrip("\n").split("\n")]
-        tails = (_tail(line, columns * rows) for line in lines)
-        return "\n".join([row for tail in tails for row in rows_of(tail, columns)][-rows:])
+        drawn: list[str] = []
+        for line in lines:
+            drawn += rows_of(_tail(line, columns * rows), columns)
+        return "\n".join(drawn[-rows:])
 
 
 def _tail(line: str, length: int) -> str:

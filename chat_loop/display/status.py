@@ -38,16 +38,19 @@ def status_line(status: Status, parts: Sequence[str], width: int) -> str:
     """Return the line with `parts`, in that order, in at most `width` columns."""
     model = one_line(status.model, 60)
     session = one_line(status.session)
-    filled = min(BAR, max(round(status.share * BAR), 1 if status.share >= 0.01 else 0))
-    share = f"context {'~' if status.estimated else ''}{status.share:.0%}"
+    filled = min(BAR, round(status.share * BAR))
+    if status.share >= 0.01:
+        filled = max(1, filled)
+    mark = "~" if status.estimated else ""
+    share = f"context {mark}{status.share:.0%}"
     context = f"{share} of {window_text(status.window.tokens, status.window.guessed)}"
-    texts = {
-        "model": model,
-        "tokens": f"{compact_number(status.tokens)} tokens used" if status.tokens else "",
-        "cost": dollars_text(status.cost) if status.cost else "",
-        "session": cut_to(session, 40),
-        "summary": f"summary {status.summary}" if status.summary else "",
-    }
+    texts = {"model": model, "session": cut_to(session, 40)}
+    if status.tokens:
+        texts["tokens"] = f"{compact_number(status.tokens)} tokens used"
+    if status.cost:
+        texts["cost"] = dollars_text(status.cost)
+    if status.summary:
+        texts["summary"] = f"summary {status.summary}"
     steps = (  # the texts become shorter in this order; an empty one drops the part
         ("context", f"{'█' * filled}{'░' * (BAR - filled)} {context}"),
         ("session", cut_to(session, 20)),

@@ -44,7 +44,8 @@ def visible_newlines(text: str) -> str:
 def wrapped(text: str, width: int, indent: int) -> str:
     """Wrap each line to `width` columns. Indent continuation lines by `indent` if possible."""
     width = max(1, width)
-    indent = indent if 2 * indent <= width else min(4, width // 4)
+    if 2 * indent > width:
+        indent = min(4, width // 4)
     wrap = textwrap.wrap
     if not text.isascii():
         wrap = _wcwidth().wrap

@@ -52,16 +52,16 @@ class CodeColors:
         if self._open is not None:
             _, closing, kind = self._open
             end = text.find(closing)
-            done = len(text) if end < 0 else end + len(closing)
-            self._open = self._open if end < 0 else None
+            done = len(text)
+            if end >= 0:
+                done = end + len(closing)
+                self._open = None
             pieces.append((text[:done], kind))
         for match in self._pattern.finditer(text, done):
             part = match[0]
             kind = match.lastgroup or ""
             if kind == "word":
-                word = part.lower() if self._language.any_case else part
-                kind = "name" if text.startswith("(", match.end()) else ""
-                kind = "keyword" if word in self._keywords else kind
+                kind = self._kind_of_word(part, is_called=text.startswith("(", match.end()))
             elif kind.startswith("block"):
                 block = self._language.blocks[int(kind.removeprefix("block"))]
                 opening, closing, kind = block
@@ -74,6 +74,15 @@ class CodeColors:
         pieces.append((text[done:], ""))
         return [piece for piece in pieces if piece[0]]
 
+    def _kind_of_word(self, word: str, *, is_called: bool) -> str:
+        """Return the kind of a word; empty for one that is not colored."""
+        assert self._language is not None
+        if self._language.any_case:
+            word = word.lower()
+        if word in self._keywords:
+            return "keyword"
+        return "name" if is_called else ""
+
 
 @cache
 def _languages() -> dict[str, Language]:
@@ -81,7 +90,10 @@ def _languages() -> dict[str, Language]:
 
     text = Path(__file__).with_name("languages.toml").read_text("utf-8")
     languages = msgspec.convert(tomllib.loads(text)["languages"], list[Language])
-    return {name: language for language in languages for name in language.names.split()}
+    by_name: dict[str, Language] = {}
+    for language in languages:
+        by_name |= dict.fromkeys(language.names.split(), language)
+    return by_name
 
 
 @cache

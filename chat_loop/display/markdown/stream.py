@@ -69,12 +69,16 @@ class MarkdownStream:
         sent += self._advance(ended=False)
         if self._fence and len(self._source) > LARGEST_CODE:
             sent += self._shorten_code()
-        self._unsent = 0 if sent else self._unsent + len(text)
+        self._unsent += len(text)
+        if sent:
+            self._unsent = 0
         return sent
 
     def finish(self) -> str:
         """Return the text held back, and start over. More text must begin on a new line."""
-        sent = self._advance(ended=True) + ("\x1b[0m" if self._style else "")
+        sent = self._advance(ended=True)
+        if self._style:
+            sent += "\x1b[0m"
         self._source = ""
         self._printed = 0
         self._dropped = False
@@ -126,7 +130,9 @@ class MarkdownStream:
                 before_last = total
             runs = self._runs(line, empty, columns, is_first=is_first)
             is_first = is_first and not runs
-            empty = "" if runs else f"{empty}\n"
+            empty += "\n"
+            if runs:
+                empty = ""
             for run in runs:
                 skip = max(0, self._printed - total)
                 total += len(run.text)

@@ -37,8 +37,12 @@ def table_lines(
         if at > 2:
             lines += [(at, [])]
         for name, cell in zip(header, row, strict=True):
-            if cell:
-                lines.append((at, [*name, Span(": ", BOLD), *cell] if name else [*cell]))
+            if not cell:
+                continue
+            spans = [*cell]
+            if name:
+                spans = [*name, Span(": ", BOLD), *cell]
+            lines.append((at, spans))
     return lines, False
 
 
@@ -64,7 +68,8 @@ def _aligned(row: Row, sides: Sequence[str], widths: Sequence[int]) -> list[Span
 def _row(line: str, count: int, theme: Theme, style: str = "") -> Row:
     """Return the row of a line. Cells beyond the last column are joined to the last one."""
     texts = _cells(line)
-    texts[count - 1 :] = [" | ".join(texts[count - 1 :])] if len(texts) >= count else []
+    if len(texts) >= count:
+        texts[count - 1 :] = [" | ".join(texts[count - 1 :])]
     row = [tuple(spans_of(text, theme, style)) for text in texts]
     return (*row, *(() for _ in range(count - len(row))))
 
