@@ -115,8 +115,9 @@ class CommandCompleter(Completer):
             case "rewind" | "fork" | "--at" | "retry" | "edit" | "undo":
                 return self._messages(typed)
             case "tag" | "untag" | "--tag":
-                tags = {tag for row in self._rows() for tag in row.tags}
-                tags.update(chat.conversation.session.tags)
+                tags = {*chat.conversation.session.tags}
+                for row in self._rows():
+                    tags.update(row.tags)
                 return _with_prefix(typed, ((tag, "") for tag in sorted(tags)))
             case "import" | "export":
                 paths = completions(f"@{typed}") if typed[:1] not in ("@", '"') else ()

@@ -44,7 +44,9 @@ async def model(chat: Chat, words: str, options: OptionValues) -> None:
     if len(words.split()) > 1:
         raise UsageError(f"No model is called “{one_line(words, 40)}”.", SEARCH)
     added = await asyncio.to_thread(chat.plugins.all)
-    known = [*chat.models.providers, *(name for plugin in added for name in plugin.providers)]
+    known = [*chat.models.providers]
+    for plugin in added:
+        known += plugin.providers
     reference = full_reference(words, known, conversation.agent.provider.name)
     check_provider(words, known, conversation.agent.provider.name)
     if reference == now:

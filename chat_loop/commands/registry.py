@@ -182,7 +182,10 @@ class Registry(Struct):
 
     def names(self) -> list[str]:
         """Return every name and alias, as typed after `/`."""
-        return [name for command in self.commands for name in (command.name, *command.aliases)]
+        names: list[str] = []
+        for command in self.commands:
+            names += (command.name, *command.aliases)
+        return names
 
     def offered(self, typed: str) -> list[tuple[Command, str]]:
         """Return the commands with the names that begin with `typed`, the most used ones first.

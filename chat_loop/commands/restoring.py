@@ -27,7 +27,9 @@ async def offer_files(chat: Chat, changes: Sequence[Change], exchanges: Iterable
         if file.problem:
             note = f"stays: {file.problem}"
         chat.display.prose(f"  {exact_line(file.place.display_path)} ({note})", indent=4)
-    ran = {name for exchange in exchanges for name in changed_by(exchange, chat.conversation.agent)}
+    ran: set[str] = set()
+    for exchange in exchanges:
+        ran.update(changed_by(exchange, chat.conversation.agent))
     if others := ", ".join(one_line(name, 60) for name in sorted(ran - {*FILE_CHANGES})):
         chat.display.prose(f"Changes made by {others} were not undone.", "dim")
     ready = [file for file in files if not file.problem]
@@ -51,10 +53,11 @@ def changed_by(exchange: Exchange, agent: Agent) -> tuple[str, ...]:
     were interrupted, and all tools of an agent with its own tools.
     """
     asking = {tool.spec.name for tool in agent.tools if tool.preview is not None}
-    names = (
-        use.call.name
-        for use in exchange.uses
-        if agent.own_tools
-        or (use.call.name in asking if use.result is None else use.result.text.startswith(ALLOWED))
-    )
-    return tuple(dict.fromkeys(names))
+    names: dict[str, None] = {}
+    for use in exchange.uses:
+        may_change = use.call.name in asking  # it was interrupted
+        if use.result is not None:
+            may_change = use.result.text.startswith(ALLOWED)
+        if may_change or agent.own_tools:
+            names[use.call.name] = None
+    return tuple(names)

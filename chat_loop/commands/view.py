@@ -85,11 +85,11 @@ def _show_essentials(chat: Chat) -> None:
         assert command is not None
         rows[command.usage] = _brief(command.help, ends="[;:,] .*")
     _columns(display, {**rows, **MORE_ESSENTIALS}, max(map(len, rows)))
-    named = {
-        title: [command.name for command in members if command.name not in ESSENTIAL]
-        for title, members in families()
-    }
-    for title, names in {**named, "Templates": chat.templates.names()}.items():
+    named: dict[str, Sequence[str]] = {}
+    for title, members in families():
+        named[title] = [command.name for command in members if command.name not in ESSENTIAL]
+    named["Templates"] = chat.templates.names()
+    for title, names in named.items():
         if names:
             display.prose(f"{title:<16} /{' /'.join(names)}", "dim", indent=17)
     display.prose(MORE_HELP)
@@ -233,12 +233,11 @@ async def stats(chat: Chat, words: str, options: OptionValues) -> None:
     cost = conversation.options.cost
     pairs = [*accounting(session.totals)]
     if len(sessions) > 1:
-        totals = [session.totals for session in sessions]
-        pairs += [
-            ("Sessions in the chain", str(len(sessions))),
-            ("Queries in the chain", str(sum(total.queries for total in totals))),
-            ("Tokens in the chain", f"{sum(total.combined for total in totals):,}"),
-        ]
+        queries = sum(each.totals.queries for each in sessions)
+        total = sum(each.totals.combined for each in sessions)
+        pairs.append(("Sessions in the chain", str(len(sessions))))
+        pairs.append(("Queries in the chain", str(queries)))
+        pairs.append(("Tokens in the chain", f"{total:,}"))
     seals = [session.seal for session in sessions]
     if summaries := [seal.usage for seal in seals if seal and seal.usage]:
         pairs.append(("Summaries", tokens_text(sum(summaries, Usage()))))

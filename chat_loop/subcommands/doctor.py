@@ -264,7 +264,9 @@ def check_store(parts: Parts) -> Iterator[Finding]:
 def check_keys(config: Config, machine: choose.Machine) -> Iterator[Finding]:
     """Check which keys are set, by the names of their variables."""
     entries = catalogue.entries(config.providers).values()
-    found = {name for entry in entries for name in entry.keys if machine.environment.get(name)}
+    found: set[str] = set()
+    for entry in entries:
+        found.update(filter(machine.environment.get, entry.keys))
     names = sorted(found)
     if names:
         yield passed("Keys", f"set: {', '.join(names)}")

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Container,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import ExitStack, closing, suppress
 from functools import partial
 from pathlib import Path
@@ -64,11 +72,8 @@ def redact(stored: StoredSessions, options: argparse.Namespace) -> int:
         is_found = any(has_text(path) for path, _, _ in files)
         without_text = partial(erasure.without_text, erase=erase, keeps_opaque=not is_found)
         find = erasure.Eraser(text)
-        erased = {
-            session.header.id: erasure.queries_with(session, find)
-            for _, _, session in files
-            if session is not None
-        }
+        sessions = [session for _, _, session in files if session is not None]
+        erased = {each.header.id: erasure.queries_with(each, find) for each in sessions}
         is_covered = partial(_covers, erased=erased, links=links)
         without_covered = partial(erasure.without_covered, is_covered=is_covered)
         for path, data, session in files:
@@ -162,13 +167,12 @@ def purge(stored: StoredSessions, options: argparse.Namespace) -> int:
                 changes[path] = changed, "without what it got from that session"
         if not purged:  # it is deleted last, so the others were already changed
             changes.clear()
-        sessions = [*filter(None, purged.values())]
-        copies = {copy for session in sessions for copy in _copies(stored, session)}
-        for path in _all_files(stored) - purged.keys() if copies else ():
-            data = _read(path)
-            copies -= {copy for copy in copies if copy.stem.encode() in data}
-        entries = [entry for session in sessions for entry in session.entries]
-        texts = {entry.text for entry in entries if isinstance(entry, Query)}
+        copies: set[Path] = set()
+        texts: set[str] = set()
+        for session in filter(None, purged.values()):
+            copies.update(_copies(stored, session))
+            texts.update(entry.text for entry in session.entries if isinstance(entry, Query))
+        copies = _unused(copies, _all_files(stored) - purged.keys())
         changes |= _history(stored, texts.__contains__)
         changes |= _log(stored, lambda path: bool(purged) and path.exists())
         changes |= dict.fromkeys((*sorted(copies), *purged), (None, "deleted"))
@@ -208,11 +212,10 @@ def _carry_out(
         if (shared := stored.parts.shared) is not None:
             erased = {path.stem for path in (*changes, *gone) if path.suffix == ".md"}
             shared.erase([*erased])
-    err(
-        "Removed. Exports, backups and other copies are not touched."
-        if changes
-        else "The text was not found."
-    )
+    text = "The text was not found."
+    if changes:
+        text = "Removed. Exports, backups and other copies are not touched."
+    err(text)
     return int(not changes)
 
 
@@ -254,6 +257,16 @@ def _copies(stored: StoredSessions, session: Session | None) -> Iterator[Path]:
             digests |= {entry.written, entry.replaced}
     paths = sorted((stored.sessions.directory / IMAGE_FOLDER).glob("*.*"))
     yield from (path for path in paths if path.stem in digests)
+
+
+def _unused(copies: set[Path], files: Iterable[Path]) -> set[Path]:
+    """Return the copies that none of these files names by its digest."""
+    for path in files:
+        if not copies:
+            break
+        data = _read(path)
+        copies = {copy for copy in copies if copy.stem.encode() not in data}
+    return copies
 
 
 def _history(stored: StoredSessions, is_removed: Callable[[str], bool]) -> Changes:

@@ -56,6 +56,7 @@ def additions(plugin: Plugin) -> dict[str, list[str]]:
 def _listed(kind: str, names: Iterable[str], taken: Iterable[str]) -> str:
     """Return a text such as `command shout`, which says if a name is taken and so not used."""
     known = set(taken)
-    return f"{kind} " + ", ".join(
-        f"{name} (not used: the name is taken)" if name in known else name for name in names
-    )
+    texts = []
+    for name in names:
+        texts.append(f"{name} (not used: the name is taken)" if name in known else name)
+    return f"{kind} {', '.join(texts)}"

@@ -93,7 +93,8 @@ def _list(stored: StoredSessions, options: argparse.Namespace) -> Answer[int]:
     if streams and more:  # a reader has the first rows while the others are read
         above = {row.id for row in rows}
         (others, more), _ = find()
-        numbers |= {row.id: at for at, row in enumerate(others, 1) if is_whole}
+        if is_whole:
+            numbers |= {row.id: at for at, row in enumerate(others, 1)}
         _print_table(stored, [row for row in others if row.id not in above], numbers, width)
     if more:
         err(f"… and {more:,} older")
@@ -127,8 +128,11 @@ def _print_table(
     now = stored.sessions.now()
     named = stored.sessions.pointers.named(rows)
     table = drawn.RowTable(named, now, cost, numbers=labels, exact=not width)
-    lines = [table.line(at, width or PIPE_COLUMNS) for at in range(len(rows))]
-    out("".join("".join(text for text, _ in line) + "\n" for line in lines))
+    lines = []
+    for at in range(len(rows)):
+        texts = [text for text, _ in table.line(at, width or PIPE_COLUMNS)]
+        lines.append("".join(texts) + "\n")
+    out("".join(lines))
 
 
 def show(stored: StoredSessions, options: argparse.Namespace) -> int:

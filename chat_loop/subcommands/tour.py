@@ -11,6 +11,7 @@ import tomllib
 from collections import deque
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from chat_loop import config, interactive
@@ -46,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the program once for each part of the tour; return the exit code."""
     text = Path(__file__).with_suffix(".toml").read_text("utf-8")
     runs: dict[str, list[Step]] = tomllib.loads(text)
-    steps = [step for name in runs for step in runs[name]]
+    steps = [*chain.from_iterable(runs.values())]
     chosen = parse(["--plain"] if options.plain else [])
     model = ScriptedModel(steps)
     with tempfile.TemporaryDirectory(prefix="chat-loop-tour-", ignore_cleanup_errors=True) as home:
