@@ -177,7 +177,10 @@ class Plugins:
 
     def exporters(self) -> dict[str, Exporter]:
         """Return the formats of documents, by name."""
-        return {name: one for plugin in self.all() for name, one in plugin.exporters.items()}
+        exporters: dict[str, Exporter] = {}
+        for plugin in self.all():
+            exporters.update(plugin.exporters)
+        return exporters
 
 
 @contextmanager

@@ -196,15 +196,16 @@ def ecosystems() -> tuple[Ecosystem, ...]:
 
 @cache
 def _rules() -> tuple[_Rule, ...]:
-    return tuple(
-        _Rule(
+    rules = []
+    for ecosystem in ecosystems():
+        rule = _Rule(
             ecosystem.used_by,
             _expression(ecosystem.names),
             _expression(ecosystem.folders),
             _expression(ecosystem.paths),
         )
-        for ecosystem in ecosystems()
-    )
+        rules.append(rule)
+    return tuple(rules)
 
 
 def _expression(patterns: Iterable[str]) -> re.Pattern[str]:

@@ -374,12 +374,7 @@ class Workspace:
             raise ChatLoopError("The text must be part of one line.")
 
         def matches(text: str, name: str) -> list[str]:
-            lines = enumerate(text.split("\n"), 1)
-            return [
-                f"{name}:{number}: {line.strip()[:MAX_LINE]}"
-                for number, line in lines
-                if needle in (line.lower() if ignore_case else line)
-            ]
+            return _lines_with(needle, text, name, ignore_case)
 
         found: list[Outgoing] = []
         count = 0
@@ -459,6 +454,16 @@ def _part(text: str, first: int, last: int, name: str) -> str:
     end = min(last, total) if last > 0 else total
     part = "\n".join(lines[start - 1 : end])
     return f"{part}\n[lines {start} to {end} of {total}]"
+
+
+def _lines_with(needle: str, text: str, name: str, ignore_case: bool) -> list[str]:
+    """Return the lines of a file that contain a text, as `name:line: text`."""
+    lines = []
+    for number, line in enumerate(text.split("\n"), 1):
+        searched = line.lower() if ignore_case else line
+        if needle in searched:
+            lines.append(f"{name}:{number}: {line.strip()[:MAX_LINE]}")
+    return lines
 
 
 def _note(text: str) -> Outgoing:

@@ -226,9 +226,10 @@ def _prompt_for(agent: Any, request: Request) -> str:
     *before, last = request.messages
     prompt = last.text
     if isinstance(getattr(agent, "messages", None), list):  # as Strands does
-        agent.messages = [
-            {"role": message.role, "content": [{"text": message.text or "-"}]} for message in before
-        ]
+        agent.messages = []
+        for message in before:
+            content = [{"text": message.text or "-"}]
+            agent.messages.append({"role": message.role, "content": content})
     elif before:
         who = {"user": "User", "assistant": "You"}
         history = "\n\n".join(f"{who[message.role]}: {message.text}" for message in before)

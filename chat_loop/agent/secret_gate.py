@@ -57,9 +57,10 @@ class SecretGate:
         A source of a tool is asked about once. If the user has just named the sources (`by_user`),
         only an earlier consent to send counts.
         """
-        open_texts = [
-            outgoing for outgoing in texts if self._decide(outgoing, by_user=by_user) is None
-        ]
+        open_texts = []
+        for outgoing in texts:
+            if self._decide(outgoing, by_user=by_user) is None:
+                open_texts.append(outgoing)
         given: Answer | None = None
         if open_texts and self._ask is not None:
             given = await self._ask(question_about(open_texts))

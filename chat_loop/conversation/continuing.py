@@ -464,10 +464,11 @@ def unsummarized(planning: Planning, branches: Branches) -> list[LoadedSession]:
     """Return the branches whose summary a merge has a model write."""
     if not planning.options.use_ai_summary:
         return []
-    both = (branches.first, branches.second)
-    return [
-        branch for branch in both if plans.covering_summary(branch.session, covers_all=True) is None
-    ]
+    found = []
+    for branch in (branches.first, branches.second):
+        if plans.covering_summary(branch.session, covers_all=True) is None:
+            found.append(branch)
+    return found
 
 
 async def merge(planning: Planning, branches: Branches) -> ChildPlan:

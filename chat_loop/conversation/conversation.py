@@ -919,11 +919,10 @@ class Conversation:
             return False
         number = last.query.number
         new_number = live.next_number
-        entries = [
-            entry
-            for entry in live.session.entries
-            if isinstance(entry, records.QueryEntry) and entry.number == number
-        ]
+        entries = []
+        for entry in live.session.entries:
+            if isinstance(entry, records.QueryEntry) and entry.number == number:
+                entries.append(entry)
         self.add(records.Undo(number=number, at=self.sessions.now()))
         try:
             plan = await asyncio.to_thread(plans.cut, self.frame, self.context)
@@ -1269,10 +1268,11 @@ class Conversation:
             text = await asyncio.to_thread(archive.call, name, arguments, refs, room)
             return redact_text(text)  # it is recorded in another session's file
 
-        self._archive_tools = tuple(
-            Tool(spec, partial(run, name), source=lambda _: TextSource("the archive"))
-            for name, spec in archive_tools.TOOLS.items()
-        )
+        tools = []
+        for name, spec in archive_tools.TOOLS.items():
+            tool = Tool(spec, partial(run, name), source=lambda _: TextSource("the archive"))
+            tools.append(tool)
+        self._archive_tools = tuple(tools)
         self.offer_tools(self._server_tools)
 
     # Ending

@@ -106,17 +106,16 @@ def _as_typed(path: str, quote: str, is_folder: bool = False) -> str:
 def _in_folder(word: str) -> Iterator[tuple[str, bool]]:
     """Yield the paths in the folder of `word` that begin with it, and whether each is a folder."""
     folder, slash, start = word.rpartition("/")
+    children = []
     try:
         with os.scandir(os.path.expanduser(f"{folder}{slash}") or ".") as entries:  # noqa: PTH111 - Path raises without a home
-            children = sorted(
-                (entry.name, entry.is_dir())
-                for entry in islice(entries, MAX_ENTRIES)
-                if entry.name.startswith(start)
-                and (start or not entry.name.startswith("."))
-                and entry.name.isprintable()
-                and '"' not in entry.name
-            )
+            for entry in islice(entries, MAX_ENTRIES):
+                name = entry.name
+                is_hidden = name.startswith(".") and not start
+                is_usable = name.isprintable() and '"' not in name
+                if name.startswith(start) and is_usable and not is_hidden:
+                    children.append((name, entry.is_dir()))
     except (OSError, ValueError):
         return
-    for name, is_folder in children[:MAX_COMPLETIONS]:
+    for name, is_folder in sorted(children)[:MAX_COMPLETIONS]:
         yield f"{folder}{slash}{name}{'/' * is_folder}", is_folder

@@ -233,28 +233,31 @@ def shortened_entries(
 ) -> list[records.Shortened]:
     """Return the records of the shortened parts of exchanges."""
     refs = {(each.session, str(each.query.number)): each.ref for each in exchanges}
-    return [
-        records.Shortened(
+    entries = []
+    for place, tokens in lengths.items():
+        ref = refs.get((place.session, place.number))
+        if ref is None:
+            continue
+        entry = records.Shortened(
             at=at,
-            ref=refs[place.session, place.number],
+            ref=ref,
             session=place.session,
             call=place.call,
             part=place.part,
             tokens=tokens,
         )
-        for place, tokens in lengths.items()
-        if (place.session, place.number) in refs
-    ]
+        entries.append(entry)
+    return entries
 
 
 def lengths_of(exchanges: Iterable[Exchange], lengths: Lengths) -> Lengths:
     """Return the lengths of the shortened parts of these exchanges."""
     numbers = {(each.session, str(each.query.number)) for each in exchanges}
-    return {
-        place: tokens
-        for place, tokens in lengths.items()
-        if (place.session, place.number) in numbers
-    }
+    found = {}
+    for place, tokens in lengths.items():
+        if (place.session, place.number) in numbers:
+            found[place] = tokens
+    return found
 
 
 def child_tokens(frame: Frame, plan: ChildPlan, *, acknowledged: bool = False) -> int:

@@ -341,11 +341,11 @@ class _Trail:
         block = ledger.ledger(
             context.parent_block, narrative, span, tail, context.pins, 0, estimate
         )
-        return tuple(
-            Newer(old.text, new.text, new.ref, new.speaker)
-            for old, new in block.replaced
-            if self._line(old.text)
-        )
+        newer = []
+        for old, new in block.replaced:
+            if self._line(old.text):
+                newer.append(Newer(old.text, new.text, new.ref, new.speaker))
+        return tuple(newer)
 
     def _span(self, context: Context, tail: Iterable[Exchange]) -> list[Exchange]:
         """Return the exchanges of a context that a block was made of, if those of `tail` stayed."""

@@ -22,7 +22,7 @@ from chat_loop.providers.replies import (
     replace_surrogates,
     tool_name,
 )
-from chat_loop.values import Message, Request, Usage
+from chat_loop.values import Message, Request, ToolSpec, Usage
 
 TOKEN = "ANTHROPIC_AUTH_TOKEN"
 CHOICE = "tool_choice"
@@ -76,14 +76,11 @@ class AnthropicProvider(wire.WireProvider):
 
     def _body(self, request: Request) -> dict[str, object]:
         with_reasoning = self.returns_opaque
-        messages: Sequence[Mapping[str, object]] = [
-            {"role": message.role, "content": content_of(message, with_reasoning=with_reasoning)}
-            for message in request.messages
-        ]
-        tools: list[dict[str, object]] = [
-            {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
-            for tool in request.tools
-        ]
+        messages: list[Mapping[str, object]] = []
+        for message in request.messages:
+            content = content_of(message, with_reasoning=with_reasoning)
+            messages.append({"role": message.role, "content": content})
+        tools = [*map(_tool, request.tools)]
         system: object = replace_surrogates(request.system)
         if request.grammar is None:  # a summary is requested only once
             messages = with_breakpoints(messages)
@@ -222,18 +219,23 @@ def _text_blocks(text: str) -> list[dict[str, object]]:
     return []
 
 
+def _tool(tool: ToolSpec) -> dict[str, object]:
+    """Return the description of a tool in the form of the wire."""
+    return {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+
+
 def with_breakpoints(messages: Sequence[Mapping[str, object]]) -> list[Mapping[str, object]]:
     """Return the messages with at most three of the four breakpoints that the wire allows: after
     the system prompt, and after the two newest messages of the user. The older one is where the
     previous request ended (https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching).
     """
     numbers = [number for number, message in enumerate(messages) if message["role"] == "user"][-2:]
-    return [
-        {**message, "content": ending_in_breakpoint(message["content"])}
-        if number in numbers or message["role"] == "system"
-        else message
-        for number, message in enumerate(messages)
-    ]
+    marked = list(messages)
+    for number, message in enumerate(messages):
+        if number in numbers or message["role"] == "system":
+            content = ending_in_breakpoint(message["content"])
+            marked[number] = {**message, "content": content}
+    return marked
 
 
 def ending_in_breakpoint(content: Any) -> Any:

@@ -130,17 +130,20 @@ def entry_of(name: str, settings: Mapping[str, ProviderConfig]) -> Entry:
     entry = CATALOGUE.get(name) or Entry(name=name, title=name, tools=False)
     if setting.base_url:
         entry = entry.at(setting.base_url)
+    if setting.api_key_env:
+        needs_key = entry.needs_key or name not in CATALOGUE
+        entry = replace(entry, keys=(setting.api_key_env,), needs_key=needs_key)
+    if setting.tools is not None:
+        entry = replace(entry, tools=setting.tools)
+    if setting.wants_back is not None:
+        entry = replace(entry, wants_back=setting.wants_back)
     return replace(
         entry,
-        keys=(setting.api_key_env,) if setting.api_key_env else entry.keys,
-        needs_key=entry.needs_key or bool(setting.api_key_env and name not in CATALOGUE),
         headers={**entry.headers, **setting.headers},
-        tools=entry.tools if setting.tools is None else setting.tools,
-        wants_back=entry.wants_back if setting.wants_back is None else setting.wants_back,
-        **{
-            field: getattr(setting, field) or getattr(entry, field)
-            for field in ("model", "max_tokens", "region", "profile")
-        },
+        model=setting.model or entry.model,
+        max_tokens=setting.max_tokens or entry.max_tokens,
+        region=setting.region or entry.region,
+        profile=setting.profile or entry.profile,
     )
 
 

@@ -24,7 +24,10 @@ STOPS: Mapping[Meaning, StopReason] = {
 
 
 def _by_value(values: Mapping[Meaning, str]) -> dict[str, Meaning]:
-    return {value: meaning for meaning, text in values.items() for value in text.split()}
+    by_value: dict[str, Meaning] = {}
+    for meaning, text in values.items():
+        by_value |= dict.fromkeys(text.split(), meaning)
+    return by_value
 
 
 MEANINGS = _by_value(

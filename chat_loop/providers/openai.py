@@ -113,11 +113,11 @@ class OpenAIProvider(wire.WireProvider):
         if self.model.startswith(self.entry.cache_marks) and not summary:
             messages = with_breakpoints(messages)
         body: dict[str, object] = {"model": self.model, "messages": messages, "stream": True}
-        body |= self.entry.summary_params if summary else {}
+        if summary:
+            body |= self.entry.summary_params
         if request.tools and self.calls_tools:
-            body["tools"] = [
-                {"type": "function", "function": asdict(tool)} for tool in request.tools
-            ]
+            functions = map(asdict, request.tools)
+            body["tools"] = [{"type": "function", "function": each} for each in functions]
             if not request.takes_calls:
                 body[CHOICE] = "none"
         body["stream_options"] = {"include_usage": True}
@@ -143,10 +143,11 @@ class OpenAIProvider(wire.WireProvider):
             answer: dict[str, object] = {"role": "assistant", "content": text}
             if message.calls:
                 answer["content"] = text or ("" if NULL_CONTENT in self._left_out else None)
-                answer["tool_calls"] = [
-                    self._call_of(call, wanted.extra_of_call(message, number, wants_back))
-                    for number, call in enumerate(message.calls)
-                ]
+                calls = []
+                for number, call in enumerate(message.calls):
+                    extra = wanted.extra_of_call(message, number, wants_back)
+                    calls.append(self._call_of(call, extra))
+                answer["tool_calls"] = calls
             fields = wanted.fields_of(message, wants_back, pads=pads or bool(message.calls))
             yield answer | fields
         elif images := [image for image in message.images if image.data]:

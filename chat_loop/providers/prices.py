@@ -167,11 +167,10 @@ def _largest_usual(priced: PriceCalculation) -> int:
     """Return the tokens above which each token of a call costs more, or 0."""
     from genai_prices.types import TieredPrices
 
-    starts = [
-        price.tiers[0].start
-        for price in vars(priced.model_price).values()
-        if isinstance(price, TieredPrices) and price.tiers
-    ]
+    starts = []
+    for price in vars(priced.model_price).values():
+        if isinstance(price, TieredPrices) and price.tiers:
+            starts.append(price.tiers[0].start)
     return min(starts, default=0)
 
 

@@ -91,10 +91,11 @@ def _rules() -> list[tuple[Kind, re.Pattern[str], re.Pattern[str] | None]]:
             pattern = pattern.replace(f"{{{name}}}", "|".join(group))
         return re.compile(pattern)
 
-    return [
-        (rule.kind, compiled(rule.patterns()), compiled(rule.unless) if rule.unless else None)
-        for rule in words.rules
-    ]
+    rules = []
+    for rule in words.rules:
+        unless = compiled(rule.unless) if rule.unless else None
+        rules.append((rule.kind, compiled(rule.patterns()), unless))
+    return rules
 
 
 _URL = re.compile(r"https?://\S+")

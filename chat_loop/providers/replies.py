@@ -298,9 +298,11 @@ class Calls(list[Call]):
 
     def complete(self) -> tuple[ToolCall, ...]:
         """Return the calls in the order they began."""
-        return tuple(
-            ToolCall(call.id, call.name, replace_surrogates("".join(call.pieces))) for call in self
-        )
+        calls = []
+        for call in self:
+            arguments = replace_surrogates("".join(call.pieces))
+            calls.append(ToolCall(call.id, call.name, arguments))
+        return tuple(calls)
 
 
 class ReasoningSplitter:

@@ -182,10 +182,11 @@ class Blocks:
         part.add({name: text for name, text in pieces.items() if text})
 
     def value(self) -> object:
-        return [
-            {"after_text": at.after_text, "after_calls": at.after_calls, "block": at.part.value()}
-            for at in self._blocks
-        ] or None
+        blocks = []
+        for at in self._blocks:
+            place = {"after_text": at.after_text, "after_calls": at.after_calls}
+            blocks.append({**place, "block": at.part.value()})
+        return blocks or None
 
 
 def encoded(wanted: Wanted) -> str:

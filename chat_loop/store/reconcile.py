@@ -47,12 +47,11 @@ class Reconciliation:
         """Upload the files that changed since the last synchronization, parents before children.
         If a session has to wait, its children wait, too.
         """
-        changed = {
-            identity
-            for time, identity, size in newest_first(self._folder)
-            if (known := self._state.entries.get(f"{identity}.md")) is None
-            or (known.size, known.changed) != (size, time)
-        }
+        changed: set[str] = set()
+        for time, identity, size in newest_first(self._folder):
+            known = self._state.entries.get(f"{identity}.md")
+            if known is None or (known.size, known.changed) != (size, time):
+                changed.add(identity)
         parents = {identity: {self._parent(identity)} & changed for identity in sorted(changed)}
         try:
             order = [*TopologicalSorter(parents).static_order()]
