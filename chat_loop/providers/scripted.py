@@ -45,6 +45,10 @@ class EchoProvider(Provider):
         topics = [f"- {text[:60].strip() or 'nothing'} [{number}]" for number, text in queries]
         return Message("assistant", _SUMMARY.format("\n".join(topics or ["- nothing"])))
 
+    def count(self, text: str) -> int:
+        """Return the tokens that a text is said to have."""
+        return len(text.split())
+
     async def stream(self, request: Request) -> AsyncIterator[Event]:
         reply = self.reply(request)
         for word in re.findall(r"\S+\s*|\s+", reply.text):
@@ -52,8 +56,8 @@ class EchoProvider(Provider):
             await asyncio.sleep(self.pause_seconds)
         for call in reply.calls:
             yield ToolCalled(call)
-        prompt = sum(len(text.split()) for text in request.texts)
+        prompt = sum(map(self.count, request.texts))
         cached = min(self._cached, prompt)
         self._cached = prompt
-        usage = Usage(input=prompt, output=len(reply.whole.split()), cached=cached)
+        usage = Usage(input=prompt, output=self.count(reply.whole), cached=cached)
         yield Finished(stop="tool" if reply.calls else "end", usage=usage)

@@ -1,4 +1,8 @@
-"""`chat-loop tour`: runs the program itself with a scripted model and lines already typed."""
+"""`chat-loop tour`: runs the program itself with a scripted model and lines already typed.
+
+A long conversation is there already. It is compacted, left, and continued in the two ways that
+there are: with the last words on the screen, and from its summary.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,12 @@ import threading
 import tomllib
 from collections import deque
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from functools import partial
-from itertools import chain
 from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
 
 from chat_loop import config, interactive
 from chat_loop.commands.chat import Chat
@@ -22,9 +29,15 @@ from chat_loop.loop import ChatLoop
 from chat_loop.options import parse
 from chat_loop.parts import build
 from chat_loop.providers.scripted import EchoProvider
+from chat_loop.sessions.files import working_folder
+from chat_loop.subcommands.tour_past import Exchange, write_past
 from chat_loop.terminal import columns
-from chat_loop.values import Message, Request
+from chat_loop.tokens import TokenCounter
+from chat_loop.values import Message, Request, Window
 
+RUNS = {"compacting": ("--continue",), "returning": ("--continue",), "choosing": ()}
+"""The runs of the program, each with its options."""
+WINDOW = 100_000  # tokens
 Step = Mapping[str, str]
 """A sentence, the line to enter after it, and the model's reply to that line, if it is known."""
 JOIN_SECONDS = 10.0
@@ -36,6 +49,8 @@ SETTINGS = config.Config(
     search=config.SearchConfig(meaning=False),
     auto_compact=config.AutoCompactConfig(summary_on_exit="wait"),
 )
+ALL_WORDS = replace(SETTINGS, resume=config.ResumeConfig(mode="full"))
+"""For the first run, in which the long conversation is not compacted yet."""
 END = (
     "That was the tour; its sessions are deleted. To start for real:",
     "  chat-loop providers   shows which models you can use",
@@ -46,17 +61,25 @@ END = (
 def run(options: argparse.Namespace) -> int:
     """Run the program once for each part of the tour; return the exit code."""
     text = Path(__file__).with_suffix(".toml").read_text("utf-8")
-    runs: dict[str, list[Step]] = tomllib.loads(text)
-    steps = [*chain.from_iterable(runs.values())]
-    chosen = parse(["--plain"] if options.plain else [])
-    model = ScriptedModel(steps)
+    script = tomllib.loads(text)
+    steps: list[Step] = []
+    for name in RUNS:
+        steps += script[name]
+    model = ScriptedModel(steps, script["summary"])
+    past = msgspec.convert(script["past"], tuple[Exchange, ...])
     with tempfile.TemporaryDirectory(prefix="chat-loop-tour-", ignore_cleanup_errors=True) as home:
         state = config.find_paths().state  # a traceback must outlive the tour
         paths = config.Paths(Path(home) / "config.yaml", Path(home), state)
-        paths.sessions(SETTINGS).mkdir(mode=0o700)  # else the program greets a newcomer
-        for name in runs:
-            todo = deque(runs[name])
-            parts = build(chosen, SETTINGS, paths)
+        folder = paths.sessions(SETTINGS)
+        folder.mkdir(mode=0o700)
+        project = str(working_folder() or "")
+        write_past(folder, past, datetime.now().astimezone() - timedelta(days=1), project)
+        settings = ALL_WORDS
+        for name, arguments in RUNS.items():
+            todo = deque(script[name])
+            chosen = parse([*arguments, *(["--plain"] if options.plain else [])])
+            parts = build(chosen, settings, paths)
+            settings = SETTINGS
             try:
                 code = interactive.run(parts, model, partial(GuidedLoop, todo, steps))
             finally:
@@ -113,15 +136,23 @@ class ScriptedModel(EchoProvider):
 
     model = "tour"
 
-    def __init__(self, steps: Sequence[Step]) -> None:
-        super().__init__()
+    def __init__(self, steps: Sequence[Step], summary: str) -> None:
+        super().__init__(Window(WINDOW))
+        self._summary = summary
+        self._counter = TokenCounter()
+        threading.Thread(target=self._counter.load, daemon=True).start()
         self._replies = {step["line"]: step.get("reply") for step in steps}
         self.pause_seconds = 0.02 if columns(unknown=0) else 0.0
 
+    def count(self, text: str) -> int:
+        self._counter.load()
+        return self._counter.count(text)
+
     def reply(self, request: Request) -> Message:
-        if request.grammar is not None:
-            return super().reply(request)
         asked = request.messages[-1].text
+        if request.grammar is not None:
+            is_first = "booking-1.log" in asked
+            return Message("assistant", self._summary) if is_first else super().reply(request)
         words = re.findall(r"\w{4,}", asked.lower())
         given = "\n".join(message.text for message in request.messages)
         lines = re.findall(r"^[-+] (.+?)(?: \[[^\]]*\])?$", given, re.MULTILINE)

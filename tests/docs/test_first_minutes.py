@@ -22,7 +22,8 @@ LOCAL = re.compile(r"/(?:home|root|tmp|work|Users|usr|opt|var)\b")
 
 def steps() -> list[dict[str, str]]:
     text = Path(tour.__file__).with_suffix(".toml").read_text("utf-8")
-    return [step for part in tomllib.loads(text).values() for step in part]
+    script = tomllib.loads(text)
+    return [step for name in tour.RUNS for step in script[name]]
 
 
 def words(text: str) -> str:
@@ -41,6 +42,8 @@ def test_it_shows_every_step_of_today() -> None:
         for sentence in re.findall(r"[A-Z][a-z ]+\.", step.get("reply", "")):
             assert sentence in said
     assert words(" ".join(tour.END)) in said[at:]
+    assert re.search(r"📦 Compacted 6[\d.]+K → [12]\.\d+K tokens", said)
+    assert "not in my script" not in said
 
 
 def test_the_picture_is_made_of_it() -> None:

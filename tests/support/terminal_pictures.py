@@ -1,7 +1,8 @@
 """The pictures of the terminal in the documentation: `python -m tests.support.terminal_pictures`
 takes them of real runs.
 
-A server on this machine plays the model.
+The long conversation of the tour is compacted and continued; a server on this machine plays the
+model. A picture is only written with the words that it must have, and without those of a failure.
 """
 
 from __future__ import annotations
@@ -9,68 +10,79 @@ from __future__ import annotations
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+import tomllib
+from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
+import msgspec
+
 from benchmarks.support.loopback import Loopback, Received, Reply
+from chat_loop.subcommands import tour
+from chat_loop.subcommands.tour_past import Exchange, write_past
+from chat_loop.tokens import TokenCounter
 from chat_loop.values import Usage
 from tests.support.pty_chat import PtyChat
 from tests.support.svg import shown, svg
 
 DOCS = Path(__file__).parents[2] / "docs"
-COLS, ROWS = 92, 36
+COLS, ROWS = 92, 32
 LARGEST = 60_000
-AT_PROMPT = re.compile(r"^You:$\n.*context", re.MULTILINE)
+AT_PROMPT = re.compile(r"^You:(?: Type a message.*)?$\n.*context", re.MULTILINE)
 """The input line is empty, and the status is below it."""
-CONFIG = (
-    "models: {berths-1: {window: 8000, input_price: 3, output_price: 15}}\nmemory: {enabled: "
-    "false}\n"
-)
-TALK = {
-    "Explain how a token bucket works, as to somebody who has never heard of it.": (
-        "Picture a bucket that hangs under a dripping tap. The tap drips at a steady pace, "
-        "whether anybody is "
-        "there or not, and when the bucket is full what comes runs over the edge and is lost. "
-        "Whoever wants "
-        "something has to take a drop out of the bucket, and whoever finds it empty has to "
-        "come back later. That "
-        "is all. What makes it useful is that it knows two things at once. How fast the tap "
-        "drips says how much "
-        "may be taken in the long run, and how large the bucket is says how much may be taken "
-        "in one go by "
-        "somebody who has been away for a while. Most people who ask for something do so in "
-        "that manner: nothing "
-        "for a long time, then a handful of things at once, then nothing again. A rule that "
-        "only knows the pace "
-        "would send them away although they have taken less than their share, and a rule that "
-        "only knows the "
-        "handful would let somebody come back with a new one again and again. The bucket lets "
-        "the first through "
-        "and stops the second, and it needs no clock that rings and no list of who came when: "
-        "it is enough to "
-        "remember how full the bucket was when somebody last looked, and to add what has "
-        "dripped since."
+WORDS = {
+    "terminal-reply": ("Compare the token bucket", "Two ways to limit", "largest burst", "Time:"),
+    "terminal-compact": (
+        "in: 61,",
+        "Compacted 61.",
+        "decisions",
+        "facts kept",
+        "What did we decide so far?",
+        "first Monday",
+        "To port 8443",
     ),
-    "We limit the berth API to 100 requests per minute per user. Does it fit?": (
-        "It does. Keep one bucket per user in Redis, refilled when a request comes, and "
-        "answer 429 with a Retry- "
-        "After that says when the next token is there."
+    "terminal-resume": (
+        "Found: Assistant",
+        "Which port does the API move to?",
+        "Decisions: We take the token bucket",
+        "Who is called before the pumps are stopped?",
+        "extension 204",
     ),
-    "The regatta is on 2027-06-12, and the API must hold that day.": (
-        "Then test with the shape of that morning: 40 requests per second for ten minutes, "
-        "and stop when Redis "
-        "needs more than 5 ms."
+    "terminal-stats": ("Cost of the session", "1 compaction", "61.", "facts kept"),
+    "terminal-browser": (
+        "Bookings before the regatta",
+        "What wood",
+        "Write a line",
+        "Topics: Who is called",
     ),
-    "Decision: we go with the token bucket, because bursts are normal here.": (
-        "Noted. Put it beside the code as docs/adr-017.md, with its reason and its date."
+}
+"""The pictures, each with words that it must have."""
+FORBIDDEN = ("Traceback", "Error", "error", "failed", "No command", "not in my script")
+CONFIG = """\
+models: {berths-1: {window: 100000, input_price: 3, output_price: 15}}
+memory: {enabled: false}
+"""
+SCRIPT = tomllib.loads(Path(tour.__file__).with_suffix(".toml").read_text("utf-8"))
+COUNTER = TokenCounter()
+REPLIES = {
+    "Which boats may lie at berth 17?": "Those of up to 11 meters, because of the crane.",
+    "What did we decide so far?": """\
+1. A **token bucket** limits each boat to 100 requests per minute, with bursts of 25.
+2. The API moves to port 8443; the old proxy keeps 8080 until the spring.
+3. Backups are kept for 30 days, and one is restored on the first Monday of each month.
+4. Nobody stops the pumps before the harbor office, extension 204, was called.""",
+    "Which port does the API move to?": (
+        "To port 8443. The old proxy keeps 8080 until the spring [1.5]."
     ),
-    "When is the regatta, and what did we decide?": (
-        "The regatta is on 2027-06-12. You decided for the token bucket, because bursts are "
-        "normal here [1.4]."
+    "Who is called before the pumps are stopped?": (
+        "The harbor office, **extension 204**, before anybody touches the switch [1.10]."
     ),
-    "What wood do we take for the kitchen fronts?": "Oak, oiled twice: it can be sanded again where it wears.",
-    "Write a line about the sea.": "The sea keeps no minutes of what it was told, and forgets "
-    "nothing.",
+    "What wood do we take for the kitchen fronts?": (
+        "Oak, oiled twice: it can be sanded again where it wears."
+    ),
+    "Write a line about the sea.": (
+        "The sea keeps no minutes of what it was told, and forgets nothing."
+    ),
     "Compare the token bucket with a fixed window.": """\
 ## Two ways to limit
 
@@ -92,69 +104,61 @@ def take(bucket: Bucket, now: float) -> bool:
     return bucket.level >= 1
 ```""",
 }
-NOTHING = "\n\n**Decisions Made:**\n- none\n\n**Pending:**\n- none"
-LONG_WINDED = 6
-"""The first answer repeats its text this often, so that there is something to compact."""
-SHORT = (
-    "**Background Context:** Initial session.\n\n**Current Session Summary:**\n**Topics "
-    "Discussed:**"
-)
-SUMMARY = """\
+CRANE, DECIDED, PORT, PUMPS, WOOD, SEA, COMPARE = REPLIES
+SHORT = """\
 **Background Context:** Initial session.
 
 **Current Session Summary:**
 **Topics Discussed:**
-- How a token bucket works [1.1]
-- Limits of the berth API [1.2]
+- {} [1.1]
 
 **Decisions Made:**
-- Token bucket, because bursts are normal [1.4]
+- none
 
 **Pending:**
-- Load test before the regatta [1.3]"""
+- none"""
+Chat = Callable[..., PtyChat]
+"""A function that starts a chat with the given arguments."""
 
 
 def played(request: Received) -> Reply:
-    """Answer with the talk above; acknowledge a restored context."""
-    size = sum(map(len, (request.system, *request.texts))) // 4
+    """Answer with a reply above; acknowledge a restored context."""
     said = request.texts[-1] if request.texts else ""
+    text = "I have the context: the booking API, the regatta, and what was decided."
+    for query, reply in REPLIES.items():
+        if query in said[-300:]:
+            text = reply
     if request.system.startswith("Task: session summary"):
-        [topic] = [query for query in TALK if query in said][:1] or [""]
-        text = (
-            SUMMARY
-            if topic == next(iter(TALK))
-            else f"{SHORT}\n- {topic.rstrip('?.')} [1.1]{NOTHING}"
-        )
-        return Reply(chunks=(text,), usage=Usage(input=size, output=len(text) // 4))
-    text = next((answer for query, answer in TALK.items() if query in said[-300:]), "")
-    text = "\n\n".join([text] * LONG_WINDED) if text == next(iter(TALK.values())) else text
-    text = text or "I have the context: the rate limiter of the berth API, and what was decided."
+        topics = [query for query in REPLIES if query in said]
+        is_first = "booking-1.log" in said
+        text = SCRIPT["summary"] if is_first else SHORT.format(topics[0].rstrip("?."))
     words = text.split(" ")
+    size = sum(map(COUNTER.count, (request.system, *request.texts)))
     return Reply(
         chunks=(words[0], *(f" {word}" for word in words[1:])),
-        usage=Usage(input=size, output=len(words)),
+        usage=Usage(input=size, output=COUNTER.count(text)),
     )
 
 
-def say(chat: PtyChat, text: str) -> None:
+def say(chat: PtyChat, text: str, ends: str = r"Time: \d+\.\ds") -> None:
     """Send a line and wait until the prompt is back."""
     chat.send(text)
-    chat.wait_for(text)  # typed in one go with Enter, it would be a paste
+    chat.wait_for(text)
     chat.mark()
     chat.send("\r")
-    chat.wait_for(re.compile(r"Time: \d+\.\ds"), output=True)
+    chat.wait_for(re.compile(ends), output=True)
     chat.wait_for(AT_PROMPT)
 
 
 def keep(chat: PtyChat, name: str, since: int) -> None:
     """Write a picture of the output from byte `since` on."""
-    picture = svg(shown(bytes(chat.raw[since:]), COLS, ROWS))
+    screen = shown(bytes(chat.raw[since:]), COLS, ROWS)
+    text = "\n".join(screen.display)
+    assert [word for word in WORDS[name] if word not in text] == [], text
+    assert [word for word in FORBIDDEN if word in text] == [], text
+    picture = svg(screen)
     assert len(picture) < LARGEST, f"{name}: {len(picture)} characters"
     (DOCS / f"{name}.svg").write_text(picture)
-
-
-Chat = Callable[..., PtyChat]
-"""A function that starts a chat with the given arguments."""
 
 
 def leave(chat: PtyChat) -> None:
@@ -162,60 +166,67 @@ def leave(chat: PtyChat) -> None:
     chat.exit_code()
 
 
-def picture_of_a_reply(chat: Chat, folder: Path, query: str) -> None:
+def picture_of_a_reply(chat: Chat, folder: Path) -> None:
     with chat("--sessions-dir", str(folder / "talks")) as newcomer:
         newcomer.wait_for("context", timeout=60)
-        say(newcomer, query)
+        say(newcomer, COMPARE)
         keep(newcomer, "terminal-reply", 0)
         leave(newcomer)
 
 
-def picture_of_a_compaction(chat: Chat, talk: Sequence[str]) -> None:
-    with chat("--new-session") as first:
-        first.wait_for("context", timeout=60)
-        for query in talk[:3]:
-            say(first, query)
+def picture_of_a_compaction(chat: Chat) -> None:
+    with chat("-c") as first:
+        first.wait_for("extension 204", timeout=60)
+        first.wait_for(AT_PROMPT)
         since = len(first.raw)
-        say(first, talk[3])
-        say(first, "/compact")
+        say(first, CRANE)
+        say(first, "compact")
+        say(first, DECIDED)
+        say(first, PORT)
         keep(first, "terminal-compact", since)
         leave(first)
 
 
-def pictures_of_going_on(chat: Chat, query: str) -> None:
-    with chat() as second:
-        second.wait_for("context", timeout=60)
-        second.line("sessions")
-        second.wait_for("resume")
-        say(second, "resume 1")
-        say(second, query)
+def pictures_of_going_on(chat: Chat) -> None:
+    with chat("-c") as second:
+        second.wait_for("shows the rest", timeout=60)
+        second.wait_for(AT_PROMPT)
+        say(second, PUMPS)
         keep(second, "terminal-resume", 0)
         since = len(second.raw)
-        second.mark()
-        second.line("/stats")
-        second.wait_for("Cost of the session", output=True)
-        second.wait_for(re.compile(r"You: .*context", re.DOTALL), output=True)
+        say(second, "/stats", "Cost of the session")
         keep(second, "terminal-stats", since)
         leave(second)
 
 
 def picture_of_the_browser(chat: Chat) -> None:
+    for query in (WOOD, SEA):
+        with chat("--new-session") as other:
+            other.wait_for("context", timeout=60)
+            say(other, query)
+            leave(other)
     with chat("sessions", "browse") as third:
-        third.wait_for("When is the regatta", timeout=60)
-        keep(
-            third, "terminal-browser", len(third.raw) - len(third.raw.rpartition(b"\x1b[?1049h")[2])
-        )
+        third.wait_for("Bookings before the regatta", timeout=60)
+        third.wait_for("Topics: Write a line")
+        third.send("G")
+        third.wait_for("Topics: Who is called")
+        since = len(third.raw) - len(third.raw.rpartition(b"\x1b[?1049h")[2])
+        keep(third, "terminal-browser", since)
         third.send("q")
-        leave(third)
+        third.exit_code()
 
 
 def main() -> None:
     """Write the pictures into `docs/`."""
-    *talk, again, wood, sea, compare = TALK
+    COUNTER.load()
     with Loopback(played) as server, tempfile.TemporaryDirectory() as folder:
-        home = Path(folder) / "harbour"
-        home.mkdir()
-        (home / "config.yaml").write_text(CONFIG)
+        home = Path(folder) / "harbor"
+        sessions = home / "sessions"
+        sessions.mkdir(parents=True)
+        sessions.chmod(0o700)
+        past = msgspec.convert(SCRIPT["past"], tuple[Exchange, ...])
+        write_past(sessions, past, datetime.now().astimezone(), str(home))
+        config = home / "config.yaml"
         keys = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.url}
         paths = {
             "CHAT_LOOP_HOME": str(home),
@@ -228,14 +239,12 @@ def main() -> None:
         def chat(*more: str) -> PtyChat:
             return PtyChat([*argv, *more], env=keys | paths, rows=ROWS, cols=COLS, cwd=home)
 
-        picture_of_a_reply(chat, Path(folder), compare)
-        for query in (wood, sea):
-            with chat() as other:
-                other.wait_for("context", timeout=60)
-                say(other, query)
-                leave(other)
-        picture_of_a_compaction(chat, talk)
-        pictures_of_going_on(chat, again)
+        config.write_text(CONFIG)
+        picture_of_a_reply(chat, Path(folder))
+        config.write_text(f"{CONFIG}resume: {{mode: full}}\n")
+        picture_of_a_compaction(chat)
+        config.write_text(CONFIG)
+        pictures_of_going_on(chat)
         picture_of_the_browser(chat)
 
 
