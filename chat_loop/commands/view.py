@@ -42,7 +42,7 @@ KEYS = {
     "Alt-Enter, Ctrl-J": "Starts a new line; in some terminals, so does Shift-Enter.",
     "\\ Enter": "Starts a new line, without the backslash.",
     "\\\\ Enter": "On an empty line: starts a message of several lines; an empty line ends it.",
-    "Ctrl-V, Alt-V": "Pastes an image, or text, from the clipboard; Backspace takes it out.",
+    "Ctrl-V, Alt-V": "Pastes an image, or text, from the clipboard.",
     "Tab": "Completes commands, options, sessions, models, settings, templates and @files.",
     "Up, Down": "Moves between lines, queued messages (from an empty line), and the history.",
     "Ctrl-R": "Searches the history; Enter puts the match on the line.",
