@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property, lru_cache
 from itertools import chain, islice
 from math import fsum, log
@@ -328,7 +328,8 @@ def _is_worth_keeping(sentence: ParsedSentence, borrowed: bool) -> bool:
     if not borrowed:
         if sentence.values or sentence.label:
             return True
-        return len(sentence.words) > 2 and bool(_telling(sentence.words))
+        common = common_words(STEM)
+        return len(sentence.words) > 2 and any(fold(word) not in common for word in sentence.words)
     exact = sentence.exactness > (0 if len(sentence.words) > 2 else 1)
     return (exact or sentence.label not in ("", "other")) and not sentence.text.endswith(":")
 
@@ -375,9 +376,9 @@ def read(text: str) -> ParsedSentence:
     )
 
 
-def _older(candidates: Sequence[Candidate]) -> dict[Candidate, list[Candidate]]:
-    """Return for each candidate the similar earlier ones, which share its rarest words or figures,
-    in order. They also share a trait if it has any and closes no open point.
+def _older(candidates: Sequence[Candidate], telling: Set[str]) -> dict[Candidate, list[Candidate]]:
+    """Return for each candidate the similar earlier ones, which share its rarest `telling` words or
+    figures, in order. They also share a trait if it has any and closes no open point.
     """
     found: dict[Candidate, list[Candidate]] = {}
     places: dict[str, list[int]] = defaultdict(list)  # of a word or figure, in order
@@ -385,7 +386,7 @@ def _older(candidates: Sequence[Candidate]) -> dict[Candidate, list[Candidate]]:
         sentence = candidate.sentence
         traits = sentence.traits
         is_done = sentence.label == "done"
-        keys = sentence.words | sentence.figures
+        keys = (sentence.words & telling or sentence.words) | sentence.figures
         rarest = sorted([(len(places[key]), key) for key in keys if key in places])[:_KEYS]
         if candidate.line.ref and not traits and not is_done:
             rarest = rarest[:1]  # it can only repeat a line that has all of its words
@@ -413,7 +414,7 @@ class WordIndex:
         self._telling_of = {
             each: self.weight(each.sentence.words & self._telling) for each in candidates
         }
-        self._older = _older(candidates)
+        self._older = _older(candidates, self._telling)
 
     def older(self, candidate: Candidate) -> Sequence[Candidate]:
         """Return the similar earlier candidates, in order."""

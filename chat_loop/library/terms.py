@@ -132,7 +132,7 @@ def terms(text: str) -> tuple[Term, ...]:
 
 def drop_common(asked: tuple[Term, ...]) -> tuple[Term, ...]:
     """Drop single letters and common words."""
-    common = _word_list("function_words") | _word_list("requests")
+    common = common_words(MAX_WORD)
 
     def tells(text: str) -> bool:
         is_letter = len(text) == 1 and text.isalpha() and not _is_unspaced(text)
