@@ -33,6 +33,7 @@ from chat_loop.providers.catalogue import entries
 from chat_loop.providers.choose import Models
 from chat_loop.providers.listing import KeptLists
 from chat_loop.providers.listing import list_models as list_of_models
+from chat_loop.providers.models.store import installed_models
 from chat_loop.providers.prices import costs
 from chat_loop.providers.recorded import Offer
 from chat_loop.sessions.records import Answering, Session
@@ -106,7 +107,6 @@ def offer_embedded(parts: Parts, error: NoProvider) -> Provider:
 def _embedded_model(parts: Parts) -> str:
     """Return the name of an embedded model, which the user may have to choose first."""
     from chat_loop.consent import ensure_installed
-    from chat_loop.providers.models.store import installed_models
 
     folder = parts.paths.models
     install = partial(ensure_installed, folder)

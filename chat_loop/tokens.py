@@ -13,6 +13,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from chat_loop.values import sha256
+
 if TYPE_CHECKING:
     import tiktoken
 
@@ -144,8 +146,6 @@ class TokenCounter:
 @lru_cache(maxsize=1)  # it takes 0.3 s
 def build_encoding(data: Path | None = None) -> tiktoken.Encoding:
     """Build the encoding from the rank file in `data`. Raises the errors that `load` reports."""
-    import hashlib
-
     import tiktoken  # takes 30 ms, which a chat far from its limits never spends
 
     if data is None:
@@ -155,7 +155,7 @@ def build_encoding(data: Path | None = None) -> tiktoken.Encoding:
         data = Path(spec.origin).parent / "data"
     packed = (data / f"{ENCODING}.tiktoken.gz").read_bytes()
     raw = zlib.decompress(packed, wbits=31)  # 31: gzip
-    if hashlib.sha256(raw).hexdigest() != _SHA256:
+    if sha256(raw) != _SHA256:
         raise ValueError("the rank file has another content than expected")
     ranks = {}
     for token, rank in (line.split() for line in raw.splitlines()):

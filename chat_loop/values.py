@@ -303,6 +303,13 @@ def attached_text(name: str, size: int, width: int, height: int) -> str:
     return f"{name}, {f'{width}×{height}' if width else size_text(size)}"
 
 
+def sha256(data: bytes) -> str:
+    """Return the digest of bytes, in hexadecimal."""
+    import hashlib  # OpenSSL takes 3 ms, which a list need not spend
+
+    return hashlib.sha256(data).hexdigest()
+
+
 def plural(number: int, noun: str) -> str:
     """Return `1 pin`, `6 pins` or `2 queries`."""
     if number == 1:

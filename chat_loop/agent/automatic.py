@@ -188,10 +188,8 @@ def _parts(path: str) -> list[str]:
 @cache
 def ecosystems() -> tuple[Ecosystem, ...]:
     """Return the table of ecosystems."""
-    import tomllib  # 2 ms, too long for the first prompt
-
-    text = Path(__file__).with_name("automatic_files.toml").read_text("utf-8")
-    return msgspec.convert(tomllib.loads(text)["ecosystem"], tuple[Ecosystem, ...])
+    data = Path(__file__).with_name("automatic_files.toml").read_bytes()
+    return msgspec.toml.decode(data, type=dict[str, tuple[Ecosystem, ...]])["ecosystem"]
 
 
 @cache

@@ -21,6 +21,7 @@ from chat_loop.errors import RequestRejected
 from chat_loop.events import Event, Finished, TextDelta, ToolCalled, ToolReturned
 from chat_loop.providers import Provider
 from chat_loop.providers.capabilities import window_of
+from chat_loop.providers.prices import listed_window
 from chat_loop.providers.replies import MAX_ARGUMENTS, replace_surrogates
 from chat_loop.values import Request, StopReason, ToolCall, Usage, Window
 
@@ -57,7 +58,6 @@ class ExternalProvider(Provider):
 
     def warm(self) -> None:
         """Look up the window of its model. The agent was loaded with its file."""
-        from chat_loop.providers.prices import listed_window  # loads the library
 
         if self.window.guessed and (tokens := listed_window(self._model_name, "")):
             self.window = Window(tokens)

@@ -190,19 +190,12 @@ async def why(chat: Chat, words: str, options: OptionValues) -> None:
     A value or a whole sentence tells the most. What is not in the context any more is shown with
     the command that brings it back.
     """
-    from chat_loop.commands import origins
-    from chat_loop.context.wanted_text import WantedText  # loads the ledger
-    from chat_loop.conversation.why import Origins, origins_of
+    from chat_loop.commands import origins  # loads the ledger
 
     if not words:
         raise usage_error("why")
-    wanted = WantedText(words)
-
-    def look() -> tuple[Origins, str]:
-        sessions, problem = chat.chain()
-        return origins_of(wanted, sessions), problem
-
-    found, problem = await asyncio.to_thread(look)
+    sessions, problem = await asyncio.to_thread(chat.chain)
+    found = await asyncio.to_thread(origins.find, words, sessions)
     display = chat.display
     if problem:
         display.warn(problem)

@@ -7,7 +7,9 @@ from datetime import datetime
 from itertools import groupby
 
 from chat_loop.characters import one_line
-from chat_loop.conversation.why import Held, Loss, Newer, Origins, Passage, Said
+from chat_loop.context.wanted_text import WantedText
+from chat_loop.conversation.why import Held, Loss, Newer, Origins, Passage, Said, origins_of
+from chat_loop.sessions.records import Session
 from chat_loop.sessions.summary_block import LISTS
 from chat_loop.values import plural, when_text
 
@@ -25,6 +27,13 @@ LOSSES: Mapping[Loss, str] = {
 }
 
 Row = tuple[str, str]
+
+
+def find(text: str, sessions: Sequence[Session]) -> Origins:
+    """Return where a text comes from in a chain, which is given oldest first. Raises UsageError for
+    a text that cannot be looked for.
+    """
+    return origins_of(WantedText(text), sessions)
 
 
 def heading(origins: Origins) -> str:

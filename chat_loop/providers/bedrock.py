@@ -35,7 +35,7 @@ class BedrockProvider(AnthropicProvider):
     def _connect(self) -> Any:
         region = check_access(self.entry, os.environ, ask_machine=True)
         import anthropic
-        from botocore.exceptions import BotoCoreError
+        from botocore import exceptions
 
         bearer = key_in(BEARER)
         client = anthropic.AsyncAnthropicBedrock(
@@ -49,7 +49,7 @@ class BedrockProvider(AnthropicProvider):
             headers_named_in("ANTHROPIC_CUSTOM_HEADERS"), anthropic.omit
         )
         # an expired session; credentials that are no longer there
-        self._credentials_errors = (BotoCoreError, RuntimeError)
+        self._credentials_errors = (exceptions.BotoCoreError, RuntimeError)
         return anthropic, client, anthropic.AnthropicError
 
     def _encode(self, body: object) -> dict[str, object]:
@@ -60,8 +60,7 @@ class BedrockProvider(AnthropicProvider):
         return batches_of(self._events(stream), lambda: reply.started, lambda _: EVENT_SIZE)
 
     async def _events(self, stream: Any) -> AsyncGenerator[Mapping[str, object]]:
-        from botocore.eventstream import ParserError
-        from botocore.parsers import ResponseParserError
+        from botocore import eventstream, parsers
 
         # raised by malformed frames, which the decoder does not check
         trusted = (struct.error, LookupError, TypeError, AttributeError)
@@ -73,7 +72,7 @@ class BedrockProvider(AnthropicProvider):
         except self._sdk_error as error:  # an error inside the stream
             body = getattr(error, "body", None)
             yield {"error": body if body and isinstance(body, dict) else {"type": "error"}}
-        except (ParserError, ResponseParserError, *trusted) as error:
+        except (eventstream.ParserError, parsers.ResponseParserError, *trusted) as error:
             raise ValueError("not an event stream") from error
 
 
@@ -82,13 +81,13 @@ def check_access(entry: Entry, environment: Mapping[str, str], *, ask_machine: b
     if find_spec("boto3") is None:
         what = "Amazon Bedrock needs the bedrock extra (boto3)."
         raise NoProvider(what, install_hint("bedrock"))
-    from botocore.exceptions import BotoCoreError
-    from botocore.session import Session
+    from botocore import exceptions
+    from botocore import session as sessions
 
     bearer = environment.get(BEARER, "")
     profile = entry.profile or environment.get("AWS_PROFILE") or None
     try:
-        session = Session(profile=None if bearer else profile)
+        session = sessions.Session(profile=None if bearer else profile)
         if not ask_machine:
             session.set_config_variable("metadata_service_num_attempts", 0)
         region = entry.region or environment.get("AWS_REGION")
@@ -98,7 +97,7 @@ def check_access(entry: Entry, environment: Mapping[str, str], *, ask_machine: b
             raise NoProvider("Amazon Bedrock has no region: AWS_REGION is not set.", hint)
         if not bearer and session.get_credentials() is None:
             raise AuthenticationFailed("No AWS credentials.", entry.key_refused)
-    except BotoCoreError as error:
+    except exceptions.BotoCoreError as error:
         what = f"The credentials for AWS cannot be read: {short(str(error))}"
         raise AuthenticationFailed(what, entry.key_refused) from error
     return str(region)

@@ -22,6 +22,7 @@ from chat_loop.sessions.files import write_private
 from chat_loop.values import Usage
 
 if TYPE_CHECKING:
+    from genai_prices.data_snapshot import DataSnapshot
     from genai_prices.types import PriceCalculation
 
 VENDORS = msgspec.json.decode(
@@ -165,12 +166,10 @@ def _priced(usage: Usage, model: str) -> PriceCalculation | None:
 
 def _largest_usual(priced: PriceCalculation) -> int:
     """Return the tokens above which each token of a call costs more, or 0."""
-    from genai_prices.types import TieredPrices
-
-    starts = []
+    starts: list[int] = []
     for price in vars(priced.model_price).values():
-        if isinstance(price, TieredPrices) and price.tiers:
-            starts.append(price.tiers[0].start)
+        if tiers := getattr(price, "tiers", None):  # others are one price, or none
+            starts.append(tiers[0].start)
     return min(starts, default=0)
 
 
@@ -196,19 +195,22 @@ def _rates(model: str, above: int) -> Rates:
     )
 
 
-def listed_names() -> frozenset[str]:
-    """Return the names of all models that the library lists."""
+def _snapshot() -> DataSnapshot:
+    """Return the library's data."""
     from genai_prices import data_snapshot
 
-    providers = data_snapshot.get_snapshot().providers
+    return data_snapshot.get_snapshot()
+
+
+def listed_names() -> frozenset[str]:
+    """Return the names of all models that the library lists."""
+    providers = _snapshot().providers
     return frozenset(model.id for provider in providers for model in provider.models)
 
 
 def listed_window(model: str, provider: str) -> int:
     """Return the window in tokens as listed for the model's seller or its vendor, or else 0."""
-    from genai_prices import data_snapshot
-
-    snapshot = data_snapshot.get_snapshot()
+    snapshot = _snapshot()
     sellers = (SELLERS.get(name, name) for name in (provider, vendor_of(model)) if name)
     for seller, name in product(sellers, dict.fromkeys((model, bare_name(model)))):
         with suppress(LookupError):

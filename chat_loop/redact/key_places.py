@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 _LONGEST = 4_096  # characters of a path
 _DEEPEST = 5  # the most steps of a name in the table
 _SEPARATORS = re.compile(r"[\s;|&<>()$`={},:@]+")
@@ -86,10 +88,8 @@ def _patterns() -> tuple[tuple[str, ...], re.Pattern[str], tuple[str, ...]]:
 
 def known_places() -> Iterator[dict[str, Any]]:
     """Yield the entries of the table: `names`, `source` and perhaps `except`."""
-    import tomllib  # 2 ms, too long for the first prompt
-
-    data = Path(__file__).with_name("key_places.toml").read_text("utf-8")
-    yield from tomllib.loads(data)["place"]
+    data = Path(__file__).with_name("key_places.toml").read_bytes()
+    yield from msgspec.toml.decode(data, type=dict[str, Any])["place"]
 
 
 def _expression(name: str) -> str:

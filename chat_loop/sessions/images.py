@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from chat_loop.errors import ChatLoopError, os_reason
 from chat_loop.sessions.files import Files, read_part, take_lock
 from chat_loop.sessions.records import IMAGE_FOLDER, IMAGES
+from chat_loop.values import sha256
 
 MAX_IMAGE = (5 << 20) * 3 // 4
 """The most bytes of an image. In base64 they are 5 MiB, the limit of Anthropic's service, which is
@@ -24,13 +25,7 @@ class ImageUnavailable(ChatLoopError):
 def is_image(file: str, data: bytes) -> bool:
     """Return True when these are the bytes of the image that an `Attachment.file` names."""
     match = IMAGE_PATH.fullmatch(file)
-    return match is not None and len(data) <= MAX_IMAGE and _digest(data) == match[1]
-
-
-def _digest(data: bytes) -> str:
-    from hashlib import sha256  # OpenSSL takes 3 ms, which a list need not spend
-
-    return sha256(data).hexdigest()
+    return match is not None and len(data) <= MAX_IMAGE and sha256(data) == match[1]
 
 
 class ImageStore:
@@ -72,6 +67,6 @@ class ImageStore:
             raise ImageUnavailable("its copy is gone") from None
         except OSError as error:
             raise ImageUnavailable(f"its copy cannot be read: {os_reason(error)}") from error
-        if _digest(data) != PurePosixPath(file).stem:  # of an image or an old text
+        if sha256(data) != PurePosixPath(file).stem:  # of an image or an old text
             raise ImageUnavailable("its copy was changed")
         return data

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from chat_loop.sessions.escape import decode, encode
 from chat_loop.sessions.records import Summary
+from chat_loop.values import sha256
 
 _BACKGROUND = "**Background Context:** "
 _CURRENT = "**Current Session Summary:**"
@@ -169,9 +170,7 @@ def _heading(line: str) -> str:
 
 def digest(text: str) -> str:
     """Return the digest of a block's inner text: the first 16 digits of its SHA-256."""
-    from hashlib import sha256  # OpenSSL takes 3 ms, which a list need not spend
-
-    return sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+    return sha256(text.encode("utf-8", "replace"))[:16]
 
 
 def _with_places(items: Sequence[tuple[str, list[str], str]]) -> tuple[str, ...]:

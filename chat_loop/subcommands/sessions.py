@@ -12,7 +12,7 @@ from msgspec.structs import asdict, replace
 from chat_loop.characters import one_line
 from chat_loop.config import Config, Paths
 from chat_loop.display import rows as drawn
-from chat_loop.display.plain import Meter, err, out, out_json, out_line
+from chat_loop.display.plain import Meter, err, out, out_json
 from chat_loop.errors import TRIED_AGAIN, SaveError, SessionError, UsageError
 from chat_loop.library import lineage
 from chat_loop.library.filters import filter_of
@@ -27,7 +27,6 @@ from chat_loop.sessions.writer import render
 from chat_loop.subcommands import trash
 from chat_loop.subcommands.stored import Action, StoredSessions
 from chat_loop.terminal import columns
-from chat_loop.tokens import estimate
 from chat_loop.values import compaction_text, counts_text, dollars_text, plural
 
 SCHEMA = 2  # the version of `sessions list --json`, which docs/sessions.md describes
@@ -185,80 +184,6 @@ def _show_summaries(stored: StoredSessions, session: Session, *, as_json: bool) 
         out(f"\n{summary_block.render(seal.summary)}\n\n")
 
 
-def search(stored: StoredSessions, options: argparse.Namespace) -> int:
-    """Print the exchanges that match, best first."""
-    from chat_loop.library.search import excerpts_of, search_all
-    from chat_loop.library.semantic import SemanticIndex
-
-    problem = stored.share()
-    by_meaning = stored.parts.config.search.meaning and not options.text
-    semantic = None
-    if by_meaning:
-        semantic = SemanticIndex(once=True)
-    filters = filter_of(vars(options), stored.sessions.now())
-    words = " ".join(options.words)
-    hits, warning = search_all(
-        stored.library, words, filters, options.limit, semantic, standalone=True
-    )
-    if reason := warning or problem:
-        err(reason)
-    if semantic is not None and semantic.problem:
-        err(semantic.problem)
-    if not hits and not options.as_json:
-        err("No matches.")
-    rows = []
-    for hit in hits:
-        row = hit.row
-        query = hit.exchange.query
-        excerpts = excerpts_of(hit, estimate)
-        if options.as_json:
-            values = {name: getattr(row, name) for name in ("name", "tags", "path")}
-            values["owner"] = row.owner or None
-            values |= {"number": hit.listed, "session": row.id, "query": query.number}
-            values |= {"at": query.at, "strength": round(hit.strength, 3)}
-            values |= {"related": hit.related}
-            rows.append({**values, "excerpts": {who.lower(): text for who, text in excerpts}})
-        else:
-            related = " · related" if hit.related else ""
-            owner = ""
-            if row.owner:
-                owner = f" · {one_line(row.owner, 40)}"
-            at = f"{row.depth}.{query.number} · {query.at:%Y-%m-%d %H:%M}{owner}{related}"
-            out_line(f"{hit.listed or '':>4}  {one_line(row.name, 80)} · {row.id} · {at}", 6)
-            for who, text in excerpts:
-                out_line(f"      {who.lower()}: {one_line(text, 600)}", 6)
-    if options.as_json:
-        out_json(rows)
-    return int(not hits)
-
-
-def why(stored: StoredSessions, options: argparse.Namespace) -> int:
-    """Print where a text of a conversation comes from, and what became of it."""
-    from chat_loop.commands import origins
-    from chat_loop.context.wanted_text import WantedText  # loads the ledger
-    from chat_loop.conversation.why import origins_of
-
-    wanted = WantedText(" ".join(options.text))
-    loaded = stored.load(options.session)
-    with Meter().clock("Reading"):
-        chain = read_chain(stored.sessions, loaded.session)
-        sessions = [*(one.session for one in reversed(chain.ancestors)), loaded.session]
-        found = origins_of(wanted, sessions)
-    if chain.problem:
-        err(chain.problem)
-    if options.as_json:
-        out_json(found)
-    elif not found.is_found:
-        name = loaded.session.header.id
-        err(f"The conversation of {name} does not say that; search looks in all of them.")
-    else:
-        out_line(origins.heading(found))
-        resume = f"chat-loop --resume {loaded.session.header.id}"
-        for label, text in origins.rows(found, stored.sessions.now(), resume):
-            out_line(f"{label:<{origins.LABEL}}{text}", origins.LABEL)
-    return int(not found.is_found)
-
-
 def tree(stored: StoredSessions, options: argparse.Namespace) -> int:
     """Print a chain with its branches, oldest first."""
     identity = stored.path(options.reference, stored=True).stem
@@ -347,8 +272,6 @@ def delete_summary(stored: StoredSessions, options: argparse.Namespace) -> int:
 ACTIONS: dict[str, Action] = {
     "list": list_,
     "show": show,
-    "search": search,
-    "why": why,
     "tree": tree,
     "stats": stats,
     "reindex": reindex,
@@ -361,6 +284,6 @@ ACTIONS: dict[str, Action] = {
 def _action(name: str) -> Action:
     if (action := ACTIONS.get(name) or trash.ACTIONS.get(name)) is not None:
         return action
-    from chat_loop.subcommands import chains, erasure  # a list does not need them
+    from chat_loop.subcommands import chains, erasure, searching  # a list does not need them
 
-    return (chains.ACTIONS | erasure.ACTIONS)[name]
+    return (searching.ACTIONS | chains.ACTIONS | erasure.ACTIONS)[name]

@@ -86,12 +86,9 @@ class CodeColors:
 
 @cache
 def _languages() -> dict[str, Language]:
-    import tomllib  # takes 2 ms, which would delay the first prompt
-
-    text = Path(__file__).with_name("languages.toml").read_text("utf-8")
-    languages = msgspec.convert(tomllib.loads(text)["languages"], list[Language])
+    data = Path(__file__).with_name("languages.toml").read_bytes()
     by_name: dict[str, Language] = {}
-    for language in languages:
+    for language in msgspec.toml.decode(data, type=dict[str, list[Language]])["languages"]:
         by_name |= dict.fromkeys(language.names.split(), language)
     return by_name
 
