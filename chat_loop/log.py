@@ -73,7 +73,8 @@ class Log:
 
     def report_once(self, error: BaseException) -> ChatLoopError | None:
         """Return what the user is told about an error that nobody waits for, or None if the same
-        error was reported before. A traceback is written only for an unexpected error.
+        error, or MOST_REPORTED others, were reported before. Only an unexpected error gets a
+        traceback.
         """
         if isinstance(error, OSError):
             error = os_failure(error)

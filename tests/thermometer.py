@@ -18,11 +18,11 @@ BRANCHES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.mat
 LAYOUT = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
 LIMITS = {  # figure: (limit, goal)
     "assignments of several unrelated values": (0, 30),
-    "conditional expressions per 1,000 statements": (25.0, 25.0),
+    "conditional expressions per 1,000 statements": (20.0, 25.0),
     "nested conditional expressions": (0, 0),
-    "comprehensions per 1,000 statements": (34.2, 30.0),
+    "comprehensions per 1,000 statements": (30.0, 30.0),
     "percent of functions with more than 12 branches": (0.2, 2.0),
-    "tokens": (334_233, 225_000),
+    "tokens": (334_316, 225_000),
 }
 
 

@@ -241,7 +241,9 @@ class McpConnection:
             self._scope.cancel()
 
     async def _limit_response(self, response: httpx2.Response) -> None:
-        """Limit the size of an answer. The SDK itself limits the size of events."""
+        """Note the status of an answer and limit its size; the SDK limits the size of events.
+        Raises DecodingError for a compressed answer, and ReadError for a large one.
+        """
         if response.request.method == "POST":
             self._status = response.status_code
         if response.headers.get("content-encoding", "identity") != "identity":

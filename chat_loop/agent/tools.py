@@ -79,9 +79,9 @@ Approve = Callable[[Tool, str], Awaitable[bool]]
 
 
 class Toolbox(Struct):
-    """The tools of one reply. Of `room` tokens, which are free for results, each may take half if
-    enough is left for those of the `unfinished` calls, and none more than a quarter of the
-    `window`.
+    """The tools of one reply. `room` is the number of tokens that are free for results: each may
+    take half of them if enough is left for the `unfinished` calls, and never more than a quarter
+    of the `window`.
     """
 
     tools: Mapping[str, Tool]

@@ -638,7 +638,7 @@ class Conversation:
         self._take(replace(self.agent.parameters, effort=effort))
 
     def ask_as_configured(self) -> None:
-        """Ask the model as the config says, whatever the session has kept."""
+        """Ask the model as the config says from now on, whatever the session has kept."""
         self._take(parameters_for(self.agent.model, self._configured.config, self._given))
 
     def _take(self, parameters: Parameters) -> None:

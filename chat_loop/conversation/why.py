@@ -83,8 +83,8 @@ class Newer(Struct, frozen=True):
 
 
 class Passage(Struct, frozen=True, kw_only=True):
-    """What went on of a text from a session to the next or, if it `is_last`, only into its summary,
-    with which a resume may go on. `reason` is why it ended, empty if it never did.
+    """What a session passed on of a text: to the next session or, if it `is_last`, only to its own
+    summary, from which a resume continues. `reason` is why the session ended, empty if it did not.
     """
 
     session: str

@@ -64,7 +64,7 @@ def check_address(address: str, name: str) -> None:
 
 
 def check_header(name: str, value: object) -> None:
-    """Raise NoProvider, which names the first character of a header that cannot be sent."""
+    """Check that a header can be sent. Raises NoProvider, which names the first bad character."""
     for number, character in enumerate(value if isinstance(value, str) else "", 1):
         if not " " <= character <= "~":
             what = f"The header {name} has {_name_of(character)} as character {number}."

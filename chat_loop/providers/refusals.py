@@ -66,7 +66,7 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
     def refusal_error(
         self, status: int | None, body: object, headers: Mapping[str, str] | None = None
     ) -> ProviderError:
-        """Return the error for a refusal, by its status, or by its `body` in a stream (None)."""
+        """Return the error for a refusal. Inside a stream there is no `status`: the body tells."""
         headers = headers or {}
         said = upstream.read(body)
         wait = wait_of(said, headers)

@@ -105,8 +105,9 @@ class Reply:
         self._ending = (ending, reason)
 
     def is_another(self, identity: str, *, begins: bool) -> bool:
-        """Return True if an event with a new id, which `begins` a reply, is not of this one. Some
-        servers give each event an id of its own, and some say in each that a reply begins.
+        """Note the id of an event. Return True, after beginning again, if it belongs to another
+        reply, which it `begins`. Some servers give each event an id of its own, and some say in
+        each that a reply begins.
         """
         if not identity or identity == self.identity:
             self.is_stable = self.is_stable or bool(identity)
