@@ -17,6 +17,7 @@ LABEL = 10  # columns
 MOST_TEXT = 300  # characters of a sentence
 MOST_REFS = 5
 SPEAKERS = {"user": "you", "model": "the model", "tool": "a tool", "file": "a file"}
+PINS = {"pin": "pinned", "unpin": "unpinned"}
 WRITERS = {"user": "you", "reply": "the model", "narrative": "the model"}
 LOSSES: Mapping[Loss, str] = {
     "replaced": "a newer line replaced it",
@@ -74,7 +75,7 @@ def _said_row(said: Said, now: datetime) -> Row:
     when = when_text(said.at, now)
     text = one_line(said.text, MOST_TEXT)
     if not said.message:
-        return f"{said.speaker}ned", f"by you, {when}: {text}"
+        return PINS[said.speaker], f"by you, {when}: {text}"
     return said.message, f"{SPEAKERS[said.speaker]}, {when}: {text}"
 
 
