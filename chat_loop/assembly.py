@@ -20,7 +20,7 @@ from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.mcp_servers import McpServers, servers_of
 from chat_loop.agent.spending import Spending
 from chat_loop.agent.tools import Tool
-from chat_loop.config import LimitsConfig, choose_servers
+from chat_loop.config import LimitsConfig, ModelConfig, choose_servers
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import EFFORT, MAX_TOKENS, SYSTEM, options_of
 from chat_loop.display.plain import err
@@ -192,6 +192,18 @@ def folder_warning(parts: Parts, agent: Agent) -> tuple[str, str]:
     text = f"The tools work in {what}: the model may read all its files without asking, except"
     text += " what looks like a key or a password."
     return text, "Start chat-loop in the folder of a project to limit it to that."
+
+
+def parameters_warning(parts: Parts, agent: Agent) -> tuple[str, str]:
+    """Return a sentence and a hint if the config says how an agent of another library asks its
+    model, which only its own code can say; else empty texts.
+    """
+    settings = parts.config.models.get(agent.provider.model, ModelConfig())
+    asked = settings.parameters.text
+    if not agent.own_tools or not asked:
+        return "", ""
+    text = f"The agent {agent.name} asks its model as its own code says, without {asked}."
+    return text, f"Set that in {agent.path}."
 
 
 def make_summarizer(parts: Parts, agent: Agent) -> Provider | None:

@@ -199,6 +199,7 @@ class Run:
         memory = self._memory
         problems = [(memory.warning if memory else "", ""), agent.tools_problem]
         problems.append(assembly.folder_warning(parts, agent))
+        problems.append(assembly.parameters_warning(parts, agent))
         for message, hint in filter(any, problems):
             self._show(events.Warned(message, hint))
         conversation = assembly.make_conversation(

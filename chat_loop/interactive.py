@@ -290,7 +290,12 @@ class Interactive:
         agent = self._conversation.agent
         if chat.memory is not None and chat.memory.warning and not self._asks_about_files:
             yield chat.memory.warning
-        for message, hint in (agent.tools_problem, assembly.folder_warning(self._parts, agent)):
+        problems = (
+            agent.tools_problem,
+            assembly.folder_warning(self._parts, agent),
+            assembly.parameters_warning(self._parts, agent),
+        )
+        for message, hint in problems:
             if message:
                 yield f"{message} {hint}"
         if ignored := ", ".join(f"/{name}" for name in chat.templates.names(ignored=True)):

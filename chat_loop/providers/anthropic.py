@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from typing import Any
 
 from chat_loop.errors import ProviderError
+from chat_loop.events import Event, Warned
 from chat_loop.providers import wanted, wire
 from chat_loop.providers.capabilities import count_at, list_at, text_at, value_at
 from chat_loop.providers.effort import CLAUDE, has_budget, message_parameters
@@ -49,6 +51,7 @@ class AnthropicProvider(wire.WireProvider):
     address_variable = "ANTHROPIC_BASE_URL"
     official = "https://api.anthropic.com"
     usual_efforts = CLAUDE
+    _is_told_of_sampling = False
 
     def _connect(self) -> Any:
         import anthropic
@@ -110,6 +113,27 @@ class AnthropicProvider(wire.WireProvider):
             for name in wire.SAMPLING:
                 body.pop(name, None)
         return body
+
+    def stream(self, request: Request) -> AsyncGenerator[Event]:
+        """Stream as every service, but say once what is not sent while the model thinks."""
+        sampling = request.parameters.temperature, request.parameters.top_p
+        if sampling == (None, None) or self._is_told_of_sampling:
+            return super().stream(request)
+        return self._stream_and_tell(request)
+
+    async def _stream_and_tell(self, request: Request) -> AsyncGenerator[Event]:
+        asked = []
+        for name in wire.SAMPLING:
+            if getattr(request.parameters, name) is not None:
+                asked.append(name)
+        body = self._body(request)
+        if "thinking" in body and body.keys().isdisjoint(asked):
+            self._is_told_of_sampling = True
+            text = f"{self.model} takes no {' and no '.join(asked)} while it thinks: none is sent."
+            yield Warned(text, "/effort off turns thinking off.")
+        async with aclosing(super().stream(request)) as events:
+            async for event in events:
+                yield event
 
     @property
     def _is_budgeted(self) -> bool:

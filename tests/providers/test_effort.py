@@ -100,9 +100,13 @@ def test_a_budget_leaves_half_of_the_reply_to_the_words(server: Loopback, tmp_pa
 
 def test_claude_thinks_with_its_usual_sampling(server: Loopback) -> None:
     provider = anthropic_at(server.url)
-    for effort in ("high", "off", ""):
-        events_of(provider, asking(effort, temperature=0.2))
-    assert [body.get("temperature") for body in added(server)] == [None, 0.2, 0.2]
+    told = []
+    for effort in ("off", "", "high", "high"):
+        events = events_of(provider, asking(effort, temperature=0.2, top_p=0.5))
+        told.append([event.message for event in events if isinstance(event, Warned)])
+    assert [body.get("temperature") for body in added(server)] == [0.2, 0.2, None, None]
+    sentence = "claude-test takes no temperature and no top_p while it thinks: none is sent."
+    assert told == [[], [], [sentence], []]
 
 
 def test_the_embedded_model_takes_the_sampling() -> None:

@@ -205,6 +205,18 @@ def test_a_model_does_not_go_with_an_agent_that_has_its_own(tmp_path: Path) -> N
         assert error.startswith("The agent dice has a model of its own: --model, --local, ")
 
 
+def test_what_an_agent_with_its_own_model_does_not_send_is_said(tmp_path: Path) -> None:
+    home, path = tmp_path / "home", python_agent(tmp_path / "dice")
+    home.mkdir()
+    (home / "config.yaml").write_text("models: {dice: {temperature: 0.2, top_p: 0.5}}\n")
+    text = "The agent dice asks its model as its own code says, without temperature 0.2, top_p 0.5."
+    code, said, error = told(run(home, "--agent", str(path), "--trust-agent", "-p", "hi"))
+    assert (code, said) == (0, "heard: hi\n")
+    assert error.count(text) == 1
+    chat = run(home, "--agent", str(path), "--trust-agent", stdin=b"hi\n").stdout.decode()
+    assert " ".join(chat.split()).count(text) == 1
+
+
 def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
     file = tmp_path / "sally.md"
     file.write_text("---\nmodel: anthropic:x\n---\nHi")
