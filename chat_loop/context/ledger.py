@@ -87,7 +87,9 @@ class Line(Struct, frozen=True, dict=True):
     @cached_property
     def mark(self) -> str:
         """The suffix with its session and speaker: ` [2 user]` if `ref` is `2.14`."""
-        return f" [{self.session} {self.speaker}]" if self.ref else ""
+        if not self.ref:
+            return ""
+        return f" [{self.session} {self.speaker}]"
 
     @cached_property
     def whole(self) -> str:
@@ -177,9 +179,12 @@ def items(summary: Summary) -> Iterator[Line]:
             place = _PLACE.search(whole[-30:])
             if place is None:
                 yield Line(whole, section)
-            else:
-                text = whole[: len(whole) - len(place.group())]
-                yield Line(text, section, place[1], "reply" if place[2] == "reply" else "user")
+                continue
+            text = whole[: len(whole) - len(place.group())]
+            speaker: Speaker = "user"
+            if place[2] == "reply":
+                speaker = "reply"
+            yield Line(text, section, place[1], speaker)
 
 
 def collect(exchanges: Iterable[Exchange], redactor: Redactor | None = None) -> list[Candidate]:
@@ -188,7 +193,9 @@ def collect(exchanges: Iterable[Exchange], redactor: Redactor | None = None) -> 
     candidates: list[Candidate] = []
     for exchange in exchanges:
         query = exchange.query.text
-        reply = exchange.reply.text if exchange.reply else ""
+        reply = ""
+        if exchange.reply is not None:
+            reply = exchange.reply.text
         pasted = len(query) > OWN_WORDS
         query = _clip(query)
         reply = _clip(reply)
@@ -214,12 +221,11 @@ def _sources(exchange: Exchange, said: _Said, redactor: Redactor) -> Iterator[Ca
     """Yield the lines of results from which the reply took values. They count as said by the reply,
     but as pasted: they neither decide anything nor replace another line.
     """
-    sentences = [sentence for speaker, sentence in said if speaker == "reply"]
-    lines = chain.from_iterable(
-        source_lines(exchange, sentence.text, sentence.values) for sentence in sentences
-    )
-    told = chain(islice(dict.fromkeys(lines), MOST_SOURCES), activity.commits(exchange))
-    for text in told:
+    lines: dict[str, None] = {}
+    for speaker, sentence in said:
+        if speaker == "reply":
+            lines |= dict.fromkeys(source_lines(exchange, sentence.text, sentence.values))
+    for text in (*islice(lines, MOST_SOURCES), *activity.commits(exchange)):
         line = Line(redactor(text), "key_facts", exchange.ref, "reply", pasted=True)
         yield Candidate(line, read(line.text))
 
@@ -267,8 +273,10 @@ def _read_exchange(
     """Yield the sentences of an exchange that are worth keeping, each with its speaker."""
     asked: set[str] = set()
     said = _worth_keeping(query, borrowed=pasted)
+    if pasted:
+        said = islice(said, PASTED_FACTS)
     are_courtesies = _only_exclaims(query) and _only_exclaims(reply)
-    for sentence in islice(said, PASTED_FACTS if pasted else None):
+    for sentence in said:
         asked |= sentence.figures
         if not (are_courtesies and _is_courtesy(sentence, reply)):
             yield "user", sentence
@@ -307,9 +315,10 @@ def _worth_keeping(text: str, borrowed: bool) -> Iterator[ParsedSentence]:
             yield read(part.text)
             continue
         is_borrowed = borrowed or part.role in ("row", "quoted")
-        rest = without_place(part.text) if is_borrowed else part.text
-        if rest != part.text and not may_hold_values(rest):
-            continue
+        if is_borrowed:
+            rest = without_place(part.text)
+            if rest != part.text and not may_hold_values(rest):
+                continue
         # most of a reply has nothing exact, and is not parsed any further
         needs_value = is_borrowed or _QUESTION.search(part.text)
         if not needs_value or may_hold_values(part.text) or _LABEL.match(part.text):
@@ -330,8 +339,10 @@ def _is_worth_keeping(sentence: ParsedSentence, borrowed: bool) -> bool:
             return True
         common = common_words(STEM)
         return len(sentence.words) > 2 and any(fold(word) not in common for word in sentence.words)
-    exact = sentence.exactness > (0 if len(sentence.words) > 2 else 1)
-    return (exact or sentence.label not in ("", "other")) and not sentence.text.endswith(":")
+    if sentence.text.endswith(":"):
+        return False
+    least = 1 if len(sentence.words) > 2 else 2
+    return sentence.exactness >= least or sentence.label not in ("", "other")
 
 
 @lru_cache(maxsize=2048)  # enough for a block and a span; a large session would take 50 MB
@@ -339,8 +350,11 @@ def read(text: str) -> ParsedSentence:
     """Parse the first 1,000 characters of a sentence: its values, words and label."""
     text = text[:1_000]
     values = find(text)
-    label = _LABEL.match(text)
-    position = label.end() if label is not None else 0
+    label: Label = ""
+    position = 0
+    if (labeled := _LABEL.match(text)) is not None:
+        label = LABELS.get(labeled[1].casefold().split()[0], "other")
+        position = labeled.end()
     outside = ""
     exactness = 0
     is_code = bool(values)
@@ -355,12 +369,12 @@ def read(text: str) -> ParsedSentence:
         normal = normalize(value.text)
         normals.append(normal)
         measures.add(value.unit or value.kind)
-        # an echo may omit the unit of a measure
-        numbers = figures(value.text) if value.kind in ("quantity", "number") else []
+        numbers: list[str] = []
+        if value.kind in ("quantity", "number"):
+            numbers = figures(value.text)  # an echo may omit the unit of a measure
         bare.update(numbers or [normal])
         outside += f"{text[position : value.start]} "
         position = max(position, value.end)
-    first = label[1].casefold().split()[0] if label is not None else ""
     return ParsedSentence(
         text=text,
         values=tuple([value.text for value in values]),
@@ -371,7 +385,7 @@ def read(text: str) -> ParsedSentence:
         traits=frozenset(measures.union(normals)),
         figures=frozenset(bare),
         words=stems(outside + text[position:]),
-        label=LABELS.get(first, "other") if label is not None else "",
+        label=label,
         is_code=is_code,
     )
 
@@ -409,11 +423,12 @@ class WordIndex:
         numbers = Counter(chain.from_iterable(each.sentence.words for each in candidates))
         total = 1 + len(candidates)
         self._weights = {word: log(1 + total / number) for word, number in numbers.items()}
-        self._weight_of = {each: self.weight(each.sentence.words) for each in candidates}
         self._telling = _telling(self._weights)
-        self._telling_of = {
-            each: self.weight(each.sentence.words & self._telling) for each in candidates
-        }
+        self._weight_of: dict[Candidate, float] = {}
+        self._telling_of: dict[Candidate, float] = {}
+        for each in candidates:
+            self._weight_of[each] = self.weight(each.sentence.words)
+            self._telling_of[each] = self.weight(each.sentence.words & self._telling)
         self._older = _older(candidates, self._telling)
 
     def older(self, candidate: Candidate) -> Sequence[Candidate]:
@@ -428,7 +443,9 @@ class WordIndex:
         """Return the share of the words of `one` that `other` also has, by weight, from 0 to 1."""
         words = one.sentence.words
         others = other.sentence.words
-        return 1.0 if words <= others else self.weight(words & others) / self._weight_of[one]
+        if words <= others:
+            return 1.0
+        return self.weight(words & others) / self._weight_of[one]
 
     def repeats(self, one: Candidate, other: Candidate, *, bullet: bool = False) -> bool:
         """Return True if `other` has all values of `one` and nearly all of its words."""
@@ -438,8 +455,12 @@ class WordIndex:
             return False
         if not bullet and sentence.apart(before):
             return False
-        least = 0.8 if sentence.normals else 1.0
-        return self.covered(one, other) >= (0.7 if bullet else least)
+        least = 1.0
+        if bullet:
+            least = 0.7
+        elif sentence.normals:
+            least = 0.8
+        return self.covered(one, other) >= least
 
     def likeness(self, new: Candidate, old: Candidate) -> float:
         """Return the likelihood, from 0 to 1, that `new` only gives `old` a new value."""
@@ -452,7 +473,9 @@ class WordIndex:
         if not shared:
             return 0.0
         share = shared / min(self._telling_of[new], self._telling_of[old])
-        return share * (1.0 if sentence.varies(before) else 0.75)
+        if not sentence.varies(before):
+            share *= 0.75
+        return share
 
 
 def ledger(
@@ -486,7 +509,9 @@ def ledger(
     bullets = _candidates(Line(text, section) for text, section in sections_of.items())
 
     index = WordIndex([*pinned, *carried, *new, *ahead, *bullets])
-    later = [*(carried if branch else ()), *new, *ahead, *bullets]
+    later = [*new, *ahead, *bullets]
+    if branch is not None:
+        later = [*carried, *later]
     replaced = _replaced(later, index)
     live = [candidate for candidate in (*carried, *new) if candidate not in replaced]
     sections = _without_repetitions(pinned, live, bullets, index)
@@ -495,13 +520,14 @@ def ledger(
 
     # by session, the user's lines before the model's; a narrative's bullets come last
     ordered = sorted(kept, key=lambda each: (each.line.session, each.line.speaker != "user"))
-    lists = {
-        section: tuple(each.line.whole for each in ordered if sections[each] == section)
-        for section in SECTIONS
-    }
+    lists: dict[Section, list[str]] = {section: [] for section in SECTIONS}
+    for each in ordered:
+        lists[sections[each]].append(each.line.whole)
     summary = replace(
         narrative,
-        **lists,
+        decisions=tuple(lists["decisions"]),
+        pending=tuple(lists["pending"]),
+        key_facts=tuple(lists["key_facts"]),
         pinned=tuple(dict.fromkeys(pins)),
         files=activity.files(parent.files, fresh),
         tools=activity.tools(parent.tools, fresh),
@@ -514,23 +540,30 @@ def ledger(
 
 def _candidates(lines: Iterable[Line]) -> list[Candidate]:
     """Return lines as candidates. References in a narrative's bullets are not read as values."""
-    return [
-        Candidate(line, read(line.text if line.ref else REFERENCE.sub("", line.text)))
-        for line in lines
-    ]
+    candidates = []
+    for line in lines:
+        text = line.text
+        if not line.ref:
+            text = REFERENCE.sub("", text)
+        candidates.append(Candidate(line, read(text)))
+    return candidates
 
 
 def _replaced(later: Iterable[Candidate], index: WordIndex) -> dict[Candidate, Candidate]:
     """Return the candidates that `later` ones replace or complete, each with that later one."""
     gone: dict[Candidate, Candidate] = {}
     for new in later:
-        scored = [
-            (index.covered(old, new), old)
-            for old in index.older(new)
-            if old not in gone and _may_replace(new, old)
-        ]
-        best = max((score for score, _ in scored), default=0.0)
-        winners = [old for score, old in scored if score == best >= 0.5]
+        best = 0.5
+        winners: list[Candidate] = []
+        for old in index.older(new):
+            if old in gone or not _may_replace(new, old):
+                continue
+            share = index.covered(old, new)
+            if share > best:
+                best = share
+                winners = []
+            if share == best:
+                winners.append(old)
         if len({old.sentence.words for old in winners}) > 1:
             continue  # if two different lines match equally well, neither is replaced
         gone |= dict.fromkeys(winners, new)
@@ -568,15 +601,10 @@ def _without_repetitions(
     section_of = {candidate: candidate.line.section for candidate in (*pinned, *live, *bullets)}
     for candidate in (*live, *bullets):
         is_bullet = candidate not in originals
-        earlier = sourced if is_bullet else originals
-        repeated = next(
-            (
-                old
-                for old in index.older(candidate)
-                if old in earlier and index.repeats(candidate, old, bullet=is_bullet)
-            ),
-            None,
-        )
+        earlier = originals
+        if is_bullet:
+            earlier = sourced
+        repeated = _repeated(candidate, earlier, index, bullet=is_bullet)
         if repeated is None:
             if candidate.line.whole not in written:
                 sections[candidate] = section_of[candidate]
@@ -587,6 +615,16 @@ def _without_repetitions(
         if section_of[repeated] == "key_facts" and marks:
             section_of[repeated] = section_of[candidate]
     return {candidate: section_of[candidate] for candidate in sections}
+
+
+def _repeated(
+    candidate: Candidate, earlier: Set[Candidate], index: WordIndex, *, bullet: bool
+) -> Candidate | None:
+    """Return the first of the `earlier` candidates that a candidate repeats."""
+    for old in index.older(candidate):
+        if old in earlier and index.repeats(candidate, old, bullet=bullet):
+            return old
+    return None
 
 
 class _Scores(Struct, frozen=True):
