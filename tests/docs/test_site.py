@@ -36,6 +36,7 @@ def test_the_site_is_built_without_a_warning_and_needs_no_network(tmp_path: Path
     pages = {page.stem for page in (TREE / "docs").glob("*.md")}
     assert pages <= {page.stem for page in site.glob("*.html")}
     assert (site / "benchmarks/factchain/curve.svg").is_file()
+    assert "Keep a Changelog" in text_of(site / "CHANGELOG.html")
 
     assert "/compact [FOCUS]" in (commands := text_of(site / "commands.html"))
     assert "\\|" not in commands

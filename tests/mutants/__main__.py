@@ -58,10 +58,9 @@ class Copy:
         paths = [str(root), *(path for path in sys.path if path.endswith("site-packages"))]
         (packages / "copy.pth").write_text("\n".join(paths) + "\n")
         self._bin = Path(sysconfig.get_path("scripts", "venv", scheme))
-        for name in ("chat-loop", "chat_loop"):
-            script = self._bin / name
-            script.write_text(f"#!{self._bin}/python\nfrom chat_loop.cli import main\nmain()\n")
-            script.chmod(0o755)
+        script = self._bin / "chat-loop"
+        script.write_text(f"#!{self._bin}/python\nfrom chat_loop.cli import main\nmain()\n")
+        script.chmod(0o755)
         self._changes = 0
 
     def put(self, file: str, text: str) -> str:

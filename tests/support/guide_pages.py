@@ -13,7 +13,6 @@ TREE = Path(__file__).parents[2]
 PAGES = [
     TREE / "README.md",
     TREE / "CONTRIBUTING.md",
-    *sorted((TREE / "docs").rglob("README.md")),
     *sorted((TREE / "docs").glob("*.md")),
 ]
 FENCE = re.compile(r"^```([a-z]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
