@@ -10,15 +10,19 @@ from collections.abc import AsyncGenerator, Iterable, Mapping
 from importlib.util import find_spec
 from typing import Any
 
-from chat_loop.errors import AuthenticationFailed, NoProvider, install_hint
+import msgspec
+
+from chat_loop.errors import AuthenticationFailed, NoProvider, ProviderError, install_hint
 from chat_loop.providers.anthropic import AnthropicProvider, client_settings
 from chat_loop.providers.catalogue import Entry
 from chat_loop.providers.replies import Reply
 from chat_loop.providers.stream import batches_of
 from chat_loop.providers.upstream import short
 from chat_loop.providers.wire import headers_named_in, key_in
+from chat_loop.tasks import in_daemon_thread
 
 EVENT_SIZE = 256  # bytes, about
+LIST_SECONDS = 5.0  # for each of the two requests for a list
 BEARER = "AWS_BEARER_TOKEN_BEDROCK"
 
 
@@ -51,6 +55,48 @@ class BedrockProvider(AnthropicProvider):
         # an expired session; credentials that are no longer there
         self._credentials_errors = (exceptions.BotoCoreError, RuntimeError)
         return anthropic, client, anthropic.AnthropicError
+
+    async def models_answer(self) -> bytes:
+        """Return Claude's models of the region, in the form of other services' lists. Raises
+        ProviderError.
+        """
+        names = await in_daemon_thread(self._listed)
+        return msgspec.json.encode({"data": [{"id": name} for name in names]})
+
+    def _listed(self) -> list[str]:
+        """Return the ids of the profiles and the models that can be asked, by two requests of
+        https://docs.aws.amazon.com/bedrock/latest/APIReference. Raises ProviderError.
+        """
+        region = check_access(self.entry, os.environ, ask_machine=True)
+        from botocore import config, exceptions
+        from botocore import session as sessions
+
+        profile = None if key_in(BEARER) else self.entry.profile or None
+        settings = config.Config(
+            connect_timeout=LIST_SECONDS,
+            read_timeout=LIST_SECONDS,
+            retries={"total_max_attempts": 1},
+        )
+        try:
+            client = sessions.Session(profile=profile).create_client(
+                "bedrock",
+                region_name=region,
+                endpoint_url=self.entry.base_url or None,
+                config=settings,
+            )
+            models = client.list_foundation_models(byProvider="anthropic", byOutputModality="TEXT")
+            profiles = client.list_inference_profiles(maxResults=1000)
+        except (exceptions.BotoCoreError, exceptions.ClientError, ValueError) as error:
+            raise ProviderError(short(str(error)), self.entry.key_refused) from error
+        names = []
+        for each in profiles["inferenceProfileSummaries"]:
+            if each.get("status") == "ACTIVE" and "anthropic." in each["inferenceProfileId"]:
+                names.append(each["inferenceProfileId"])
+        for each in models["modelSummaries"]:
+            is_old = each.get("modelLifecycle", {}).get("status") == "LEGACY"
+            if "ON_DEMAND" in each.get("inferenceTypesSupported", ()) and not is_old:
+                names.append(each["modelId"])
+        return names
 
     def _encode(self, body: object) -> dict[str, object]:
         """Return the body unencoded, because the SDK moves parts of it elsewhere and signs it."""

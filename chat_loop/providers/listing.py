@@ -99,7 +99,11 @@ async def list_models(
         with suppress(ChatLoopError):  # it is said when the candidate is chosen
             provider = await asyncio.to_thread(provide, reference)
             may_ask = is_local_address(provider.endpoint) or not only_here
-            if not (may_ask and isinstance(provider, WireProvider) and provider.entry.has_list):
+            if not (may_ask and isinstance(provider, WireProvider)):
+                return
+            if not provider.entry.has_list:
+                entry = provider.entry
+                problems.append(f"{entry.title} lists no models. {entry.model_hint}")
                 return
             try:
                 listed = await _ask(provider, known, kept.clock, problems)

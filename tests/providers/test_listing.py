@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from benchmarks.support.loopback import Loopback
 from chat_loop.config import Config
@@ -19,6 +22,7 @@ from chat_loop.providers.choose import create, this_machine
 from chat_loop.providers.listing import DAY, KeptLists, Listing, list_models, names_in
 from chat_loop.providers.models.store import CATALOGUE
 from chat_loop.values import Offered, matching
+from tests.support.catalogue import BEDROCK
 
 EMBEDDED = [f"local:{model.name}" for model in CATALOGUE]
 CANDIDATES = {"openai:gpt-x": "a key is set", "anthropic:claude-x": "a key is set"}
@@ -34,7 +38,7 @@ def _keys(server: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
 def listed(folder: Path, *candidates: str, now: float = 1e9) -> Listing:
     machine = this_machine(folder, discover=False)
     kept = KeptLists(folder / "models.json", lambda: now)
-    names = {name: CANDIDATES[name] for name in candidates or CANDIDATES}
+    names = dict.fromkeys(candidates or CANDIDATES, "a key is set")
 
     async def ask() -> Listing:
         return await list_models(
@@ -42,6 +46,108 @@ def listed(folder: Path, *candidates: str, now: float = 1e9) -> Listing:
         )
 
     return asyncio.run(ask())
+
+
+@contextmanager
+def aws(answers: dict[str, tuple[int, object]]) -> Iterator[str]:
+    """Yield the address of a server that answers each path as AWS does."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            status, answer = answers[self.path.partition("?")[0]]
+            data = json.dumps(answer).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def bedrock_listed(folder: Path, url: str) -> Listing:
+    machine = this_machine(folder, discover=False)
+    kept = KeptLists(folder / "models.json", lambda: 1e9)
+    config = Config(providers={"bedrock": replace(BEDROCK.setting, base_url=url)})
+    names = {f"bedrock:{BEDROCK.model}": "a key is set"}
+
+    async def ask() -> Listing:
+        return await list_models(
+            lambda: names, lambda name: create(name, config, machine), kept, folder
+        )
+
+    return asyncio.run(ask())
+
+
+@pytest.fixture
+def _aws_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in BEDROCK.variables.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.mark.usefixtures("_aws_keys")
+def test_bedrock_lists_the_profiles_and_models_that_can_be_asked(tmp_path: Path) -> None:
+    def model(name: str, kind: str, status: str = "ACTIVE") -> dict[str, object]:
+        lifecycle = {"status": status}
+        return {"modelId": name, "inferenceTypesSupported": [kind], "modelLifecycle": lifecycle}
+
+    def profile(name: str, status: str = "ACTIVE") -> dict[str, object]:
+        return {"inferenceProfileId": name, "status": status}
+
+    models = [
+        model("anthropic.claude-a", "ON_DEMAND"),
+        model("anthropic.claude-b", "INFERENCE_PROFILE"),
+        model("anthropic.claude-old", "ON_DEMAND", "LEGACY"),
+    ]
+    profiles = [
+        profile("eu.anthropic.claude-b"),
+        profile("eu.meta.llama"),
+        profile("eu.anthropic.claude-off", "DISABLED"),
+    ]
+    answers: dict[str, tuple[int, object]] = {
+        "/foundation-models": (200, {"modelSummaries": models}),
+        "/inference-profiles": (200, {"inferenceProfileSummaries": profiles}),
+    }
+    with aws(answers) as url:
+        listing = bedrock_listed(tmp_path, url)
+    assert listing.problems == ()
+    assert references(listing)[:3] == [
+        f"bedrock:{BEDROCK.model}",
+        "bedrock:eu.anthropic.claude-b",
+        "bedrock:anthropic.claude-a",
+    ]
+
+
+@pytest.mark.usefixtures("_aws_keys")
+def test_bedrock_that_allows_no_list_is_one_sentence(tmp_path: Path) -> None:
+    refused = (403, {"message": "You may not perform bedrock:ListFoundationModels"})
+    with aws({"/foundation-models": refused}) as url:
+        listing = bedrock_listed(tmp_path, url)
+    assert references(listing)[0] == f"bedrock:{BEDROCK.model}"
+    [problem] = listing.problems
+    assert problem.startswith("Amazon Bedrock did not list its models. An error occurred (403)")
+    assert "bedrock:ListFoundationModels" in problem
+    [problem] = bedrock_listed(tmp_path, "http://127.0.0.1:9").problems
+    assert "Could not connect to the endpoint" in problem
+
+
+def test_a_service_without_any_list_says_what_to_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "k")
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "https://ours.openai.azure.com")
+    listing = listed(tmp_path, "azure:our-gpt")
+    assert references(listing) == ["azure:our-gpt", *EMBEDDED]
+    [problem] = listing.problems
+    assert problem.startswith("Azure OpenAI lists no models. The model is the name of a deployment")
 
 
 def references(listing: Listing) -> list[str]:
