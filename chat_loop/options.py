@@ -130,7 +130,7 @@ def parser(arguments: Sequence[str] = COMMANDS, action: str = "") -> argparse.Ar
         dest="command", metavar="COMMAND", title="commands", prog="chat-loop"
     )
     codes = "Exit codes: 0 done, 1 failed or nothing found, 2 wrong usage."
-    text = "list, search, show, branch and share saved sessions"
+    text = "list, search, show, branch and share conversations"
     sessions = _command(commands, "sessions", text, more=f"Without ACTION: list. {codes}")
     if "sessions" in arguments:  # a chat does not need them
         actions = sessions.add_subparsers(dest="action", required=True, metavar="ACTION")
@@ -228,9 +228,9 @@ def _chat_parser() -> _Parser:
     start = conversation.add_mutually_exclusive_group()
     text = "continue the last conversation of this project"
     _flag(start, "-c --continue", text, dest="resume", action="store_const", const=LAST)
-    text = "continue a saved session; without a value, choose one"
+    text = "continue a saved conversation; without a value, choose one"
     _value(start, "-r --resume", "N|ID", text, nargs="?", const=BROWSE)
-    _flag(start, "--new-session", "start a new session even with sessions.auto_resume")
+    _flag(start, "--new-session", "start a new conversation even with sessions.auto_resume")
     _value(conversation, "--name", "NAME", "name the conversation", dest="title")
     _value(conversation, "--sessions-dir", "DIR", "keep sessions in this folder")
 
@@ -244,7 +244,7 @@ def _chat_parser() -> _Parser:
     _flag(question, "--json", "print one JSON object per event")
     _flag(question, "--yes", "run tools without asking", dest="allow")
     _value(question, "--system", "TEXT", "replace the agent's system prompt", default=None)
-    _flag(question, "--no-save", "don't save the session", dest="save", action="store_false")
+    _flag(question, "--no-save", "don't save the conversation", dest="save", action="store_false")
     return made
 
 
@@ -261,7 +261,7 @@ def _add_reading(add: Callable[..., argparse.ArgumentParser]) -> None:
     _flag(made, "--show-summaries", "its chain's summaries and compactions")
     _json(made)
 
-    made = add("search", "search what was said in all sessions", "search port --agent Sally")
+    made = add("search", "search what was said in all conversations", "search port --agent Sally")
     _value(made, "words", "WORDS", "words, or exact ids and numbers", nargs="+")
     _flag(made, "--text", "by words only, not by meaning: faster")
     _value(made, "--limit", "N", "show at most N hits (default: 10)", type=_count, default=10)
@@ -275,7 +275,7 @@ def _add_reading(add: Callable[..., argparse.ArgumentParser]) -> None:
     _json(made)
 
     _session(add("tree", "show where a session comes from and where it branches", "tree 2"))
-    _json(add("stats", "show totals over all sessions"))
+    _json(add("stats", "show totals over all conversations"))
     made = add("browse", "choose a session in a full-screen browser and continue it")
     _value(made, "words", "WORDS", "initial filter", nargs="*")
 
@@ -391,7 +391,7 @@ def _add_other_commands(add: Callable[..., argparse.ArgumentParser]) -> None:
     codes = "Exit codes: 0 done, 1 something has to wait, 2 wrong usage."
     made = add("sync", text, more=codes)
     _flag(made, "--late", argparse.SUPPRESS)  # an exit starts this
-    add("tour", "try it in a minute: no key, no network, nothing is kept")
+    add("tour", "see it in a minute: no key, no network, nothing saved")
     codes = "Exit codes: 0 done, 2 wrong usage."
     made = add("completion", "print a shell completion script", more=codes, epilog=COMPLETION)
     made.add_argument("shell", choices=SHELLS, metavar="SHELL", help="bash, zsh or fish")

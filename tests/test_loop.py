@@ -137,7 +137,9 @@ def test_help_all_on_a_terminal_is_a_line_for_a_command_where_that_says_it(tmp_p
     shown = re.sub(r"\x1b\[[0-9;]*m", "", screen.text)
     listed, _, told = shown.partition("/help compact\n")
     assert "  /compact [FOCUS]            Summarize and continue in a new session.\n" in listed
-    assert "  /exit                       Save the session with a summary and quit.\n" in listed
+    assert (
+        "  /exit                       Save the conversation with a summary and quit.\n" in listed
+    )
     assert "  /tag [TAG …]                Tag this conversation" in listed
     assert "/untag" not in listed
     assert max(map(len, listed.split("\n"))) <= 80

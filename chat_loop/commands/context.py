@@ -225,7 +225,7 @@ async def pin(chat: Chat, words: str, options: OptionValues) -> None:
 
 @registry.command("decide TEXT", "Context")
 async def decide(chat: Chat, words: str, options: OptionValues) -> None:
-    """Record a decision; like a pin, it is kept word for word."""
+    """Record a decision. Compaction and resume keep it word for word, like a pin."""
     if not words:
         raise usage_error("decide")
     chat.conversation.pin(f"{summary_block.DECIDED}{words}")

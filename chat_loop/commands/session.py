@@ -63,7 +63,7 @@ WAIT_SECONDS = 0.25  # between two looks at the lock of a session
 
 @registry.command("exit", "Sessions", bare="exit|quit", aliases=("quit",))
 async def leave(chat: Chat, words: str, options: OptionValues) -> None:
-    """Save the session with a summary and quit (so does Ctrl-D; Esc skips the summary)."""
+    """Save the conversation with a summary and quit (so does Ctrl-D; Esc skips the summary)."""
     raise Quit
 
 
@@ -186,7 +186,7 @@ async def _list(chat: Chat, limit: int | None = PAGE, **which: Any) -> None:
     valued=("last",),
 )
 async def resume(chat: Chat, words: str, options: OptionValues) -> None:
-    """Continue a saved session; alone, choose one in the browser.
+    """Continue a saved conversation; alone, choose one in the browser.
 
     All words of a short one come back, else its summary and its last message.
     /resume last            the last conversation of this project
@@ -364,7 +364,7 @@ async def _confirm_agent(chat: Chat, session: Session, act: str = "resumed") -> 
 
 @registry.command("clear", "Sessions", aliases=("new",))
 async def clear(chat: Chat, words: str, options: OptionValues) -> None:
-    """Save the session and start a new one on an empty screen."""
+    """Save the conversation and start a new one on an empty screen."""
     chat.display.clear_screen()
     await chat.conversation.leave("clear")
     chat.display.line("New session; nothing is carried over.", "dim")
@@ -533,7 +533,7 @@ def _merge_costs(planning: Planning, unsummarized: Sequence[LoadedSession]) -> t
 
 @registry.command("search WORDS", "Sessions", valued=FILTERS, shows=r".*")
 async def search(chat: Chat, words: str, options: OptionValues) -> None:
-    """Search all sessions; show, quote and resume take the numbers of the hits.
+    """Search all conversations; show, quote and resume take the numbers of the hits.
 
     Ids, numbers and paths are matched exactly.
     --tag T, --agent A, --project P, --since DATE, --before DATE (2026-11-21, or an age such as 30d)
