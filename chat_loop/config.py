@@ -157,7 +157,7 @@ class ModelConfig(Section, frozen=True):
     temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
     top_p: Annotated[float, Meta(ge=0, le=1)] | None = None
     max_tokens: Count = 0
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.effort is True:
@@ -230,7 +230,7 @@ class Config(Section, frozen=True):
     providers: Mapping[str, ProviderConfig] = field(default_factory=dict)
     models: Mapping[str, ModelConfig] = field(default_factory=dict)
     mcp: Mapping[str, McpServer] = field(default_factory=dict)
-    agents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    agents: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     plugins: Mapping[str, bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -420,7 +420,7 @@ def overlay(config: Config, settings: Mapping[str, Any], source: Source, where: 
 
 
 def _renamed(
-    value: Mapping[str, Any],
+    value: Mapping[str, object],
     source: Source,
     where: str,
     on_old_key: Callable[[str], object] = str,
@@ -454,7 +454,7 @@ def old_key_text(old: str) -> str:
 
 
 def _config_of(
-    value: Any, source: Source, where: str, on_old_key: Callable[[str], object] = str
+    value: object, source: Source, where: str, on_old_key: Callable[[str], object] = str
 ) -> Config:
     """Return the config that `value` describes. Raises ConfigError."""
     if isinstance(value, Mapping):
@@ -478,7 +478,7 @@ def _config_of(
     return config
 
 
-def convert(value: Any, kind: Any, source: Source, where: str = "", hint: str = EXAMPLE) -> Any:
+def convert(value: object, kind: Any, source: Source, where: str = "", hint: str = EXAMPLE) -> Any:
     """Return `value` as a `kind`; `where` is its place in the source. Raises ConfigError."""
     try:
         return msgspec.convert(value, kind)
@@ -506,7 +506,7 @@ def convert(value: Any, kind: Any, source: Source, where: str = "", hint: str = 
     raise ConfigError(f"{source.at(place)}: {place or 'the top level'}: {reason}.", hint)
 
 
-def words_of(kind: Any) -> tuple[str, ...]:
+def words_of(kind: object) -> tuple[str, ...]:
     """Return the words that a setting of this type takes, none if it takes others, too."""
     if get_origin(kind) is Literal:
         return tuple(filter(None, get_args(kind)))

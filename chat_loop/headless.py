@@ -12,7 +12,6 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -238,7 +237,9 @@ class Run:
             sync_behind(self._parts)
         return self._code()
 
-    def _report_from_loop(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    def _report_from_loop(
+        self, loop: asyncio.AbstractEventLoop, context: dict[str, object]
+    ) -> None:
         """Warn of an error in the background, which the reply does not need."""
         error = context.get("exception")
         if not isinstance(error, BaseException):

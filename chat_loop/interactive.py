@@ -12,7 +12,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -207,7 +206,9 @@ class Interactive:
             saved = self._conversation.saved_text
             raise ChatLoopError(f"The chat cannot go on: {reason}.", saved) from error
 
-    def _report_from_loop(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    def _report_from_loop(
+        self, loop: asyncio.AbstractEventLoop, context: dict[str, object]
+    ) -> None:
         """Report an error of a callback, or of a task that nobody waits for."""
         error = context.get("exception")
         if isinstance(error, BaseException):

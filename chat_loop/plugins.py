@@ -56,7 +56,7 @@ class Plugin(Struct):
     problem: str = ""
     providers: dict[str, Callable[[str], Provider]] = field(default_factory=dict)
     commands: dict[str, Callable[..., Any]] = field(default_factory=dict)
-    tools: dict[str, Callable[..., Any]] = field(default_factory=dict)
+    tools: dict[str, Callable[..., object]] = field(default_factory=dict)
     exporters: dict[str, Exporter] = field(default_factory=dict)
 
     @property
@@ -75,7 +75,7 @@ class Plugin(Struct):
         _checked(usage.partition(" ")[0])
 
         @wraps(run)
-        async def guarded(chat: Any, words: str, _: object) -> tuple[str, tuple[()]] | None:
+        async def guarded(chat: object, words: str, _: object) -> tuple[str, tuple[()]] | None:
             watchdog = Watchdog(asyncio.get_running_loop())
             try:
                 with _guard(self.name), watchdog.watching():
@@ -91,7 +91,7 @@ class Plugin(Struct):
 
         self.commands[usage] = guarded
 
-    def add_tool(self, function: Callable[..., Any]) -> None:
+    def add_tool(self, function: Callable[..., object]) -> None:
         """Add a function that a model may call when the user names it with `--tools`."""
         self.tools[function.__name__] = function
 

@@ -48,9 +48,9 @@ class Agent(Struct, frozen=True, kw_only=True):
     model: str = ""
     tools: Sequence[Callable[..., object] | str] = ()
     mcp: Sequence[str] = ()
-    servers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    servers: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     summary_instructions: str = ""
-    config: Mapping[str, Any] = field(default_factory=dict)
+    config: Mapping[str, object] = field(default_factory=dict)
     system_prompt: str = ""
 
 
@@ -59,8 +59,8 @@ class AgentSettings(Agent, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     tools: tuple[str, ...] = ()
     mcp: tuple[str, ...] = ()
-    servers: dict[str, dict[str, Any]] = field(default_factory=dict)
-    config: dict[str, Any] = field(default_factory=dict)
+    servers: dict[str, dict[str, object]] = field(default_factory=dict)
+    config: dict[str, object] = field(default_factory=dict)
 
 
 class Definition(AgentSettings, frozen=True, kw_only=True):
@@ -68,7 +68,7 @@ class Definition(AgentSettings, frozen=True, kw_only=True):
 
     path: str = ""  # of its file, absolute
     digest: str = ""  # of its file's source
-    functions: tuple[Any, ...] = ()  # Python functions that become tools
+    functions: tuple[Callable[..., object], ...] = ()  # Python functions that become tools
     foreign: Any = None  # an agent of another library, which answers instead of a model
 
 
@@ -109,7 +109,7 @@ class AgentFile(Struct, frozen=True, kw_only=True):
         if self.kind == "python":
             return ("to run",)
         definition = self.definition()
-        settings: dict[str, Any] = {"servers": definition.servers, **definition.config}
+        settings: dict[str, object] = {"servers": definition.servers, **definition.config}
         asked = {key: value for key, value in settings.items() if key not in _HARMLESS_SECTIONS}
         return tuple(_setting_lines("", asked))
 
@@ -145,7 +145,7 @@ def read_file(path: Path) -> AgentFile:
 
 
 def _parse_definition(
-    values: object, path: Path, functions: tuple[Any, ...] = (), text: str = ""
+    values: object, path: Path, functions: tuple[Callable[..., object], ...] = (), text: str = ""
 ) -> Definition:
     """Validate the keys and values of a file, or of its YAML `text`, as a definition. Raises
     AgentError.

@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterable, Mapping
 from os.path import commonprefix
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -54,7 +53,7 @@ class Stored(Struct, frozen=True):
     """The approvals in a file, and its entries that this version does not understand."""
 
     approvals: tuple[Approval, ...] = ()
-    others: tuple[Mapping[str, Any], ...] = ()
+    others: tuple[Mapping[str, object], ...] = ()
 
 
 class ProjectApprovals(Struct, frozen=True):
@@ -83,7 +82,7 @@ class ProjectApprovals(Struct, frozen=True):
             if len(data) > MAX_BYTES:
                 text = f"{self.file} is not used: it is larger than {size_text(MAX_BYTES)}."
                 raise ChatLoopError(text, "Delete it: each tool asks again.")
-            entries = msgspec.json.decode(data, type=list[dict[str, Any]])
+            entries = msgspec.json.decode(data, type=list[dict[str, object]])
         except FileNotFoundError:
             return Stored()
         except (OSError, ValueError, RecursionError) as error:

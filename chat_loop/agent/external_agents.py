@@ -54,7 +54,7 @@ class ExternalProvider(Provider):
                 name = config.get("model_id") or getattr(model, "model_name", model)
                 self._model_name = name.rpartition(":")[2] if isinstance(name, str) else ""
         self.window = window_of(self._model_name, windows)
-        self._last_task: asyncio.Task[Any] | None = None
+        self._last_task: asyncio.Task[object] | None = None
 
     def warm(self) -> None:
         """Look up the window of its model. The agent was loaded with its file."""
@@ -157,7 +157,10 @@ async def _ask_pydantic_ai(agent: Any, request: Request, reply: ReplyEvents) -> 
             if message.role == "user"
             else library.ModelResponse(parts=[library.TextPart(content=message.text)])
         )
-    options: dict[str, Any] = {"message_history": history, "instructions": request.system or None}
+    options: dict[str, object] = {
+        "message_history": history,
+        "instructions": request.system or None,
+    }
     if request.max_tokens is not None:
         options["model_settings"] = {"max_tokens": request.max_tokens}
     if history:  # it is ours, and contains no system prompt
@@ -211,7 +214,7 @@ async def _ask_any(agent: Any, request: Request, reply: ReplyEvents) -> None:
     outcome = await in_thread(call)
     if outcome.error is not None:
         raise outcome.error
-    result: Any = outcome.result
+    result: object = outcome.result
     if inspect.isawaitable(result):
         result = await result
     if isinstance(result, AsyncIterator):
@@ -266,7 +269,7 @@ def _send_piece(piece: object, reply: ReplyEvents) -> None:
             reply.text(answer_text(piece["result"]).strip())
 
 
-def answer_text(value: Any) -> str:
+def answer_text(value: object) -> str:
     """Return the text of an answer of any type."""
     for name in ("output", "text", "content"):
         if isinstance(inner := getattr(value, name, None), str):

@@ -38,10 +38,10 @@ def tool_of(function: Callable[..., Any]) -> Tool:
     spec, adapter = _describe_function(function)
     is_async = inspect.iscoroutinefunction(function)
 
-    def convert(arguments: Arguments) -> dict[str, Any]:
+    def convert(arguments: Arguments) -> dict[str, object]:
         try:
             named = pydantic_core.ArgsKwargs((), dict(arguments))
-            values: dict[str, Any] = adapter.validate_python(named)
+            values: dict[str, object] = adapter.validate_python(named)
         except ValidationError as error:
             first = error.errors()[0]
             name, *inner = first["loc"]
@@ -70,7 +70,7 @@ def tool_of(function: Callable[..., Any]) -> Tool:
 def _describe_function(function: Callable[..., object]) -> tuple[ToolSpec, TypeAdapter[Any]]:
     """Return the specification of a function, and an adapter that converts its arguments."""
 
-    def collect(**values: Any) -> dict[str, Any]:
+    def collect(**values: object) -> dict[str, object]:
         return values  # with the function's signature, but without calling it
 
     name = getattr(function, "__name__", "") or type(function).__name__
@@ -106,7 +106,7 @@ def _describe_function(function: Callable[..., object]) -> tuple[ToolSpec, TypeA
     return ToolSpec(name, description, {"required": [], **schema}), adapter
 
 
-def _without_title(schema: dict[str, Any]) -> dict[str, Any]:
+def _without_title(schema: dict[str, Any]) -> dict[str, object]:
     """Return a schema without its title, which only repeats a name."""
     return {
         key: value for key, value in schema.items() if key != "title" or isinstance(value, dict)

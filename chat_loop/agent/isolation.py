@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from functools import cache
-from typing import Any, Self, TextIO
+from typing import Self, TextIO
 
 from msgspec import Struct
 
@@ -86,7 +86,7 @@ async def in_thread(work: Callable[[], object]) -> Outcome:
     return await asyncio.wrap_future(future)
 
 
-async def on_loop(work: Callable[[], Coroutine[Any, Any, object]]) -> Outcome:
+async def on_loop(work: Callable[[], Coroutine[object, object, object]]) -> Outcome:
     """Run a coroutine on the loop for foreign code. Canceling this cancels the coroutine."""
 
     async def run() -> Outcome:

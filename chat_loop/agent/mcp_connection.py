@@ -69,7 +69,7 @@ class McpConnection:
         self._scope.cancel()
         await asyncio.wait({self._task})
 
-    async def call(self, tool: ServerTool, arguments: Mapping[str, Any]) -> str:
+    async def call(self, tool: ServerTool, arguments: Mapping[str, object]) -> str:
         """Call a tool that was offered; return its result as text. Raises ChatLoopError with a
         sentence, also if the tool is not as it was offered.
         """

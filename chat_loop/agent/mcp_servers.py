@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from concurrent.futures import wait
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from chat_loop.agent.approval import DIGEST
 from chat_loop.agent.isolation import CapturedError, background_loop, describe, plain_line
@@ -103,7 +103,7 @@ class McpServers:
             stopped = asyncio.run_coroutine_threadsafe(stop(), background_loop("mcp"))
             await asyncio.shield(asyncio.to_thread(wait, [stopped], 10.0))
 
-    async def _in_thread(self, work: Coroutine[Any, Any, T]) -> T:
+    async def _in_thread(self, work: Coroutine[object, object, T]) -> T:
         """Run a coroutine in the servers' thread. Canceling it here cancels it there."""
         if not self._running:
             work.close()

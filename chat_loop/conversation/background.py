@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import closing, suppress
-from typing import Any, Literal
+from typing import Literal
 
 from chat_loop.context.budget import Narration
 from chat_loop.context.messages import Context
@@ -124,7 +124,7 @@ class Background:
         self._deliver = deliver
         self._start(summarize())
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+    def _start(self, work: Coroutine[object, object, None]) -> None:
         self._task = asyncio.ensure_future(work)
         self._task.add_done_callback(self._note_end)
 

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -43,6 +43,7 @@ from chat_loop.values import size_text
 if TYPE_CHECKING:
     from chat_loop.display.reply import ReplyText
 
+T = TypeVar("T")
 DRAWN_SECONDS = 0.1  # the shortest pause between two updates of a progress line
 
 
@@ -197,7 +198,7 @@ class PlainDisplay:
         """End the reply; if it was `stopped`, without what is not drawn. Raises as `out`."""
         self._put(self._finish, stopped)
 
-    def _put(self, write: Callable[[Any], None], value: Any) -> None:
+    def _put(self, write: Callable[[T], None], value: T) -> None:
         if self._is_broken:
             return
         try:

@@ -51,8 +51,8 @@ class _SessionValue(msgspec.Struct):
 class _Document(msgspec.Struct):
     format: Literal["chat-loop"]
     version: Literal[1]
-    sessions: list[Any]
-    images: dict[str, Any] = {}
+    sessions: list[object]
+    images: dict[str, object] = {}
 
 
 def write_markdown(sessions: Sequence[Session]) -> bytes:

@@ -18,7 +18,6 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct, ValidationError, convert
 from msgspec.structs import replace
@@ -83,7 +82,7 @@ class _ClaudeMessage(Struct):
     created_at: str = ""
     content: list[_Block] = []
     attachments: list[_File] = []
-    files: list[Any] = []
+    files: list[object] = []
 
 
 class _ClaudeConversation(Struct):
@@ -99,7 +98,7 @@ class _Author(Struct):
 
 class _Content(Struct):
     content_type: str = ""
-    parts: list[Any] | None = None
+    parts: list[object] | None = None
 
 
 class _ChatGPTMessage(Struct):
@@ -107,7 +106,7 @@ class _ChatGPTMessage(Struct):
     content: _Content
     create_time: float | None = None
     recipient: str | None = None
-    metadata: dict[str, Any] | None = None
+    metadata: dict[str, object] | None = None
 
 
 class _Node(Struct):
@@ -131,7 +130,7 @@ class _Payload(Struct):
     type: str = ""
     id: str = ""
     cwd: str = ""
-    git: dict[str, Any] | None = None
+    git: dict[str, object] | None = None
     role: str = ""
     content: list[_Block] | None = None
     message: str | None = None

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -33,6 +33,7 @@ from chat_loop.sessions.records import ID_PATTERN, Attachment, Restoration, Sess
 from chat_loop.sessions.writer import render
 from chat_loop.values import size_text
 
+Record = TypeVar("Record", bound=Struct)
 _HISTORIES = ("rollout-*.jsonl", "conversations*.json", "logs.db")  # other programs' files
 MAX_BYTES = 256 << 20  # the bytes of a document; a larger one is refused
 _MAX_COMPLAINTS = 50  # the most complaints about one document that are listed
@@ -216,7 +217,7 @@ def as_id(name: str) -> str:
 def _with_links(session: Session, renamed: Mapping[str, str]) -> Session:
     """Return a session whose links use the ids under which its parents were stored."""
 
-    def linked(record: Any, *names: str) -> Any:
+    def linked(record: Record, *names: str) -> Record:
         ids = {name: getattr(record, name) for name in names}
         return replace(record, **{name: renamed.get(old, old) for name, old in ids.items()})
 

@@ -78,7 +78,7 @@ BACK = "/rewind"
 HELD_HINT = "not sent: Enter sends, Up edits them"
 
 
-Context = dict[str, Any]
+Context = dict[str, object]
 """What asyncio tells an exception handler of a loop."""
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any
 
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.document import Document
@@ -84,7 +83,7 @@ class Pasting:
         if tasks:
             await asyncio.wait(tasks)
 
-    def _find_out(self, shown: str, work: Coroutine[Any, Any, None]) -> None:
+    def _find_out(self, shown: str, work: Coroutine[object, object, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._running[task] = shown
         task.add_done_callback(self._found_out)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -61,7 +61,7 @@ class IndexedSession(Struct, frozen=True, kw_only=True):
         return Link(row.id, *ties, bare=row.bare, merged_until=row.merged_until)
 
 
-def columns_of(session: IndexedSession) -> dict[str, Any]:
+def columns_of(session: IndexedSession) -> dict[str, object]:
     """Return the columns of the table `sessions` in order, except the key."""
     row = session.row
     agent = row.agent.lower()

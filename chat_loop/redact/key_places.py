@@ -46,7 +46,7 @@ def paths_in_command(command: str) -> tuple[str, ...]:
     return tuple(filter(None, _SEPARATORS.split(words)))
 
 
-def paths_in_arguments(arguments: Mapping[str, Any]) -> tuple[str, ...]:
+def paths_in_arguments(arguments: Mapping[str, object]) -> tuple[str, ...]:
     """Return the texts among the arguments of a tool that may be paths."""
     paths = []
     for value in arguments.values():

@@ -15,7 +15,7 @@ from contextlib import suppress
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import get_type_hints
 
 from msgspec import Struct
 
@@ -110,7 +110,7 @@ def _changed(section: Struct, usual: Struct, place: str) -> Iterator[str]:
             yield f"{place}{name}: {_shown(value, kind)}"
 
 
-def _entries(entries: Mapping[str, Any], place: str) -> Iterator[str]:
+def _entries(entries: Mapping[str, object], place: str) -> Iterator[str]:
     """Yield how many entries a mapping has, and the settings of those that are sections."""
     if entries:
         yield f"{place}: {plural(len(entries), 'entry')}"
@@ -119,7 +119,7 @@ def _entries(entries: Mapping[str, Any], place: str) -> Iterator[str]:
             yield from _changed(value, type(value)(), f"{place}.{_word(name, ())}.")
 
 
-def _shown(value: Any, kind: Any) -> str:
+def _shown(value: object, kind: object) -> str:
     """Return a value as the report has it. `kind` is the type that its setting takes."""
     if isinstance(value, tuple):
         return f"[{', '.join(_shown(each, kind) for each in value)}]"

@@ -590,7 +590,7 @@ class Postgres:
         return text[:200]
 
 
-def _columns(session: IndexedSession) -> dict[str, Any]:
+def _columns(session: IndexedSession) -> dict[str, object]:
     """Return the columns of a session without NUL characters, which PostgreSQL cannot store."""
     link = session.link
     ties = {"parent": link.parent, "merged": link.merged, "listed": link.is_listed}
