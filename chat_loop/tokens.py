@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from chat_loop.caches import cached_by_size
 from chat_loop.values import sha256
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 KEPT_CHARS = 4_096  # a longer text is not kept with its count
 EXACT_CHARS = 200_000  # longer texts are counted by samples: 5 MB in full take 0.5 s and more
+SHORTENED = 32 << 20  # characters of the texts whose shortened forms are kept
 PIECE = 1 << 18  # characters that are estimated at once, since each pass over them copies them
 ENCODING = "o200k_base"
 # as in tiktoken's `openai_public.py` (MIT), with the digest of the unpacked rank file
@@ -54,7 +56,7 @@ def _sixtieths(text: str) -> int:
     return 12 * (len(data) - dense - wide) + 36 * dense + 15 * wide + 40 * leads
 
 
-@lru_cache(maxsize=256)  # what is shortened is sent again with each request
+@cached_by_size(SHORTENED)  # what is shortened is sent again with each request
 def shorten(text: str, limit: int, note: str) -> str:
     """Return a text if it has at most `limit` estimated tokens, else its two ends. A line between
     them says how much is missing, and `note` how to read it. The same text always gives the same

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from chat_loop.caches import SizedCache
-from chat_loop.tokens import KEPT_CHARS, TokenCounter
+from chat_loop.tokens import KEPT_CHARS, SHORTENED, TokenCounter, shorten
 
 
 def test_a_cache_keeps_what_was_used_last_up_to_its_size() -> None:
@@ -39,3 +39,11 @@ def test_a_long_text_is_counted_once_and_not_kept(length: int) -> None:
     assert (sys.getrefcount(text) > before) is (length <= KEPT_CHARS)
     assert counted > length // 6
     assert counter.count(f"{text[:9]}{text[9:]}") == counted
+
+
+def test_shortened_texts_are_kept_up_to_a_size() -> None:
+    shorten.cache_clear()
+    for number in range(40):
+        assert len(shorten(f"{number:>{1 << 20}}", 1_000, "")) < 20_000
+    assert SHORTENED // 2 < shorten.size <= SHORTENED
+    shorten.cache_clear()

@@ -19,17 +19,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import lru_cache
 
 import msgspec
 from msgspec import Struct
 
+from chat_loop.caches import cached_by_size
 from chat_loop.config import WantedField
 from chat_loop.providers.capabilities import count_at, list_at, text_at, value_at
 from chat_loop.providers.replies import Wanted, is_shallow, replace_surrogates
 from chat_loop.values import Message
 
 MAX_OPAQUE = 2 << 20  # characters of a step's JSON; the reasoning of a reply takes about a tenth
+MOST_DECODED = 8 << 20  # characters of the parts whose values are kept in memory
 MAX_DEPTH = 8  # the deepest nesting of what is kept
 KINDS = ("thinking", "redacted_thinking")
 """The types of Anthropic's blocks that go back."""
@@ -197,7 +198,7 @@ def encoded(wanted: Wanted) -> str:
     return replace_surrogates(json.dumps(value, ensure_ascii=False))
 
 
-@lru_cache(maxsize=256)
+@cached_by_size(MOST_DECODED)
 def _decoded(text: str) -> object:
     """Return the values of an opaque part, which somebody may have edited."""
     try:  # refuses what could not be sent
