@@ -17,7 +17,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from chat_loop.providers.upstream import Said
+from chat_loop.providers.upstream import ErrorDetails
 
 Kind = Literal[
     "key",  # missing, wrong, expired, or without the right
@@ -133,13 +133,13 @@ _BY_STATUS: Mapping[int, Kind] = {
 }
 
 
-def kind_of(status: int | None, said: Said, *, states_wait: bool = False) -> Kind:
+def kind_of(status: int | None, details: ErrorDetails, *, states_wait: bool = False) -> Kind:
     """Return the kind of a refusal, whose `status` is None if it came inside a stream.
     `states_wait` means that the service says when to try again.
     """
-    status = said.status or status or 0
-    words = _CLASSES.sub(" ", said.message)
-    around = _HUMPS.sub(" ", " ".join((*said.codes, *said.around))).replace("_", " ")
+    status = details.status or status or 0
+    words = _CLASSES.sub(" ", details.message)
+    around = _HUMPS.sub(" ", " ".join((*details.codes, *details.around))).replace("_", " ")
     for text in (words, around):
         is_named = text is around
         plain = " ".join(_URL.sub(" ", text).split())[:MAX_WORDS].lower().replace("’", "'")

@@ -10,7 +10,7 @@ from contextlib import suppress
 from datetime import datetime
 
 from chat_loop.providers.capabilities import tokens_in
-from chat_loop.providers.upstream import Said
+from chat_loop.providers.upstream import ErrorDetails
 
 MAX_WAIT = 366 * 86_400.0  # seconds; the most that a service can ask for
 
@@ -42,11 +42,11 @@ _WAIT_FIELD = re.compile(
 _DATE_FIELD = re.compile(r"(?:x?ratelimit)?resets?(?:at|time)?\Z")
 
 
-def window_of(said: Said) -> int | None:
+def window_of(details: ErrorDetails) -> int | None:
     """Return the window in tokens that a refusal names, or None if it names no plausible one."""
-    if size := tokens_in(said.fields.get("nctx")):
+    if size := tokens_in(details.fields.get("nctx")):
         return size
-    text = said.message
+    text = details.message
     end = 0
     for match in _NUMBER.finditer(text):
         before = text[max(end, match.start() - 70) : match.start()]
@@ -66,7 +66,9 @@ def _last_cue(text: str) -> str:
     return cues[-1] if cues else ""
 
 
-def wait_of(said: Said, headers: Mapping[str, str], now: float | None = None) -> float | None:
+def wait_of(
+    details: ErrorDetails, headers: Mapping[str, str], now: float | None = None
+) -> float | None:
     """Return the seconds after which a service wants to be asked again, or None if it does not say:
     in Retry-After, else in a field or in words, else in a date or in another header. `now` is the
     time since the epoch.
@@ -79,13 +81,13 @@ def wait_of(said: Said, headers: Mapping[str, str], now: float | None = None) ->
     ]
     in_body: list[float | None] = []
     dates: list[float | None] = []
-    for name, value in said.fields.items():
+    for name, value in details.fields.items():
         if field := _WAIT_FIELD.match(name):
             unit = 0.001 if (field[1] or "").startswith("m") else 1.0
             in_body.append(_seconds(str(value), unit, now))
         elif _DATE_FIELD.match(name):
             dates.append(_seconds(str(value), 1.0, now))
-    if words := _WAIT.search(said.message):
+    if words := _WAIT.search(details.message):
         in_body.append(_duration(words[1]))
     for waits in (in_headers, in_body, dates, _resets(headers, now)):
         known = [wait for wait in waits if wait is not None]

@@ -68,17 +68,17 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
     ) -> ProviderError:
         """Return the error for a refusal. Inside a stream there is no `status`: the body tells."""
         headers = headers or {}
-        said = upstream.read(body)
-        wait = wait_of(said, headers)
-        kind: str = kind_of(status, said, states_wait=wait is not None)
+        details = upstream.read(body)
+        wait = wait_of(details, headers)
+        kind: str = kind_of(status, details, states_wait=wait is not None)
         if status is not None and status < 400:
             kind = "redirect"
-        elif said.is_page and status in (401, 403):  # from a proxy, which saw no key
+        elif details.is_page and status in (401, 403):  # from a proxy, which saw no key
             kind = "page"
-        elif status in (404, 405) and _NO_PATH.search(said.message):
+        elif status in (404, 405) and _NO_PATH.search(details.message):
             kind = "path"
         location = short(headers.get("location", "")) or "nowhere"
-        ending = f" ({status or said.name or 'error'}){said.ending}"
+        ending = f" ({status or details.name or 'error'}){details.ending}"
         error = TABLE.refusals[kind].make(ending, location=location, **asdict(self))
         error.kind = kind
         if error.retryable:
@@ -86,7 +86,7 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
         if kind == "rate" and wait:
             error.hint = f"Wait {duration_text(wait)}, then send the query again."
         if isinstance(error, errors.ContextTooLong):
-            error.window = window_of(said)
+            error.window = window_of(details)
         return error
 
     def failure_error(self, cause: BaseException, *, started: bool) -> ProviderError:

@@ -32,7 +32,7 @@ _STATUS = re.compile(r"\berror code:? (\d{3})\b", re.IGNORECASE)
 _TITLE = re.compile(r"<title>([^<]*)", re.IGNORECASE)
 
 
-class Said(Struct):
+class ErrorDetails(Struct):
     """What a refusal says. `codes` are names of errors, the statuses of wrapped refusals included,
     and `around` is what stands around the innermost message.
     """
@@ -60,12 +60,12 @@ class Said(Struct):
         return (f": {message}" if message else "") + ("" if ends else ".")
 
 
-def read(body: object) -> Said:
+def read(body: object) -> ErrorDetails:
     """Return what the body of a refusal says."""
-    said = Said()
-    _read_value(body, said, 0)
-    said.message = said.message.strip()
-    return said
+    details = ErrorDetails()
+    _read_value(body, details, 0)
+    details.message = details.message.strip()
+    return details
 
 
 def short(text: str) -> str:
@@ -73,67 +73,67 @@ def short(text: str) -> str:
     return one_line(redact_text(" ".join(text.split())), MAX_MESSAGE)
 
 
-def _read_value(value: object, said: Said, depth: int) -> None:
+def _read_value(value: object, details: ErrorDetails, depth: int) -> None:
     if depth > MAX_DEPTH:
         return
     if isinstance(value, str):
-        _read_text(value, said, depth)
+        _read_text(value, details, depth)
     elif isinstance(value, Mapping):
-        _read_object(value, said, depth)
+        _read_object(value, details, depth)
     elif isinstance(value, list | tuple):
         for item in value[:MAX_ITEMS]:
             if isinstance(item, Mapping):
-                _read_object(item, said, depth)
+                _read_object(item, details, depth)
 
 
-def _read_object(value: Mapping[object, object], said: Said, depth: int) -> None:
+def _read_object(value: Mapping[object, object], details: ErrorDetails, depth: int) -> None:
     if place := value.get("loc"):  # the wrong field, as pydantic names it
         words = ".".join(map(str, place)) if isinstance(place, list | tuple) else str(place)
-        _read_text(f"{words}: {value.get('msg')}", said, depth + 1)
-        said.codes.append(str(value.get("type")))
+        _read_text(f"{words}: {value.get('msg')}", details, depth + 1)
+        details.codes.append(str(value.get("type")))
         return
-    names = (value.get("code"), value.get("type"))
-    said.name = next((short(str(one))[:80].strip().lower() for one in names if one), said.name)
+    if code := value.get("code") or value.get("type"):
+        details.name = short(str(code))[:80].strip().lower()
     for key, member in value.items():
         name = str(key).translate(_MARKS).lower()
         if isinstance(member, Mapping | list | tuple):
-            _read_value(member, said, depth + 1)
+            _read_value(member, details, depth + 1)
         elif name in _MESSAGES and isinstance(member, str):
-            _read_text(member, said, depth)
+            _read_text(member, details, depth)
         elif name == "providername" and isinstance(member, str):
-            said.provider = member
+            details.provider = member
         elif type(member) in (str, int, float):
-            said.fields.setdefault(name, member)
+            details.fields.setdefault(name, member)
             if name in _CODES:
-                said.codes.append(str(member)[:80])
+                details.codes.append(str(member)[:80])
 
 
-def _read_text(text: str, said: Said, depth: int) -> None:
+def _read_text(text: str, details: ErrorDetails, depth: int) -> None:
     """Read a text, or what is wrapped in it."""
     text = text[:MAX_TEXT].strip()
     if text.startswith("<"):
         title = _TITLE.search(text)
         if title is not None:
             text = title[1]
-            said.is_page = True
+            details.is_page = True
         elif re.match("<(!|html)", text, re.IGNORECASE):
             text = ""
-            said.is_page = True
-    said.codes += [name.rpartition(".")[2].rstrip(":") for name in _CLASS.findall(text)]
-    said.codes += _STATUS.findall(text)
+            details.is_page = True
+    details.codes += [name.rpartition(".")[2].rstrip(":") for name in _CLASS.findall(text)]
+    details.codes += _STATUS.findall(text)
     for start, value in _wrapped(text):
-        said.around.append(text[:start])
-        before = said.message, said.depth
-        _read_value(value, said, depth + 1)
-        if (said.message, said.depth) != before:
+        details.around.append(text[:start])
+        before = details.message, details.depth
+        _read_value(value, details, depth + 1)
+        if (details.message, details.depth) != before:
             return
-    is_deeper = (depth, len(text)) > (said.depth, len(said.message))
-    if text and (is_deeper or not said.message):
-        said.around.append(said.message)
-        said.message = text
-        said.depth = depth
+    is_deeper = (depth, len(text)) > (details.depth, len(details.message))
+    if text and (is_deeper or not details.message):
+        details.around.append(details.message)
+        details.message = text
+        details.depth = depth
     else:
-        said.around.append(text)
+        details.around.append(text)
 
 
 def _wrapped(text: str) -> Iterator[tuple[int, object]]:

@@ -7,7 +7,7 @@ import pytest
 from chat_loop.errors import ProviderError, RateLimited
 from chat_loop.providers.refusal_numbers import MAX_WAIT, duration_text, wait_of, window_of
 from chat_loop.providers.refusals import Service
-from chat_loop.providers.upstream import Said, read
+from chat_loop.providers.upstream import ErrorDetails, read
 
 SERVICE = Service(host="api.test", key_hint="key", model_hint="model")
 NOW = 1_800_000_000.0
@@ -61,7 +61,7 @@ NOW = 1_800_000_000.0
     ],
 )
 def test_the_window_in_a_refusal(message: str, window: int | None) -> None:
-    assert window_of(Said(message=message)) == window
+    assert window_of(ErrorDetails(message=message)) == window
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_the_window_in_a_refusal(message: str, window: int | None) -> None:
     ],
 )
 def test_a_number_that_is_no_window_is_not_learned(message: str) -> None:
-    assert window_of(Said(message=message)) is None
+    assert window_of(ErrorDetails(message=message)) is None
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_number_that_is_no_window_is_not_learned(message: str) -> None:
     ],
 )
 def test_a_wait_in_words(words: str, seconds: float | None) -> None:
-    assert wait_of(Said(message=words), {}) == pytest.approx(seconds)
+    assert wait_of(ErrorDetails(message=words), {}) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_a_wait_in_a_field(body: object, seconds: float | None) -> None:
     ],
 )
 def test_a_wait_in_a_header(headers: dict[str, str], seconds: float | None) -> None:
-    assert wait_of(Said(), headers, NOW) == pytest.approx(seconds)
+    assert wait_of(ErrorDetails(), headers, NOW) == pytest.approx(seconds)
 
 
 def limited(**headers: str) -> ProviderError:

@@ -22,7 +22,7 @@ from chat_loop.errors import (
 )
 from chat_loop.providers.refusal_numbers import MAX_WAIT, wait_of
 from chat_loop.providers.refusals import Service
-from chat_loop.providers.upstream import MAX_MESSAGE, Said, short
+from chat_loop.providers.upstream import MAX_MESSAGE, ErrorDetails, short
 
 SERVICE = Service(host="api.test", key_hint="key", model_hint="model")
 NETWORK = "Check the network, or the server at api.test."
@@ -355,7 +355,7 @@ def test_a_page_in_front_of_the_service_says_nothing_of_the_key(status: int) -> 
 )
 def test_retry_after(header: str | None, seconds: float | None) -> None:
     headers = {} if header is None else {"retry-after": header}
-    assert wait_of(Said(), headers, now=1_000.0) == seconds
+    assert wait_of(ErrorDetails(), headers, now=1_000.0) == seconds
 
 
 def test_short() -> None:
