@@ -142,7 +142,7 @@ def _memory_tool(book: ProjectMemory | None) -> Tool:
     return Tool(SPECS["remember"], call, prepare, source=lambda _: saved)
 
 
-class Place(Struct, frozen=True):
+class WorkspaceFile(Struct, frozen=True):
     """A file that the model named: its path with all links resolved, its display path, and the path
     with its links.
     """
@@ -208,7 +208,7 @@ class Place(Struct, frozen=True):
 class ChangedFile(Struct, frozen=True):
     """A file that tools changed, its old text (None: it was new), and why it cannot be restored."""
 
-    place: Place
+    place: WorkspaceFile
     digest: str
     before: str | None
     problem: str
@@ -225,7 +225,7 @@ def changed_files(changes: Sequence[Change], root: Path, copies: ImageStore) -> 
     files = []
     for name in dict.fromkeys(change.text for change in changes):
         left = [change for change in changes if change.text == name]
-        place = Place(root / name, name)
+        place = WorkspaceFile(root / name, name)
         first = left[0].replaced
         if (state := place.digest) == first:
             continue
@@ -258,8 +258,8 @@ class Workspace:
         self._protected = tuple(path.resolve() for path in protected)
         self._write_lock = threading.Lock()
 
-    def place(self, path: str) -> Place:
-        """Return the place of a path. Raises ChatLoopError for a protected or invalid one."""
+    def resolve(self, path: str) -> WorkspaceFile:
+        """Return the file of a path. Raises ChatLoopError for a protected or invalid path."""
         if not path.strip() or "\0" in path or len(path) > 4096:
             hint = "Paths are relative to the working directory."
             raise ChatLoopError("This is not a path.", hint)
@@ -270,8 +270,8 @@ class Workspace:
         if self._protects(real):
             raise ChatLoopError(f"{path} belongs to chat-loop itself; tools cannot use it.")
         if not real.is_relative_to(self.root):
-            return Place(real, str(real), outside=True, named=path)
-        return Place(real, real.relative_to(self.root).as_posix(), named=path)
+            return WorkspaceFile(real, str(real), outside=True, named=path)
+        return WorkspaceFile(real, real.relative_to(self.root).as_posix(), named=path)
 
     def _protects(self, path: Path) -> bool:
         # a file system may ignore case
@@ -282,7 +282,7 @@ class Workspace:
         """Return the question about a call, and the action. Raises ChatLoopError."""
         others = dict(arguments)
         path = others.pop("path", ".")
-        place = self.place(path)
+        place = self.resolve(path)
         act: Callable[[], Output] = partial(getattr(self, name), place, **others)
         diff = question = ""
         changes: list[FileChange] = []
@@ -296,7 +296,7 @@ class Workspace:
             question = f"{tools.OUTSIDE_PREFIX} {self.root}:\n{diff or f'read {place.path}'}"
 
         def run_if_unchanged() -> Output:
-            if self.place(path) != place:
+            if self.resolve(path) != place:
                 raise ChatLoopError(f"{path} now points elsewhere.", "Call the tool again.")
             return act()
 
@@ -310,7 +310,7 @@ class Workspace:
         return PreparedCall(question, run, changes)
 
     def _prepare_change(
-        self, name: str, place: Place, arguments: Arguments, changes: list[FileChange]
+        self, name: str, place: WorkspaceFile, arguments: Arguments, changes: list[FileChange]
     ) -> tuple[str, Callable[[], str]]:
         """Return the diff of a change, and the function that makes it and adds it to `changes`."""
 
@@ -344,7 +344,7 @@ class Workspace:
 
         return diff, act
 
-    def read_file(self, place: Place, first: int = 1, last: int = 0) -> tuple[Outgoing]:
+    def read_file(self, place: WorkspaceFile, first: int = 1, last: int = 0) -> tuple[Outgoing]:
         """Return the text of a file, whole or from line `first` to line `last`. The whole file is
         judged: a part of a key alone has not the shape of one.
         """
@@ -353,7 +353,7 @@ class Workspace:
         marked = _part(whole.marked, first, last, place.display_path)
         return (replace(whole, text=text, marked=marked),)
 
-    def list_files(self, folder: Place, pattern: str = "*") -> tuple[Outgoing]:
+    def list_files(self, folder: WorkspaceFile, pattern: str = "*") -> tuple[Outgoing]:
         """Return the names of the files in a folder and its subfolders."""
         places, is_cut = self._files(folder, pattern)
         lines = sorted(place.display_path for place in places[:MAX_LISTED])
@@ -363,7 +363,7 @@ class Workspace:
         return (judge("\n".join(lines), folder.source),)
 
     def search_files(
-        self, folder: Place, text: str, pattern: str = "*", ignore_case: bool = False
+        self, folder: WorkspaceFile, text: str, pattern: str = "*", ignore_case: bool = False
     ) -> tuple[Outgoing, ...]:
         """Return the lines that contain a text, as `path:line: text`, for each file with some, and
         for each in a place of keys. Lines with marks are those that still contain the text: a model
@@ -401,7 +401,7 @@ class Workspace:
             found.append(_note("[cut: more files than can be searched; narrow the pattern]"))
         return tuple(found)
 
-    def _files(self, folder: Place, pattern: str) -> tuple[list[Place], bool]:
+    def _files(self, folder: WorkspaceFile, pattern: str) -> tuple[list[WorkspaceFile], bool]:
         """Return the matching files below a folder, and True if there are too many to visit."""
         if len(pattern) > MAX_LINE:
             raise ChatLoopError("The pattern is too long.")
@@ -411,22 +411,24 @@ class Workspace:
         if folder.display_path == ".":
             prefix = ""
         patterns = {pattern, pattern.replace("**/", "")}
-        places: list[Place] = []
+        places: list[WorkspaceFile] = []
         for visited, file in enumerate(walk_files(folder.path, self._protects)):
             if visited == MAX_VISITED:
                 return places, True
             inner = file.relative_to(folder.path).as_posix()
             matched = inner if "/" in pattern else file.name
             if any(fnmatchcase(matched, name_pattern) for name_pattern in patterns):
-                places.append(Place(file, f"{prefix}{inner}", named=f"{folder.named}/{inner}"))
+                places.append(
+                    WorkspaceFile(file, f"{prefix}{inner}", named=f"{folder.named}/{inner}")
+                )
         return places, False
 
-    def write_file(self, place: Place, _: str, text: str) -> tuple[str, str]:
+    def write_file(self, place: WorkspaceFile, _: str, text: str) -> tuple[str, str]:
         """Return the new text of a file, and the result."""
         count = len(text.split("\n")) - (not text or text.endswith("\n"))
         return text, f"Wrote {place.display_path}: {plural(count, 'line')}."
 
-    def edit_file(self, place: Place, text: str, old: str, new: str) -> tuple[str, str]:
+    def edit_file(self, place: WorkspaceFile, text: str, old: str, new: str) -> tuple[str, str]:
         """Replace a text that occurs exactly once in the text of a file."""
         start = text.find(old) if old else -1
         if start < 0:

@@ -572,5 +572,5 @@ def test_unknown_tools_are_named(tmp_path: Path) -> None:
 def test_a_root_that_is_a_link_is_followed(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
-    assert Workspace(tmp_path / "link").place("a").path == tmp_path / "real" / "a"
-    assert Workspace(Path("/")).place("etc").outside is False
+    assert Workspace(tmp_path / "link").resolve("a").path == tmp_path / "real" / "a"
+    assert Workspace(Path("/")).resolve("etc").outside is False
