@@ -7,7 +7,7 @@ defaults.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -111,7 +111,7 @@ def _check(root: Node, name: str, room: int) -> None:
         if isinstance(node, yaml.ScalarNode):
             _check_value(node, key, name)
         elif isinstance(node, yaml.MappingNode):
-            _check_keys(node, name)
+            _check_keys([key for key, _ in node.value if isinstance(key, yaml.ScalarNode)], name)
             node.value = [entry for entry in node.value if entry[1].tag != f"{_TAG}null"]
             inner = [(value, key) for key, value in node.value]
         elif isinstance(node, yaml.SequenceNode):
@@ -122,9 +122,12 @@ def _check(root: Node, name: str, room: int) -> None:
         nodes.extend(reversed(inner))
 
 
-def _check_keys(node: MappingNode, name: str) -> None:
+def _check_keys(keys: Iterable[ScalarNode], name: str) -> None:
+    """Check that no key of a mapping is there twice; others may be merged into it repeatedly."""
     lines: dict[str, int] = {}
-    for key in _scalar_keys(node):
+    for key in keys:
+        if key.tag == f"{_TAG}merge":
+            continue
         if key.value in lines:
             before = lines[key.value]
             line = _line(key)
@@ -134,14 +137,6 @@ def _check_keys(node: MappingNode, name: str) -> None:
             message = f"{name}: {key.value[:80]} is there twice, {place}."
             raise ConfigError(message, "Write it once, with everything that belongs to it.")
         lines[key.value] = _line(key)
-
-
-def _scalar_keys(node: MappingNode) -> Iterator[ScalarNode]:
-    import yaml
-
-    for key, _ in node.value:
-        if isinstance(key, yaml.ScalarNode) and key.tag != f"{_TAG}merge":
-            yield key
 
 
 def _check_value(node: ScalarNode, key: Node | None, name: str) -> None:

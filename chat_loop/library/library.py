@@ -308,13 +308,16 @@ class Library:
         """Update the index of the folder. Return its answer, and the number of files that were
         read. Raises IndexUnavailable.
         """
-        from chat_loop.library.index import discard
+        from chat_loop.library.index import Index, discard
 
         count = 0
         warning = ""
         for _ in range(TRIES):
             try:
-                index = self._opened(patient=texts or self._thorough)
+                patient = texts or self._thorough
+                index = self._index or Index(self.directory, patient=patient)
+                self._index = index
+                index.set_patience(patient=patient)
                 if rebuild and not count:
                     index.clear()
                 with index.transaction():
@@ -336,15 +339,6 @@ class Library:
                     raise
                 warning = "The index was damaged: a new one is made from the sessions."
         raise IndexUnavailable(f"The index of {self.directory} is busy. Try again in a moment.")
-
-    def _opened(self, *, patient: bool) -> Index:
-        """Return the open index of the folder. Raises IndexUnavailable."""
-        from chat_loop.library.index import Index
-
-        if self._index is None:
-            self._index = Index(self.directory, patient=patient)
-        self._index.set_patience(patient=patient)
-        return self._index
 
     def _update(self, index: Index, stale: list[Stamp], gone: Set[str], texts: bool) -> None:
         """Index stale files, or raise IndexUnavailable when that would take too long."""
