@@ -71,20 +71,21 @@ def exchange_pieces(
     origin: Origin | None = None,
 ) -> Iterator[tuple[str, Message]]:
     """Yield the pieces of an exchange's messages, each with the name of its part of the request.
-    Without `tools`, calls and results become text of the user. What was recalled for the query is
-    sent until it is answered: a small model would copy it into later replies. Steps have the opaque
-    parts that came from `origin`, to which they are sent.
+    Without `tools`, calls and results become text of the user. What was recalled for the query
+    stands before it, since a small model answers what comes last, and is sent until the query is
+    answered: that model would copy it into later replies. Steps have the opaque parts that came
+    from `origin`, to which they are sent.
     """
     if exchange.attached:
         yield FILES, query_message("", _sent_files(exchange, lengths, tools=tools))
+    if exchange.recalled and exchange.reply is None:
+        yield RECALLED, Message("user", exchange.recalled)
     text = _sent(exchange.query.text, exchange, "query", lengths, tools=tools)
     if text or not exchange.attached:
         yield OWN, Message("user", text)
     for name in exchange.left_out:
         note = f"[{encode_line(name)} was not sent: it may contain keys.]"
         yield FILES, Message("user", note)
-    if exchange.recalled and exchange.reply is None:
-        yield RECALLED, Message("user", exchange.recalled)
     steps = exchange.steps or (Step(exchange.reply, exchange.uses),)
     left_out = _left_out_steps(exchange, lengths)
     number = sum(len(step.uses) for step in steps[:left_out])

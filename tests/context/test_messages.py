@@ -222,7 +222,7 @@ def test_what_of_a_session_is_sent() -> None:
     assert sent(one, reply(1, " \n"), two) == said("one\n\ntwo")
     assert sent(one, two) == said("one\n\ntwo")
     found = ArchiveContext(number=1, at=START, text="[2.14] …")
-    assert sent(one, found) == said("one\n\n[2.14] …")
+    assert sent(one, found) == said("[2.14] …\n\none")
     assert sent(one, found, reply(1, "1")) == said("one", "1"), "only until it is answered"
     assert sent(RESTORATION, one) == said(f"{restored}\n\none")
     assert sent(RESTORATION, reply(0, ""), one) == said(f"{restored}\n\none")

@@ -107,7 +107,7 @@ def test_files_stand_before_the_words_of_their_query() -> None:
     )
     assert first == Message(
         "user",
-        f"Attached image: photo.png, 640×480 pixels.\n\n{told}\n\nLook\n\n[1.1] …",
+        f"Attached image: photo.png, 640×480 pixels.\n\n{told}\n\n[1.1] …\n\nLook",
         images=(replace(SHOWN, data=""),),
     )
     assert len(line) == 42
