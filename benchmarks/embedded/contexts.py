@@ -14,8 +14,8 @@ from benchmarks.factchain.baselines import newest, spoken
 from benchmarks.factchain.ours import Clock
 from benchmarks.factchain.talk import Turn
 from chat_loop.agent.agent import Agent
-from chat_loop.context import ledger, summary
-from chat_loop.context.budget import SMALL_WINDOW, Limits, ledger_room, recall_room, size
+from chat_loop.context import summary
+from chat_loop.context.budget import Limits, ledger_room, size
 from chat_loop.context.messages import messages_of
 from chat_loop.context.request import sent
 from chat_loop.conversation.conversation import Conversation
@@ -93,20 +93,10 @@ class Chat:
         attaches to the question from the archive.
         """
         conversation = self.conversation
-        thread, restoration = conversation.context, conversation.session.restoration
+        thread = conversation.context
         number, at = conversation.live.next_number, conversation.sessions.now()
         entries: list[Query | ArchiveContext] = [Query(number=number, at=at, text=question)]
-        excerpts = ""
-        if conversation.archive is not None and restoration is not None:
-            # as Conversation.ask does it
-            excerpts, _ = conversation.archive.recall(
-                question,
-                conversation.context.whole_refs,
-                recall_room(self._window),
-                restoration.block,
-                weak=self._window <= SMALL_WINDOW,
-                newer=ledger.newer_values,
-            )
+        excerpts, _ = conversation.recalled_for(question)
         if excerpts:
             entries.append(ArchiveContext(number=number, at=at, text=excerpts))
         session = replace(thread.session, entries=(*thread.session.entries, *entries))

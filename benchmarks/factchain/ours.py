@@ -22,7 +22,7 @@ from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.tools import Tool
 from chat_loop.context import ledger
-from chat_loop.context.budget import SMALL_WINDOW, Limits, recall_room
+from chat_loop.context.budget import Limits
 from chat_loop.context.wanted_text import WantedText
 from chat_loop.conversation import continuing
 from chat_loop.conversation.conversation import Conversation
@@ -260,18 +260,7 @@ class Ours:
         """Return the passages that the program would attach to a question, as for a model that
         calls no tools.
         """
-        conversation = self.conversation
-        restoration = conversation.session.restoration
-        if conversation.archive is None or restoration is None:
-            return ""
-        text, _ = conversation.archive.recall(
-            question,
-            conversation.context.whole_refs,
-            recall_room(self._window),
-            restoration.block,
-            weak=self._window <= SMALL_WINDOW,
-            newer=ledger.newer_values,
-        )
+        text, _ = self.conversation.recalled_for(question)
         return text
 
     def _chain(self) -> list[Session]:

@@ -384,8 +384,7 @@ class Conversation:
 
     async def _request(self, number: int, text: str) -> Prompt:
         """Return the prompt for a saved query. Raises ContextFull."""
-        if self.archive is not None:
-            await self._recall(self.archive, number, text)
+        await self._recall(number, text)
         if self._servers is not None and self.agent.provider.calls_tools:
             await self._connect(self._servers)
         self._warn_of_truncation()
@@ -458,24 +457,29 @@ class Conversation:
         saves = self.sessions.saves  # else there is no archive, and nothing may be indexed
         return saves and self.options.attach_from_archive and not self.agent.calls_tools
 
-    async def _recall(self, archive: Archive, number: int, text: str) -> None:
-        """Attach passages of the archive that match a query."""
+    def recalled_for(self, text: str) -> tuple[str, tuple[str, ...]]:
+        """Return passages of the archive that match a query, and their references. Blocks while the
+        archive is read.
+        """
         restoration = self.session.restoration
-        if restoration is None or not self.recalls:
-            return
+        if self.archive is None or restoration is None:
+            return "", ()
         from chat_loop.context.ledger import newer_values  # late: it takes long to load
 
-        room = budget.recall_room(self.window)
-        found = asyncio.to_thread(
-            archive.recall,
+        return self.archive.recall(
             text,
             self.context.unsought_refs,
-            room,
+            budget.recall_room(self.window),
             restoration.block,
             weak=self.window <= budget.SMALL_WINDOW,
             newer=newer_values,
         )
-        excerpts, refs = await found
+
+    async def _recall(self, number: int, text: str) -> None:
+        """Attach passages of the archive that match a query, for a model that cannot search it."""
+        if not self.recalls:
+            return
+        excerpts, refs = await asyncio.to_thread(self.recalled_for, text)
         if excerpts:
             at = self.sessions.now()
             self.add(records.ArchiveContext(number=number, at=at, text=redact_text(excerpts)))
