@@ -46,7 +46,6 @@ NO_VARIABLES = {
     "INVALID_JSON",
     "ON_DEMAND",
     "UTF8_STRING",
-    "ON_DEMAND",
 }
 NO_VARIABLES_BEGIN = ("O_", "HTTP_REQUEST", "WRONG_VERSION", "UNKNOWN_PROTOCOL", "RECORD_LAYER")
 """Names in capitals that users do not set: system flags, values of services, error codes, kinds of contents, and variables that the
