@@ -18,10 +18,10 @@ from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.mirror import SyncReport, Tell
 from chat_loop.sessions.records import IMAGE_FOLDER
 from chat_loop.store import state
-from chat_loop.store.background import BackgroundSync
 from chat_loop.values import Finding, plural
 
 if TYPE_CHECKING:
+    from chat_loop.store.background import BackgroundSync
     from chat_loop.store.client import ObjectStore
 
 LOCK = "sync"
@@ -43,6 +43,8 @@ class StoreMirror:
 
     def start(self, tell: Tell) -> None:
         """Synchronize in a thread from now on."""
+        from chat_loop.store.background import BackgroundSync  # a list of sessions needs no thread
+
         import_module("chat_loop.store.reconcile")  # the thread would load it beside others
 
         self._background = BackgroundSync(self.sync, tell)
