@@ -477,8 +477,8 @@ class Conversation:
 
     async def _recall(self, number: int, text: str) -> None:
         """Attach passages of the archive that match a query, for a model that cannot search it."""
-        if not self.recalls:
-            return
+        if self.archive is None or not self.recalls:
+            return  # at once: in a wait, a Ctrl-C that was meant for the prompt stops the request
         excerpts, refs = await asyncio.to_thread(self.recalled_for, text)
         if excerpts:
             at = self.sessions.now()
