@@ -298,6 +298,7 @@ def make_conversation(
     summarizer: Provider | None = None,
     semantic: SemanticIndex | None = None,
     load_encoding: Callable[[], object] | None = None,
+    steady: Callable[[], Count] | None = None,
     detach: Callable[[str], None] | None = None,
     prepares: bool = True,
 ) -> Conversation:
@@ -318,6 +319,7 @@ def make_conversation(
         memory=memory.block if memory is not None else str,
         servers=servers,
         load_encoding=load_encoding,
+        steady=steady,
         detach=detach,
         settle=settle,
         prepares=prepares,

@@ -135,6 +135,7 @@ class Interactive:
             summarizer=assembly.make_summarizer(parts, agent),
             semantic=semantic,
             load_encoding=self._counter.load,
+            steady=self._counter.steady,
             detach=self._summarize_behind,
         )
         self._chat = Chat(

@@ -113,6 +113,10 @@ class TokenCounter:
                     self.problem = f"{ENCODING}: {error}"
             return self._encoding is not None
 
+    def steady(self) -> Count:
+        """Return a function that counts as `count` does now, also after `load`."""
+        return estimate if self._encoding is None else self.count
+
     def count(self, text: str) -> int:
         """Count the tokens of `text`, by 64 samples if it is long; never wait for `load`."""
         if self._encoding is None:

@@ -92,6 +92,15 @@ def test_before_loading_counts_are_the_estimate() -> None:
     assert TokenCounter().count("some words, 123") == estimate("some words, 123")
 
 
+def test_work_in_progress_counts_as_before_when_the_encoding_is_loaded() -> None:
+    text = "supercalifragilistic " * 9
+    counter = TokenCounter()
+    begun = counter.steady()
+    assert counter.load()
+    assert begun(text) == estimate(text) != counter.count(text)
+    assert counter.steady()(text) == counter.count(text)
+
+
 @pytest.mark.parametrize(
     ("least", "most", "text"),
     [

@@ -96,9 +96,10 @@ def _is_same(first: Exchange, second: Exchange) -> bool:
 
 class Conversation:
     """The live session of a chain, and the agent that answers in it. `count(text)` estimates
-    tokens, until `load_encoding` was called, in any thread. `detach(id)` starts a process that
-    makes a summary; it may raise OSError. Without `prepares`, nothing is done ahead for a next
-    message, since there is none. Each session keeps the settings that are `given` in this run.
+    tokens, until `load_encoding` was called, in any thread; `steady()` returns a count that goes on
+    as before, for work that must not mix both. `detach(id)` starts a process that makes a summary;
+    it may raise OSError. Without `prepares`, nothing is done ahead for a next message, since there
+    is none. Each session keeps the settings that are `given` in this run.
     """
 
     def __init__(
@@ -112,6 +113,7 @@ class Conversation:
         memory: Callable[[], str] = str,
         servers: McpServers | None = None,
         load_encoding: Callable[[], object] | None = None,
+        steady: Callable[[], Count] | None = None,
         detach: Callable[[str], None] | None = None,
         settle: Callable[[], Awaitable[None]] | None = None,
         prepares: bool = True,
@@ -134,6 +136,7 @@ class Conversation:
         self._archive_tools: tuple[Tool, ...] = ()
         self._servers = servers
         self._load_encoding = load_encoding
+        self._steady = steady or (lambda: count)
         self._detach = detach
         self._settle = settle
         self._prepares = prepares
@@ -243,7 +246,7 @@ class Conversation:
         learned = (provider.window, provider.calls_tools, provider.returns_opaque)
         state = (agent, learned, limits, self._calibration, encoding)
         if self._frame is None or self._frame[0] != state:
-            frame = request.frame_of(agent, limits, self.count, self._calibration)
+            frame = request.frame_of(agent, limits, self._steady(), self._calibration)
             if self._calibration.encoding not in (0, encoding):  # loaded since the last report
                 frame = replace(frame, calibration=request.calibrated(frame, self.context))
             self._frame = state, frame
@@ -330,6 +333,7 @@ class Conversation:
     async def _ask(self, text: str, files: Sequence[QueryFile], waiting: int) -> Reply:
         """Ask once. The query and its files take `waiting` tokens."""
         cancellation: asyncio.CancelledError | None = None
+        encoding = self.count(request.SAMPLE)
         try:
             await self._make_room(waiting)
         except asyncio.CancelledError as error:
@@ -342,7 +346,7 @@ class Conversation:
             if cancellation is not None:
                 self.add(Reply(number=number, at=now(), text="", stop="interrupted"))
                 raise cancellation
-            first = await self._request(number, text)
+            first = await self._request(number, text, encoding)
         except (errors.ChatLoopError, OSError):
             self.add(Reply(number=number, at=now(), text="", stop="error", failed=True))
             raise
@@ -382,14 +386,21 @@ class Conversation:
         if described:
             self.show(events.Attached(described))
 
-    async def _request(self, number: int, text: str) -> Prompt:
-        """Return the prompt for a saved query. Raises ContextFull."""
+    async def _request(self, number: int, text: str, encoding: int) -> Prompt:
+        """Return the prompt for a saved query. Raises ContextFull. Room was made by the counts of
+        `encoding`: if the exact one has been loaded since, there may be too little.
+        """
         await self._recall(number, text)
         if self._servers is not None and self.agent.provider.calls_tools:
             await self._connect(self._servers)
         self._warn_of_truncation()
         await self._squeeze()
-        return self._prompt()
+        try:
+            return self._prompt()
+        except errors.ContextFull:
+            if self.count(request.SAMPLE) == encoding:
+                raise
+        return await self._next_prompt(None)
 
     async def _next_prompt(self, refusal: errors.ContextTooLong | None) -> Prompt:
         """Return the prompt of the next step of a turn. Make room for it first: shorten older
@@ -1102,7 +1113,7 @@ class Conversation:
             calibration = Calibration()
         frame = self.frame
         if agent != self.agent:
-            frame = request.frame_of(agent, self.options.limits, self.count, calibration)
+            frame = request.frame_of(agent, self.options.limits, self._steady(), calibration)
         return Planning(
             sessions=self.sessions,
             frame=frame,

@@ -117,6 +117,7 @@ def test_results_are_shortened_before_an_exchange_is_left_out(tmp_path: Path, wa
         lines = ["/resume session-1 --full", way] if way == "/fork" else [way]
         played = chats.play(*lines, "And now?", "exit")
     assert played.requests, played.shown + played.errors
+    assert played.requests, played.shown
     request = played.requests[-1]
     assert len(results(request)) == STEPS
     assert "characters left out: session_archive_read reads them" in request.text
