@@ -136,7 +136,7 @@ class Conversation:
         self._archive_tools: tuple[Tool, ...] = ()
         self._servers = servers
         self._load_encoding = load_encoding
-        self._steady = steady or (lambda: count)
+        self._steady = steady or (lambda: self.count)
         self._detach = detach
         self._settle = settle
         self._prepares = prepares
