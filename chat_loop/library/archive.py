@@ -52,7 +52,7 @@ _FAINT = 0.01  # a weaker hit is there by chance, even if weak hits count
 _MAX_RECALLED = 3
 _MAX_WEAK = 12
 """The most sentences that are attached to a question if weak hits count. In FactChain, in a window
-of 8,192 tokens, they bring the facts that are in the context or attached from 60 to 97 percent.
+of 8,192 tokens, they bring the facts that are in the context or attached from 60 to 96 percent.
 """
 _SENTENCE_ROOM = 90
 _BESIDE = 0.3  # the share of room for a text without a match, relative to 1 for one with a match
