@@ -29,6 +29,7 @@ from chat_loop.library.indexed import (
     Scope,
     StoredExchange,
     columns_of,
+    where_clause,
 )
 from chat_loop.sessions.chain import Link
 from chat_loop.sessions.records import ALL, RunningTotals, SessionRow
@@ -246,7 +247,7 @@ class Index:
 
     def ids_where(self, conditions: Sequence[Condition] = ()) -> set[str]:
         """Return the ids of the sessions that meet all conditions."""
-        where, values = _where(conditions)
+        where, values = where_clause(conditions, _TESTS)
         return {identity for (identity,) in self.ask(f"SELECT id FROM sessions {where}", values)}
 
     def figures(self) -> dict[str, int | float | None]:
@@ -395,7 +396,7 @@ class Index:
                 if last != ALL and identity in keys:
                     where += f" AND NOT (e.session = {keys[identity]} AND e.number > {last})"
             return where, []
-        where, values = _where(scope.conditions)
+        where, values = where_clause(scope.conditions, _TESTS)
         if where:
             where = f"AND e.session IN (SELECT key FROM sessions {where})"
         return where, values
@@ -414,21 +415,6 @@ class Index:
         for table in ("exchanges", "message_summaries"):
             self.ask(f"DELETE FROM {table} WHERE session IN ({keys})")
         self.ask(f"DELETE FROM sessions WHERE key IN ({keys})")
-
-
-def _where(conditions: Sequence[Condition]) -> tuple[str, list[object]]:
-    """Return a WHERE clause for the table `sessions`, empty without conditions, and its values."""
-    if not conditions:
-        return "", []
-    tests = []
-    values: list[object] = []
-    for column, test, value in conditions:
-        tests.append(_TESTS[test].format(column))
-        if isinstance(value, str):
-            values.append(value.encode("utf-8", "replace").decode())  # without lone surrogates
-        else:
-            values.append(value)
-    return f"WHERE {' AND '.join(tests)}", values
 
 
 def _match(phrases: Sequence[Phrase]) -> str:

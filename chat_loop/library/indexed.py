@@ -100,6 +100,25 @@ class Condition(NamedTuple):
     value: str | float
 
 
+def where_clause(
+    conditions: Sequence[Condition], tests: Mapping[str, str]
+) -> tuple[str, list[object]]:
+    """Return a WHERE clause for the table `sessions`, empty without conditions, and its values.
+    `tests` has the SQL of each test, with `{}` for the column.
+    """
+    if not conditions:
+        return "", []
+    parts = []
+    values: list[object] = []
+    for column, test, value in conditions:
+        parts.append(tests[test].format(column))
+        if isinstance(value, str):  # neither lone surrogates nor NUL can be stored
+            values.append(value.replace("\0", " ").encode("utf-8", "replace").decode())
+        else:
+            values.append(value)
+    return f"WHERE {' AND '.join(parts)}", values
+
+
 class Phrase(NamedTuple):
     """Adjacent words. If `is_beginning`, the last one also matches words that begin with it."""
 

@@ -26,6 +26,7 @@ from chat_loop.library.indexed import (
     Scope,
     StoredExchange,
     columns_of,
+    where_clause,
 )
 from chat_loop.library.shared import Cursor, SharedPage
 from chat_loop.sessions.chain import Link
@@ -183,7 +184,7 @@ class Postgres:
         """Return the next `limit` wanted sessions, last used first, and their relatives."""
         some = wanted.conditions(of_newest=False)
         newest = wanted.conditions(of_any=False)
-        where, values = _where(some or newest)
+        where, values = where_clause(some or newest, _TESTS)
         if after is not None:
             where = f"{where or 'WHERE true'} AND {_AFTER}"
             values += [after.used, after.used, after.used, after.id]
@@ -215,7 +216,7 @@ class Postgres:
         """Return sessions with their relatives. A conversation's newest session must meet `newest`,
         and must not have been used before the `last` session that was examined.
         """
-        where, values = _where(newest)
+        where, values = where_clause(newest, _TESTS)
         admitted = where.removeprefix("WHERE ") or "true"
         found = self.ask(_FAMILY.format(admitted=admitted), ([*ids], *values))
         with self._translated():
@@ -511,7 +512,7 @@ class Postgres:
         if scope.last_queries is None:
             if not scope.conditions:
                 return None, "true"
-            where, values = _where(scope.conditions)
+            where, values = where_clause(scope.conditions, _TESTS)
             rows = self.ask(
                 f"SELECT key FROM sessions {where} {_NEWEST} LIMIT {_MOST_SESSIONS}", values
             )
@@ -599,21 +600,6 @@ def _columns(session: IndexedSession) -> dict[str, object]:
         if isinstance(value, str):
             columns[name] = value.replace("\0", " ")
     return columns
-
-
-def _where(conditions: Sequence[Condition]) -> tuple[str, list[object]]:
-    """Return a WHERE clause for the table `sessions`, empty without conditions, and its values."""
-    if not conditions:
-        return "", []
-    tests = []
-    values: list[object] = []
-    for column, test, value in conditions:
-        tests.append(_TESTS[test].format(column))
-        if isinstance(value, str):
-            values.append(value.replace("\0", " ").encode("utf-8", "replace").decode())
-        else:
-            values.append(value)
-    return f"WHERE {' AND '.join(tests)}", values
 
 
 def _query(phrases: Sequence[Phrase]) -> str:
