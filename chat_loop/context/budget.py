@@ -217,12 +217,21 @@ def last_report(
         if isinstance(entry, records.Reply) and entry.number:
             usage = entry.usage
             if usage is not None and usage.input and not usage.estimated:
-                for sent in session.sent_entries:
-                    if isinstance(sent, records.ArchiveContext) and sent.number == entry.number:
-                        later -= entry_size(sent, count)
-                return Report(usage, entry_size(entry, count), later)
+                recalled = _recalled_size(session, entry.number, count)
+                return Report(usage, entry_size(entry, count), later - recalled)
         later += entry_size(entry, count, origin)
     return None
+
+
+def _recalled_size(session: records.Session, number: int, count: Count) -> int:
+    """Return the tokens of the passages that were sent with a query."""
+    tokens = 0
+    for entry in reversed(session.sent_entries):
+        if isinstance(entry, records.ArchiveContext) and entry.number == number:
+            tokens += entry_size(entry, count)
+        elif isinstance(entry, records.Query) and entry.number == number:
+            break
+    return tokens
 
 
 def weigh(

@@ -287,7 +287,7 @@ def excess(frame: Frame, context: Context, used: int) -> int:
     """Return by how many tokens a request that was measured as `used` is too large, or 0."""
     room = frame.room
     newest = context.exchanges[-1:]
-    if newest and newest[0].recalled:
+    if newest and newest[0].recalled and newest[0].reply is None:
         room += budget.recall_room(frame.window.tokens)
     if used > room:  # a server may count too much
         estimate = sum(token_estimates(frame, context).values())

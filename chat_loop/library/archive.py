@@ -290,8 +290,8 @@ def recall_text(
 ) -> tuple[str, tuple[str, ...]]:
     """Return the best sentences of hits to attach to a query, and their references. Omit tool
     results, and sentences that are in `known`, the restored block. If `weak`, all but faint hits
-    count, else only strong ones. A sentence to which one of another hit gives a `newer` value is
-    attached with that one.
+    count, those that are not strong by what they tell, else only strong ones. A sentence to which
+    one of another hit gives a `newer` value is attached with that one.
     """
     lines = [_RECALLED]
     refs = list[str]()
@@ -299,8 +299,10 @@ def recall_text(
     latest = newer(said) if newer is not None else {}
     counting = [hit for hit in hits if hit.strength >= _FAINT] if weak else _strong(hits)
     for hit in counting:
-        # an old answer to a question that is merely similar would be taken for the new one
-        told = _best_sentences(hit) if hit.strength >= STRONG else _best_statement(hit)
+        told = _best_sentences(hit)
+        if weak and hit.strength < STRONG:
+            # an old answer to a question that is merely similar would be taken for the new one
+            told = _best_statement(hit)
         if not told or len(refs) >= (_MAX_WEAK if weak else _MAX_RECALLED):
             continue
         quotes = [(who, excerpt(sentence, (), _SENTENCE_ROOM, count)) for who, sentence in told]

@@ -370,6 +370,16 @@ def test_what_was_shortened_is_marked_with_where_the_rest_is() -> None:
         ((query(1, "a"), reply(1, "b c", Usage(input=0, output=0))), None),
         ((RESTORATION, reply(0, "Ready.", Usage(input=80, output=2)), query(1, "a")), None),
         ((query(1, "a"), reply(1, "d", Usage(input=50, output=7)), *FAILED), 57),
+        (
+            (
+                query(1, "a"),
+                ArchiveContext(number=1, at=START, text="not sent again"),
+                reply(1, "d", Usage(input=50, output=7)),
+                query(2, "b"),
+                ArchiveContext(number=2, at=START, text="sent now"),
+            ),
+            57 - (3 + 4) + (1 + 4) + (2 + 4),
+        ),
     ],
 )
 def test_how_full_the_window_is_by_what_was_reported(

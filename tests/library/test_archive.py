@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from benchmarks.support.exchanges import ExchangeIndex, hit_of
 from benchmarks.support.planting import FACTS, NOTHING_TO_FIND, conversation, exchange
@@ -301,6 +302,9 @@ def test_the_answer_to_a_question_is_attached_with_it() -> None:
     assert text.split("\n")[1] == (
         "[2.3] 2026-03-02, user: “Which day is market day?”; assistant: “Friday.”"
     )
+    alone = replace(hit, strength=0.3)
+    assert recall_text([alone], estimate)[1] == ("2.3",)
+    assert recall_text([alone], estimate, weak=True) == ("", ()), "perhaps only a similar question"
 
 
 def test_only_sure_hits_and_only_what_people_said_is_attached() -> None:
