@@ -28,8 +28,10 @@ FACTS = 24
 """Facts per segment."""
 ANNOUNCED = 0.3
 BY_USER = 0.6
-BEGUN = (6, 5, 5, 4, 4, 4, 4, 4, 4, 0)
-"""The number of values in each segment that will be replaced later."""
+BEGUN = (6, 5, 5, 4)
+"""The number of values in each segment that will be replaced later; the last number is that of all later
+segments but the last, which has none.
+"""
 MOST_REPLACED = 6
 SOON = 0.6
 """The probability that a value is replaced in a segment with room for its successor. From the third
@@ -78,11 +80,12 @@ class Deck:
 class Planter:
     """Plants the facts of one conversation, segment by segment."""
 
-    def __init__(self, profile: str, random: Random, shift: int) -> None:
+    def __init__(self, profile: str, random: Random, shift: int, segments: int = SEGMENTS) -> None:
         self.facts: list[Fact] = []
         self._profile = profile
         self._random = random
         self._shift = shift
+        self._segments = segments
         self._deck = Deck(random)
         self._waiting: list[_Waiting] = []
         self._used: set[tuple[str, ...]] = set()
@@ -103,9 +106,10 @@ class Planter:
         rotating = PROFILES[self._profile].rotating
         sayings = [self._successor(waiting, segment) for waiting in self._due(segment, room)]
         places = [code for code, left in room.items() for _ in range(left)]
-        for code in self._random.sample(places, BEGUN[segment - 1]):
+        begun = 0 if segment == self._segments else BEGUN[min(segment, len(BEGUN)) - 1]
+        for code in self._random.sample(places, begun):
             if (
-                code not in rotating or segment + len(rotating) <= SEGMENTS
+                code not in rotating or segment + len(rotating) <= self._segments
             ):  # the language comes again later
                 sayings.append(self.plant("update", code, segment))
                 room[code] -= 1
@@ -126,7 +130,7 @@ class Planter:
 
     def _due(self, segment: int, room: dict[str, int]) -> list[_Waiting]:
         """Return the values to replace in this segment, and subtract their places from `room`."""
-        late = segment >= SEGMENTS - 1
+        late = segment >= self._segments - 1
         due: list[_Waiting] = []
         for waiting in list(self._waiting):
             code = waiting.fact.language

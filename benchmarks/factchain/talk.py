@@ -81,8 +81,8 @@ class Talk(Struct, frozen=True, kw_only=True):
     pins: tuple[str, ...]
     """Pinned in the first segment."""
 
-    def turns(self, upto: int = SEGMENTS) -> tuple[Turn, ...]:
-        """Return the exchanges of the first `upto` segments."""
+    def turns(self, upto: int | None = None) -> tuple[Turn, ...]:
+        """Return the exchanges of all segments, or of the first `upto`."""
         return tuple(turn for segment in self.segments[:upto] for turn in segment)
 
     @property
@@ -90,6 +90,6 @@ class Talk(Struct, frozen=True, kw_only=True):
         """The names of the tools that are called."""
         return frozenset(call.name for turn in self.turns() for call in turn.calls)
 
-    def text(self, upto: int = SEGMENTS) -> str:
-        """Return all text that was said or pinned by the end of segment `upto`."""
+    def text(self, upto: int | None = None) -> str:
+        """Return all text that was said or pinned, by the end of segment `upto` if there is one."""
         return "\n\n".join([*self.pins, *(turn.text for turn in self.turns(upto))])

@@ -74,9 +74,9 @@ def _kind(lines: Sequence[str]) -> Kind:
     return Kind(head["@"], head["!"], tuple(around), tuple(facts))
 
 
-def with_tools(talk: Talk) -> Talk:
-    """Return a talk with more questions and facts."""
-    asker = _Asker(talk)
+def with_tools(talk: Talk, questions: int = QUESTIONS) -> Talk:
+    """Return a talk with so many more questions in each segment, and their facts."""
+    asker = _Asker(talk, questions)
     segments = [
         tuple(asker.segment(turns, number)) for number, turns in enumerate(talk.segments, 1)
     ]
@@ -86,7 +86,8 @@ def with_tools(talk: Talk) -> Talk:
 class _Asker:
     """Adds questions to the segments of a talk."""
 
-    def __init__(self, talk: Talk) -> None:
+    def __init__(self, talk: Talk, questions: int) -> None:
+        self._questions = questions
         self.facts = list(talk.facts)
         self._random = Random(f"tools {talk.profile} {talk.seed}")
         self._deck = Deck(self._random)
@@ -98,7 +99,7 @@ class _Asker:
     def segment(self, turns: Sequence[Turn], segment: int) -> list[Turn]:
         """Return a segment's exchanges and new ones between them."""
         mixed = list(turns)
-        for _ in range(QUESTIONS):
+        for _ in range(self._questions):
             mixed.insert(self._random.randint(0, len(mixed)), self._question(segment))
         return mixed
 
