@@ -10,14 +10,13 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import floor
 from pathlib import Path
 from statistics import mean
 
 from benchmarks.factchain.baselines import FREE, TEMPLATE, TRUNCATE, VERBATIM
 from benchmarks.factchain.run import OURS
-from benchmarks.factchain.summarisers import EVEN
 from benchmarks.factchain.talk import SEGMENTS
 from benchmarks.factchain.wording import PROFILES
 from benchmarks.support.results import Measure, number, read
@@ -158,58 +157,60 @@ def _short(value: float, digits: int = 0) -> str:
     return f"{rounded:.{digits}f}" if rounded else "0"
 
 
-def facts(folder: Path) -> str:
-    """Return the sentences about FactChain on the front page."""
-    rows = {arm: [*facts_of(folder, "16k", arm).values()] for arm in (OURS, *OTHERS.values())}
-    wide = [*facts_of(folder, "64k", OURS).values()]
-    best = max(OTHERS.values(), key=lambda arm: max(row["context"] for row in rows[arm]))
-    sentences = (
-        f"After ten compactions in a window of 16K, {_between(rows[OURS], 'context')} percent of the facts that still "
-        f"hold are in the context, and {_between(rows[OURS], 'reached')} percent are there or one search away. The best "
-        f"of four other methods keeps {_between(rows[best], 'context')} percent. In a window of 64K, chat-loop keeps "
-        f"{_between(wide, 'context')} percent in the context. The model in this test is simulated: it forgets "
-        f"{100 * EVEN['number']:.0f} percent of the facts that it reads."
-    )
-    paragraphs = sentences, _of_a_real_model(folder), _beside_others(folder)
-    return "\n\n".join(textwrap.fill(paragraph, 80) for paragraph in filter(None, paragraphs))
+OWN = ("chat-loop", "bare client")
+ACTS = {
+    "start to a typed key": "a key typed at the start shows",
+    "Enter to the request": "Enter until the request is sent",
+    "reply of 4,000 tokens, time": "a reply of 4,000 tokens",
+    "exit": "`exit`",
+}
+"""The acts of the front page, as its table names them."""
 
 
-def _of_a_real_model(folder: Path) -> str:
-    """Return the sentence about a real model's answers on the front page."""
-    found = json.loads((folder / "embedded-answers.json").read_bytes())
-    percent = {name: f"{counts['percent']:.0f}" for name, counts in found["contexts"].items()}
-    return (
-        f"A real model, the recommended embedded one in a window of 4K, answered "
-        f"{percent['chat-loop with archive hits']} percent of {len(found['questions'])} questions about "
-        f"exact facts from what chat-loop sends, {percent['newest messages']} from the newest messages, "
-        f"and {percent['summary of the summary']} from a summary of the summary."
-    )
-
-
-def _beside_others(folder: Path) -> str:
-    """Return the sentence about other programs on the front page, or an empty string if fewer than
-    two were measured. Raises FileNotFoundError.
-    """
+def front(folder: Path) -> str:
+    """Return the front page's table of what is won and what is lost, and what it compares."""
     found = measures(folder, "peers")
-    count = sum(name.startswith("exit, ") for name in found) - 2  # chat-loop, and a bare client
-    if count < 2:
-        return ""
-
-    def seconds(act: str) -> tuple[float, float, str, float]:
-        """Return chat-loop's time, that of the fastest other program, its name, and the next one's."""
-        names = {name.removeprefix(f"{act}, ") for name in found if name.startswith(f"{act}, ")}
-        times = {name: found[f"{act}, {name}"].median / 1000 for name in names - {"bare client"}}
-        own = times.pop("chat-loop")
-        first, second = sorted(times, key=times.__getitem__)[:2]
-        return own, times[first], first, times[second]
-
-    own, fastest, name, others = seconds("start to a typed key")
-    reply = seconds("reply of 4,000 tokens, time")
-    return (
-        f"Measured beside {count} other programs on one slow machine, a key typed at the start shows after {own:.2f} "
-        f"seconds ({name} {fastest:.2f}, the others {others:.1f} or more), and a reply of 4,000 tokens takes "
-        f"{reply[0]:.2f} ({reply[2]} {reply[1]:.2f}, the others {reply[3]:.1f} or more)."
+    others = [name for name in programs_of(found) if name not in OWN]
+    lines = ["| | chat-loop | best other |", "|---|---|---|"]
+    for act, label in ACTS.items():
+        times = {name: found[f"{act}, {name}"].median for name in ("chat-loop", *others)}
+        first = min(others, key=times.__getitem__)
+        texts = [number(times[name], "ms") for name in ("chat-loop", first)]
+        lines.append(_compared(label, texts, times["chat-loop"] <= times[first], first))
+    facts = {arm: [*facts_of(folder, "16k", arm).values()] for arm in (OURS, *OTHERS.values())}
+    shares = {arm: [row["context"] for row in rows] for arm, rows in facts.items()}
+    best = max(OTHERS.values(), key=lambda arm: max(shares[arm]))
+    kept = [f"{_between(facts[arm], 'context')} %" for arm in (OURS, best)]
+    label = "facts kept after ten compactions"
+    lines.append(_compared(label, kept, min(shares[OURS]) >= max(shares[best])))
+    answers = json.loads((folder / "embedded-answers.json").read_bytes())["contexts"]
+    own, other = (
+        answers[name]["percent"] for name in ("chat-loop with archive hits", "newest messages")
     )
+    label = "right answers of a small model"
+    lines.append(_compared(label, [f"{own:.0f} %", f"{other:.0f} %"], own >= other))
+    text = (
+        f"The times are medians beside {len(others)} other programs on one slow machine. The facts are those that "
+        "still hold, in a window of 16K, with a simulated model, beside four other methods. The answers are those to "
+        "50 questions about exact facts, in a window of 4K, beside the newest messages alone."
+    )
+    return "\n".join([*lines, "", textwrap.fill(text, 80)])
+
+
+def _compared(label: str, results: Sequence[str], is_won: bool, name: str = "") -> str:
+    """Return the row of chat-loop's result and the best other one; the better one is bold."""
+    own, other = results
+    if is_won:
+        own = f"**{own}**"
+    else:
+        other = f"**{other}**"
+    return f"| {label} | {own} | {other}{f' ({name})' if name else ''} |"
+
+
+def programs_of(found: Mapping[str, Measure]) -> list[str]:
+    """Return the names of the programs that `peers` measured."""
+    prefix = "exit, "
+    return [name.removeprefix(prefix) for name in found if name.startswith(prefix)]
 
 
 def _between(rows: list[dict[str, float]], name: str) -> str:
@@ -404,7 +405,7 @@ BLOCKS: dict[str, Callable[[Path], str]] = {
     for each in (
         factchain,
         attached,
-        facts,
+        front,
         tools,
         why,
         traffic,
