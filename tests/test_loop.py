@@ -66,28 +66,6 @@ Goodbye!
     assert screen.code == 0
 
 
-def test_resume_by_number(tmp_path: Path) -> None:
-    Screen(tmp_path, ["Hi, I am Bob"], "Hello.", SUMMARY)
-    screen = Screen(tmp_path, ["resume 1", "/clear"], "Ready.", hours=1)
-    assert screen.text == (
-        """\
-You: resume 1
-📋 Loading session...
-✓ Found: Sally - Nov 21, 22:30 (1 query, 102 tokens) · Greetings · scripted:test · with 1 message
-🔄 Restoring context...
-  You: Hi, I am Bob
-  Sally: Hello.
-Sally: Ready.
-Time: 2.0s | Tokens: 110 (in: 100, out: 10)
-
-You: /clear
-💾 Saved session: sally_20261121_233015 (0 queries, 110 tokens)
-New session; nothing is carried over.
-Goodbye!
-"""
-    )
-
-
 def test_clear_empties_the_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     assert Screen(tmp_path, ["/clear"], out=Terminal()).text.count("\x1b[H\x1b[2J\x1b[3J") == 1
@@ -145,60 +123,6 @@ def test_help_all_on_a_terminal_is_a_line_for_a_command_where_that_says_it(tmp_p
     assert max(map(len, listed.split("\n"))) <= 80
     assert "--preview asks first." in told
     assert "\n  /compact --preview         see and edit the summary first\n" in told
-
-
-def test_the_session_one_is_in_cannot_be_resumed(tmp_path: Path) -> None:
-    screen = Screen(tmp_path, ["Hi", f"resume {ID}"], "Hello.", SUMMARY)
-    assert "✗ That session is already open.\n" in screen.text
-    assert names(tmp_path) == [f"{ID}.md"]
-
-
-def test_an_unknown_command_sends_nothing(tmp_path: Path) -> None:
-    screen = Screen(tmp_path, ["/compct now", "/xyzzy", "", "  \n "])
-    sends = "To send it as text, start with a space."
-    assert screen.text == (
-        f"You: /compct now\n⚠️  Unknown command /compct. Did you mean /compact? {sends}\n"
-        f"You: /xyzzy\n⚠️  Unknown command /xyzzy. /help lists the commands. {sends}\n"
-        "You: \nYou:   \n \nGoodbye!\n"
-    )
-    assert screen.talk.sent == []
-    assert names(tmp_path) == []
-
-
-def test_what_only_resembles_a_command_is_sent_as_it_was_typed(tmp_path: Path) -> None:
-    lines = [
-        " exit",
-        "history",
-        "compact disks are old",
-        "/usr/bin/python fails",
-        "#include <stdio.h>",
-    ]
-    screen = Screen(tmp_path, lines, *["So."] * len(lines), SUMMARY)
-    asked = [messages[-1].text for messages in screen.talk.sent[:-1]]
-    assert asked == lines
-
-
-def test_pins(tmp_path: Path) -> None:
-    screen = Screen(tmp_path, ["/pin one\n  \x1b[31mtwo", "#pin [bold]three", "/pin"])
-    assert screen.text == (
-        """\
-You: /pin one
-  \x1b[31mtwo
-Pinned (1 pin).
-You: #pin [bold]three
-Pinned (2 pins).
-You: /pin
-1  one
-  ␛[31mtwo
-2  [bold]three
-Goodbye!
-✓ Conversation saved successfully!
-  Session ID: sally_20261121_223015
-  Queries: 0
-  Tokens: 0
-  Resume with: chat-loop --resume sally_20261121_223015
-"""
-    )
 
 
 def test_info(tmp_path: Path) -> None:
@@ -270,18 +194,6 @@ Sally: Yes.
 Time: 2.0s | Tokens: 110 (in: 100, out: 10)
 
 """
-    )
-
-
-def test_a_summary_that_fails_at_exit_is_shown(tmp_path: Path) -> None:
-    screen = Screen(tmp_path, ["Hi"], "Hello.", "No.", "No.")
-    assert screen.text.partition("\n\n")[2].startswith(
-        "📝 Generating session summary...\n"
-        "The model didn't follow the summary format. Trying again (2/2); Ctrl-C stops.\n"
-        "⚠️  Summary failed: The model didn't follow the summary format. "
-        "A resume brings back all words.\n"
-        "Goodbye!\n"
-        "✓ Conversation saved successfully!\n"
     )
 
 
@@ -434,14 +346,6 @@ def test_ctrl_c_stops_a_compaction_and_changes_nothing(tmp_path: Path) -> None:
     )
     assert "Generating session summary...\nStopped.\nYou: So?\nSally: Yes.\n" in screen.text
     assert names(tmp_path) == [f"{ID}.md"]
-
-
-def test_a_run_that_begins_with_a_resume(tmp_path: Path) -> None:
-    Screen(tmp_path, ["Hi"], "Hello.", SUMMARY)
-    screen = Screen(tmp_path, [], "Ready.", first=f"/resume {ID}", hours=1)
-    assert screen.text.startswith(
-        "📋 Loading session...\n✓ Found: Sally - Nov 21, 22:30 (1 query, 99 tokens) · Greetings · "
-    )
 
 
 def test_on_a_terminal_the_program_colors_its_own_words_and_never_the_models(

@@ -193,12 +193,6 @@ def test_the_model_gets_whole_facts_within_the_budget(facts: list[str], max_toke
     assert set(more) - {len(facts)} == set(left_out)
 
 
-def test_a_small_fact_after_a_large_one_still_fits() -> None:
-    block, left_out = fact_block([("", ["short", "long " * 500, "short too"])], 100)
-    assert block == f"{INTRO}\n- short\n- short too"
-    assert left_out == (1,)
-
-
 @pytest.mark.slow
 def test_hostile_text_costs_linear_time() -> None:
     for line in (
@@ -548,13 +542,6 @@ def test_a_change_that_nobody_asked_for_is_told_once(tmp_path: Path) -> None:
     path.unlink()
     assert book.block() == ""
     assert told[1:] == [Warned("The memory has changed. Memory: none.")]
-
-
-def test_what_is_left_out_is_in_the_notice(tmp_path: Path) -> None:
-    written(tmp_path / "project" / "MEMORY.md", "- a\n- " + "b " * 9000 + "\n- c\n")
-    book = memory_of(tmp_path)
-    line = "Memory: 3 facts from ./MEMORY.md. 1 fact left out: it is full (/memory)."
-    assert book.warning == book.line == line
 
 
 def test_paths_are_said_as_the_user_would(tmp_path: Path) -> None:

@@ -121,10 +121,6 @@ def test_tags(screen: Screen) -> None:
     assert offered(screen, "/search bucket --tag wo") == ["/search bucket --tag work"]
 
 
-def test_what_can_be_copied(screen: Screen) -> None:
-    assert offered(screen, "/copy ") == ["/copy reply", "/copy query", "/copy all", "/copy code"]
-
-
 def test_settings(screen: Screen) -> None:
     screen.chat.config = parse(
         b"models: {gpt-4.1: {window: 9}}\nmcp: {n: {command: x, env: {A: hunter2}}}\n", "c.yaml"
@@ -300,19 +296,4 @@ def test_tab_in_a_terminal(tmp_path: Path) -> None:
         terminal.mark()
         terminal.send("\r")
         terminal.wait_for("✓ Found: ", output=True)
-        leave(terminal)
-
-
-@pytest.mark.slow
-def test_tab_at_the_bottom_of_a_small_terminal(tmp_path: Path) -> None:
-    with chat(tmp_path, cols=60) as terminal:
-        terminal.resize(6, 60)
-        for _ in range(3):
-            terminal.mark()
-            terminal.line("/pins")
-            terminal.wait_for("keeps a text word for word.", output=True)
-        terminal.send("/un\t")
-        terminal.wait_for("/undo")
-        terminal.send("pin 7\r")
-        terminal.wait_for("There are no pins.", output=True)
         leave(terminal)

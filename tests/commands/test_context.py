@@ -106,20 +106,6 @@ def test_summarize_shows_the_panel(tmp_path: Path) -> None:
     assert re.search(r"Tokens saved: ~\d+", panel)
 
 
-def test_uncompact_asks_when_not_everything_fits(tmp_path: Path) -> None:
-    screen = Screen(
-        tmp_path,
-        [*QUERIES, "compact", "/uncompact", "/context"],
-        *[ANSWER] * 8,
-        SUMMED,
-        options=QUIET,
-    )
-    assert re.search(r"Compaction undone: \d+ tokens in the context\.", shown(screen, "/uncompact"))
-    assert len(screen.talk.conversation.context.exchanges) == 8
-    again = Screen(tmp_path / "b", ["Hi", "/uncompact"], ANSWER, options=QUIET)
-    assert "✗ This session was not compacted." in again.text
-
-
 def test_the_context_part_by_part(tmp_path: Path) -> None:
     options = replace(QUIET, cost=priced)
     lines = [*QUERIES, "compact", "And then?", "/context"]
@@ -258,11 +244,6 @@ def test_pins_that_fill_the_window_all_stay_and_are_named(tmp_path: Path) -> Non
     assert "Not sent: the request would hold" in screen.text
     assert re.search(r"Its pins take 3,\d{3} tokens: /pins lists them, and /unpin N", screen.text)
     assert screen.talk.conversation.context.pins == tuple(pins)
-
-
-def test_an_option_that_compact_does_not_have_is_named(tmp_path: Path) -> None:
-    screen = Screen(tmp_path, ["Hi", "/compact --list"], ANSWER, options=QUIET)
-    assert "✗ /compact has no option --list." in screen.text
 
 
 def test_resume_says_what_it_will_cost(tmp_path: Path) -> None:

@@ -10,13 +10,12 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from chat_loop.context.budget import Limits
-from chat_loop.events import Warned
-from chat_loop.memory import INTRO, MemoryLocation, ProjectMemory
+from chat_loop.memory import INTRO, MemoryLocation
 from chat_loop.values import Usage, Window
 from tests.support.memory_program import environment, run
 from tests.support.quiet_options import QUIET
 from tests.support.screens import Screen
-from tests.support.scripted_chat import SUMMARY, Says, Talk, said
+from tests.support.scripted_chat import SUMMARY, Says, said
 
 BLOCK = f"Be kind.\n\n{INTRO}\n- "
 
@@ -273,53 +272,6 @@ def test_a_request_that_is_too_large_because_of_the_memory_is_not_sent(tmp_path:
         )
         assert len(screen.talk.model.requests) == sent
         assert ("✗ Not sent: the request would hold" in screen.text) == (not sent)
-
-
-def test_an_offer_and_an_acknowledgment_count_and_hold_the_memory(tmp_path: Path) -> None:
-    Screen(tmp_path / "s", ["Hi"], "Hello.", SUMMARY)
-    plain = Screen(
-        tmp_path / "s",
-        ["/resume 1 --summary"],
-        "Ready.",
-        options=replace(QUIET, acknowledge=True),
-        hours=1,
-    )
-    written(tmp_path, "- one two three\n")
-    options = replace(QUIET, acknowledge=True)
-    screen = Screen(
-        tmp_path / "s",
-        ["/resume sally_20261121_223015 --summary"],
-        "Ready.",
-        options=options,
-        hours=2,
-        memory=place(tmp_path),
-    )
-    found = [
-        int(re.findall(r"✓ Found: .* \(1 query, ([\d,]+) tokens\)", one.text, re.MULTILINE)[0])
-        for one in (plain, screen)
-    ]
-    assert found[1] - found[0] == len(INTRO.split()) + 4
-    [acknowledgment] = screen.talk.model.requests
-    assert acknowledgment.system == f"{BLOCK}one two three"
-    assert acknowledgment.messages[0].text.startswith("CONTEXT RESTORATION")
-
-
-async def test_a_fresh_session_reads_the_memory_again(tmp_path: Path) -> None:
-    path = written(tmp_path, "- one\n")
-    told: list[object] = []
-    book = ProjectMemory(place(tmp_path), told.append)
-
-    talk = Talk(tmp_path / "s", "1", "2", options=QUIET, memory=book.block)
-    await talk.conversation.ask("A")
-    path.unlink()
-    await talk.conversation.leave("clear")
-    await talk.conversation.ask("B")
-    talk.conversation.close()
-    assert [(request.system, request.messages) for request in talk.model.requests] == [
-        (f"{BLOCK}one", said("A")),
-        ("Be kind.", said("B")),
-    ]
-    assert told == [Warned("The memory has changed. Memory: none.")]
 
 
 # The program.

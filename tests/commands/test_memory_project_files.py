@@ -238,18 +238,6 @@ def test_a_smaller_window_drops_instructions_that_do_not_fit(tmp_path: Path) -> 
     assert book.block() == ""
 
 
-def test_a_file_that_a_session_changed_is_not_used_by_the_next(tmp_path: Path) -> None:
-    path = project(tmp_path, AGENTS="Use tabs.\n")
-    screen_of(tmp_path, ["/memory ask"], "y")
-    told: list[object] = []
-    book = ProjectMemory(place(tmp_path), told.append)
-    assert "Use tabs." in book.block()
-    (path / "AGENTS.md").write_text("Obey me.\n")
-    assert book.block() == ""
-    [warning] = told
-    assert "The memory has changed. Memory: none. ./AGENTS.md is not used until" in str(warning)
-
-
 def test_memory_ask_without_files(tmp_path: Path) -> None:
     project(tmp_path)
     screen = screen_of(tmp_path, ["/memory ask", "/memory nonsense"])

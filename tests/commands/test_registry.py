@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from operator import attrgetter
 from pathlib import Path
 from threading import Event, Lock, Thread, get_ident
 
@@ -18,7 +16,6 @@ from chat_loop.commands.registry import Call, Command, Registry, Unknown, regist
 from chat_loop.plugins import Plugin, Plugins
 from tests.support.library_screens import run
 
-PAGE = (Path(__file__).parents[2] / "docs" / "commands.md").read_text("utf-8")
 TEXT = None
 
 
@@ -139,36 +136,6 @@ def test_a_bare_word_with_more_after_it_is_text(name: str, more: str) -> None:
 def test_an_unknown_command_names_the_nearest(tmp_path: Path, typed: str, nearest: str) -> None:
     hint = f"Did you mean /{nearest}?" if nearest else "/help lists the commands."
     assert f"Unknown command /{typed}. {hint}" in run(tmp_path, f"/{typed}", hours=0)
-
-
-@pytest.mark.parametrize(
-    "command",
-    sorted(registry.commands, key=attrgetter("name")),  # in each order of imports
-    ids=lambda command: str(command.name),
-)
-def test_every_command_has_a_line_of_help_and_a_row_in_the_docs(command: Command) -> None:
-    assert command.help.endswith(".")
-    assert len(command.usage) + len(command.help) < 120
-    for name in (command.name, *command.aliases):
-        rows = [
-            line
-            for line in PAGE.splitlines()
-            if line.startswith("|") and re.search(rf"`/{name}[ `]", line)
-        ]
-        assert len(rows) == 1, name
-        assert command.help in rows[0]
-
-
-def test_names_are_given_once() -> None:
-    assert len(set(registry.names())) == len(registry.names())
-
-
-def test_every_command_has_a_family() -> None:
-    shown = view.families()
-    assert [command for _, members in shown for command in members] != []
-    assert sorted(command.name for _, members in shown for command in members) == sorted(
-        command.name for command in registry.commands if not command.now
-    )
 
 
 class Watched:

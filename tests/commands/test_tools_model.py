@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from benchmarks.support.loopback import Loopback
 from chat_loop.agent.agent import Agent
 from chat_loop.assembly import make_agent
 from chat_loop.config import Config, Paths
@@ -22,7 +21,6 @@ from chat_loop.relaunch import resume_command
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import ModelChange
 from chat_loop.values import Usage, Window
-from tests.support.headless import run
 from tests.support.screens import Screen
 from tests.support.scripted_chat import Model, Says, said
 
@@ -143,15 +141,6 @@ def test_the_command_that_summarizes_leaves_out_an_agent_with_a_model_of_its_own
     assert resume_command(parts, own) == ["chat-loop", "--agent", own.path]
     # the program refuses both options together
     assert resume_command(parts, other, "local:a") == ["chat-loop", "--model", "local:a"]
-
-
-def test_the_exit_names_the_model_that_was_switched_to(tmp_path: Path) -> None:
-    (tmp_path / "config.yaml").write_text("auto_compact: {summary_on_exit: false}\n")
-    with Loopback() as server:
-        keys = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": f"{server.url}/v1"}
-        lines = b"Hi\n/model openai:b\nexit\n"
-        done = run(tmp_path, "--model", "openai:a", stdin=lines, keys=keys)
-    assert b"Resume with: chat-loop --model openai:b --resume" in done.stdout
 
 
 def test_the_memory_fits_the_new_window(tmp_path: Path) -> None:

@@ -81,48 +81,6 @@ def sent(*entries: Entry, tools: bool = True) -> tuple[Message, ...]:
     return messages_of(Context(session(*entries)), tools=tools)
 
 
-def test_the_restoration_whole() -> None:
-    assert restoration_text(HEADER, RESTORATION) == (
-        """\
-CONTEXT RESTORATION: You are continuing a previous conversation from 2026-11-21 22:30.
-
-Previous session summary (Session ID: a, 5 queries, 2.3K tokens):
-
-This session was resumed from: z
-Previous session file: /home/bob/a.md
-
-<!-- SESSION_SUMMARY_START -->
-**Background Context:** Initial session.
-
-**Current Session Summary:**
-**Topics Discussed:**
-- Boats
-
-**Decisions Made:**
-*none*
-
-**Pending:**
-*none*
-<!-- SESSION_SUMMARY_END -->
-
-The summary is for orientation. What is pinned, marked [2 user] or [2 reply], or below *User, session 2:* or *Model, session 2:* is word for word what the user or you \
-said in the chain's second session; [2.14] is its query 14. If the summary does not contain the answer to a later \
-question, search the archive when you have a tool for that; otherwise say that it does not."""
-    )
-    first = restoration_text(HEADER, replace(RESTORATION, grandparent=""))
-    assert "This session was resumed from" not in first
-    assert (
-        prompt("acknowledge.txt")
-        == """\
-Task: Review the above and provide a brief acknowledgment (2-6 sentences or bullets) that includes:
-1. Main topics discussed
-2. Key decisions made
-3. Confirmation you're ready to continue
-
-Keep your response concise."""
-    )
-
-
 EXCHANGES = st.lists(st.tuples(texts, st.one_of(st.none(), texts)), max_size=5)
 IDS = st.sampled_from(("c1", "c2", "c3"))
 STEPS = st.lists(

@@ -236,17 +236,6 @@ def test_switched_off_and_full_nothing_is_sent_and_nothing_lost(tmp_path: Path) 
     assert "/context shows what fills it" in shown
 
 
-def test_the_limit_of_messages_holds_whatever_they_are_worth(tmp_path: Path) -> None:
-    with Chats(tmp_path) as chats:
-        chats.configure(
-            auto_compact={"use_ai_summary": False, "preserve_recent": 2},
-            context={"max_history_messages": 6},
-        )
-        played = chats.play(*[f"Short {number}" for number in range(12)], "exit")
-    assert max(len(request.messages) for request in played.requests) <= 7
-    assert "📦 Compacted" in played.shown
-
-
 def test_what_gains_nothing_does_not_happen_and_asks_no_model(tmp_path: Path) -> None:
     """The memory alone fills the limit, so no compaction could help."""
     with Chats(tmp_path, window=40_000) as chats:

@@ -4,7 +4,6 @@ calls that a kill cut off, and words from files of earlier versions.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,6 @@ import pytest
 from benchmarks.support.loopback import Reply
 from chat_loop.values import ToolCall
 from tests.support.chats import ONE_WIRE_QUICK, WIRES, Chats, Wire, call
-from tests.support.images import base64, png
-from tests.support.pdfs import pdf
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "transcripts"
 AGENT = '''
@@ -28,29 +25,6 @@ def deploy(name: str) -> str:
 
 agent = Agent(name="Sally", system_prompt="You deploy.", tools=[deploy])
 '''
-
-
-@pytest.mark.parametrize("wire", WIRES)
-def test_an_image_and_a_pdf_are_carried_over_three_children(tmp_path: Path, wire: Wire) -> None:
-    photo = png(64, 48)
-    with Chats(tmp_path, wire) as chats:
-        chats.configure(
-            models={"test-model": {"window": 32_000, "images": True}},
-            resume={"acknowledge": False},
-        )
-        (chats.project / "photo.png").write_bytes(photo)
-        (chats.project / "plan.pdf").write_bytes(pdf("Sand it twice."))
-        played = chats.play(
-            *("Look at @photo.png and @plan.pdf", "/fork", "Second.", "/fork", "Third."),
-            *("/resume session-3 --full", "Fourth.", "exit"),
-        )
-    assert len(played.requests) == 4
-    first = played.requests[0].body["messages"]
-    for request in played.requests:
-        assert json.dumps(request.body).count(base64(photo)) == 1
-        assert request.text.count("Sand it twice.") == 1
-        assert request.messages[:2] == played.requests[0].messages[:2]
-    assert first
 
 
 @pytest.mark.parametrize("wire", WIRES)

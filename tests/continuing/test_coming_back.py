@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Reply
-from tests.support.chats import ACKNOWLEDGED, ONE_WIRE_QUICK, Chats, Wire, echoed
+from tests.support.chats import Chats, echoed
 
 END = "<!-- SESSION_SUMMARY_END -->\n"
 MADE_KEY = f"sk-proj-{'Ab3dE5fG7h' * 5}"
@@ -70,50 +70,6 @@ def test_a_summary_of_words_that_were_redacted_is_made_again(tmp_path: Path) -> 
     assert [said_in(summary.text, query) for query in DAYS[:3]] == [True, False, True]
     assert "User: [removed by the user].\n" in summary.text
     assert "<!-- chat:covered " in files["session-2"]
-
-
-@pytest.mark.parametrize("wire", ONE_WIRE_QUICK)
-def test_the_flow_of_a_typed_resume_line_by_line(tmp_path: Path, wire: Wire) -> None:
-    """Beside the plan of the first version, phase 3: its lines, its prompt, its counts."""
-    with Chats(tmp_path, wire) as chats:
-        chats.play("Our port is 8443.", "exit")
-        played = chats.play("resume 1 --summary", "Which port?", "exit")
-        child = chats.transcripts()["session-2"]
-    [asked], [request] = played.acknowledgments, played.requests
-    lines = iter(played.after("resume 1 --summary").splitlines())
-    for expected in (
-        "📋 Loading session...",
-        "✓ Found: Assistant - DATE (1 query, ",
-        "🔄 Restoring context...",
-        "  You: Our port is 8443.",
-        "  Assistant: You said: Our port is 8443.",
-        "  Topics: The test was talked about [1.1]",
-        "  Key facts: Our port is 8443. [1 user]",
-        "  /summary shows the rest.",
-        f"Assistant: {ACKNOWLEDGED}",
-        "Time: TIME | Tokens: ",
-    ):
-        assert next(lines).startswith(expected)
-    prompt = iter(asked.text.splitlines())
-    for expected in (
-        "user: CONTEXT RESTORATION: You are continuing a previous conversation from DATE.",
-        "Previous session summary (Session ID: session-1, 1 query, ",
-        "Previous session file: HOME/sessions/session-1.md",
-        "<!-- SESSION_SUMMARY_START -->",
-        "<!-- SESSION_SUMMARY_END -->",
-        "Our port is 8443.",
-        "assistant: You said: Our port is 8443.",
-        "user: Task: Review the above and provide a brief acknowledgment (2-6 sentences or bullets)",
-        "1. Main topics discussed",
-        "2. Key decisions made",
-        "3. Confirmation you're ready to continue",
-        "Keep your response concise.",
-    ):
-        assert any(line.startswith(expected) for line in prompt), expected
-    assert request.messages == (*asked.messages, f"assistant: {ACKNOWLEDGED}", "user: Which port?")
-    assert "**Total Queries:** 1 " in child
-    assert f"**Restoration Tokens:** {asked.usage.total:,} (in: " in child
-    assert f"  Restoration: {asked.usage.total:,} (in: " in played.shown
 
 
 def test_what_a_person_did_to_a_summary_makes_it_count(tmp_path: Path) -> None:

@@ -117,18 +117,6 @@ def test_a_summary_that_fails_costs_no_word(tmp_path: Path, wire: Wire) -> None:
         )
 
 
-def test_a_second_attempt_may_succeed(tmp_path: Path) -> None:
-    with Chats(tmp_path) as chats:
-        played = chats.play(
-            "Our port is 8443.", lambda: chats.server.enqueue(Reply(chunks=("No.",))), "exit"
-        )
-        [transcript] = chats.transcripts().values()
-    shown = " ".join(played.after("exit").split())
-    assert "Trying again (2/2); Ctrl-C stops. ✓ Goodbye!" in shown
-    assert [asked.kind for asked in played.asked] == ["reply", "summary", "summary"]
-    assert "summary=model queries=1 " in transcript
-
-
 @pytest.mark.slow
 def test_a_long_summary_is_left_to_another_process_and_a_resume_does_not_wait(
     tmp_path: Path,

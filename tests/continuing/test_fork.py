@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -117,37 +116,3 @@ def test_a_fork_is_compacted_resumed_and_searched_without_the_words_after_it(
         "*User, session 1:*\n- Our port is 8443.\n- Our mast is 12 m.\n"
         in resumed.acknowledgments[0].block
     )
-
-
-@pytest.mark.slow
-def test_what_does_not_fit_is_summarized(tmp_path: Path) -> None:
-    with Chats(tmp_path) as chats:
-        long = [f"{shelf} {'word ' * 300}" for shelf in SHELVES]
-        chats.play(*long, "exit")
-        parent = chats.transcripts()["session-1"]
-        forked = chats.run("sessions", "fork", "session-1", "--at", "7")
-        chats.window = 3_200
-        chats.configure()
-        played = chats.play("/resume session-2 --quick", "Go on.", "exit")
-        assert chats.transcripts()["session-1"] == parent, "no summary of a part of the session"
-    assert forked.code == 0
-    [request] = played.requests
-    carried = [shelf for shelf in SHELVES if any(shelf in line for line in request.messages[2:])]
-    assert carried == list(SHELVES[7 - len(carried) : 7])
-    assert 0 < len(carried) < 7
-    assert "- Shelf 1 holds 100 files." in request.block
-    assert "Shelf 8" not in request.text
-    assert len(json.dumps(request.body)) // 4 < chats.window
-
-
-def test_a_fork_goes_on_from_any_message_of_the_chain(tmp_path: Path) -> None:
-    with Chats(tmp_path) as chats:
-        played = chats.play("One.", "Two.", "/compact", "Three.", "/fork 1.1", "Four.", "exit")
-    assert played.requests[-1].messages == (*echoed("One."), "user: Four.")
-
-
-def test_the_history_of_a_fork_shows_its_words(tmp_path: Path) -> None:
-    with Chats(tmp_path) as chats:
-        chats.play("One.", "Two.", "/fork 1", "Three.", "exit")
-        played = chats.play("/history", "exit", options=("-c",))
-    assert "no summary was made" not in played.after("/history")

@@ -63,21 +63,6 @@ def test_a_chat_and_a_question_go_on_from_each_other(tmp_path: Path) -> None:
     assert len(listed.shown.splitlines()) == 1
 
 
-def test_words_that_no_longer_fit_stay_summarized_and_that_is_said(tmp_path: Path) -> None:
-    shelves = [f"Shelf {number} holds {number}00 files. {'word ' * 300}" for number in range(1, 8)]
-    with Chats(tmp_path) as chats:
-        chats.play(*shelves, "exit")
-        chats.window = 3_200
-        chats.configure()
-        played = chats.run("--model", chats.model, "-c", "-p", "Go on.")
-    [request] = played.requests
-    left_out = sum(shelf not in request.text for shelf in shelves)
-    assert 0 < left_out < len(shelves)
-    assert f"{left_out} exchanges would not fit and stay summarized.\n" in played.errors
-    assert (played.code, played.shown) == (0, "You said: Go on.\n")
-    assert "- Shelf 1 holds 100 files.\n" in request.block
-
-
 def test_of_a_very_long_session_the_newest_words_come_back(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         text = "Shelf" + " word" * 50
@@ -115,32 +100,4 @@ def test_a_session_that_is_not_there_ends_the_chat_with_a_failure(tmp_path: Path
     with Chats(tmp_path) as chats:
         played = chats.run("--model", chats.model, "-r", "zzz")
     assert "No session named zzz." in played.shown
-    assert (played.code, played.asked) == (1, ())
-
-
-def test_a_question_goes_on_with_the_last_that_was_answered(tmp_path: Path) -> None:
-    with Chats(tmp_path) as chats:
-        model = ("--model", chats.model)
-        chats.run(*model, "-p", "One.")
-        chats.server.enqueue(failing(400))
-        chats.run(*model, "-p", "Why?")
-        played = chats.run(*model, "-c", "-p", "Two.")
-    assert [asked.messages for asked in played.asked] == [(*echoed("One."), "user: Two.")]
-
-
-def test_a_question_goes_to_the_model_of_its_session(tmp_path: Path) -> None:
-    with Chats(tmp_path) as chats:
-        chats.run("--model", chats.model, "-p", "One.")
-        [request] = chats.run("-c", "-p", "Two.").requests
-    assert (request.wire, request.body["model"]) == ("openai", "test-model")
-
-
-def test_a_script_does_not_go_on_with_another_project(tmp_path: Path) -> None:
-    with Chats(tmp_path) as chats:
-        other = tmp_path / "other"
-        for folder in (chats.project, other):
-            (folder / ".git").mkdir(parents=True)
-        chats.run("--model", chats.model, "-p", "One.")
-        chats.project = other
-        played = chats.run("--model", chats.model, "-c", "-p", "Two.")
     assert (played.code, played.asked) == (1, ())

@@ -89,16 +89,6 @@ def test_any_message_of_the_chain_is_reached_by_its_reference(tmp_path: Path) ->
     assert "✗ There is no line to edit here." in played.after("/edit 1.1")
 
 
-def test_a_reference_into_a_gap_of_the_chain_says_so(tmp_path: Path) -> None:
-    with Chats(tmp_path) as chats:
-        chats.play("One.", "/compact", "Two.", "/compact", "Three.", "exit")
-        chats.lose("session-2")
-        played = chats.play("/resume session-3", "/fork 2.1", "/show 1.1", "/history", "exit")
-    for line in ("/fork 2.1", "/show 1.1"):
-        assert played.after(line).startswith(f"✗ No message {line[-3:]}. The chain ends before ")
-    assert "⚠️  The chain ends before session-2: " in played.after("/history")
-
-
 @pytest.mark.slow
 def test_a_reference_after_a_merge_names_one_message(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:

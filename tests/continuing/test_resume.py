@@ -17,7 +17,6 @@ from tests.support.chats import (
     WIRES,
     Answer,
     Chats,
-    Played,
     Wire,
     echoed,
     field,
@@ -367,26 +366,6 @@ def test_files_that_this_program_did_not_write_are_resumed_and_never_changed(
     assert sum(b" parent=quay " in text or b" parent=quay -->" in text for text in children) == 1
 
 
-def test_a_session_that_is_open_elsewhere_is_resumed_as_far_as_it_is_saved(tmp_path: Path) -> None:
-    inner: list[Played] = []
-    with Chats(tmp_path) as chats:
-
-        def resume() -> None:
-            inner.append(chats.play("/resume 1 --quick", "The mast is 12 m.", "exit"))
-
-        outer = chats.play("Our port is 8443.", resume, "Our lock is 77.", "exit")
-        files = chats.transcripts()
-    [resumed] = inner
-    assert (
-        "⚠️  Session session-1 is open in another process. Going on in a branch of it, after 1.1.\n"
-    ) in resumed.after("/resume 1 --quick")
-    assert resumed.requests[0].messages == (*echoed("Our port is 8443."), "user: The mast is 12 m.")
-    [last] = [asked for asked in outer.requests if asked.messages[-1] == "user: Our lock is 77."]
-    assert last.messages[:-1] == echoed("Our port is 8443.")
-    assert "**You:** Our lock is 77.\n" in files["session-1"]
-    assert field(files["session-2"], "Resumed From") == "session-1"
-
-
 @pytest.mark.slow
 def test_whatever_becomes_of_the_acknowledgment_the_context_is_restored(tmp_path: Path) -> None:
     steps: dict[str, tuple[Answer, str, str]] = {
@@ -469,18 +448,6 @@ def test_each_resume_reads_only_the_parent(tmp_path: Path) -> None:
         passed_on.after("/history")
     )
     assert "✓ Found: Assistant" in gone.shown
-
-
-@pytest.mark.slow
-def test_a_child_without_its_parent_says_which_words_are_missing(tmp_path: Path) -> None:
-    with Chats(tmp_path) as chats:
-        chats.play(*SHELVES, "/compact", "Ten.", "exit")
-        chats.lose("session-1")
-        resumed = chats.play("/resume session-2 --full", "exit")
-    assert re.search(
-        r"⚠️  The words from 1\.\d on are incomplete: Session session-1 is not in HOME/sessions\.",
-        resumed.shown,
-    )
 
 
 @pytest.mark.slow
@@ -630,20 +597,6 @@ def test_chains_and_dates_that_somebody_edited(tmp_path: Path) -> None:
     assert forked.code == 0
 
 
-def test_a_number_names_the_newest_session_of_its_conversation(tmp_path: Path) -> None:
-    with Chats(tmp_path) as chats:
-        chats.configure(resume={"acknowledge": False})
-        chats.play("Alpha.", "/new", "Beta.", "exit")
-        played = chats.play(
-            *("sessions", "/resume 2 --full", "The mast is 12 m."),
-            *("/resume 1 --full", "More.", "/resume 2 --full", "Which mast?", "exit"),
-        )
-    assert played.requests[-1].messages == (
-        *echoed("Alpha.", "The mast is 12 m."),
-        "user: Which mast?",
-    )
-
-
 def test_the_found_session_is_named_and_dated(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         chats.play("Oak.", "/rename Kitchen", "exit")
@@ -652,11 +605,3 @@ def test_the_found_session_is_named_and_dated(tmp_path: Path) -> None:
         title = found(chats.play("/resume session-1", "exit").after("/resume session-1"))[0]
     assert "Kitchen" in title
     assert "2019" in title
-
-
-def test_a_resume_without_a_message_leaves_no_row(tmp_path: Path) -> None:
-    with small(tmp_path) as chats:
-        tell(chats)
-        chats.play("resume 1", "resume last", "exit")
-        listed = chats.run("sessions", "list", "--unfold")
-    assert len(listed.shown.splitlines()) == 1

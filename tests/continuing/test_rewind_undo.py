@@ -210,12 +210,6 @@ def test_rewind_goes_back_to_before_a_message(tmp_path: Path) -> None:
     assert "; the words from 1.1 on; forked at 2.1)\n" in last
 
 
-def test_an_undo_can_be_undone(tmp_path: Path) -> None:
-    with Chats(tmp_path) as chats:
-        played = chats.play("One.", "Two.", "/undo", "/redo", "Three.", "exit")
-    assert played.requests[-1].messages == (*echoed("One.", "Two."), "user: Three.")
-
-
 @pytest.mark.parametrize(
     ("steps", "before"),
     [(("/fork", "/undo"), ("One.",)), (("/fork 2", "Four.", "/rewind 1.2"), ("One.",))],

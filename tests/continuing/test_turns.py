@@ -145,20 +145,6 @@ def test_a_message_is_on_disk_before_its_request_leaves(tmp_path: Path) -> None:
     assert "**You:** And the host?\n" in second
 
 
-def test_a_file_that_somebody_removes_is_written_again(tmp_path: Path) -> None:
-    with Chats(tmp_path) as chats:
-        played = chats.play(
-            *("Our port is 8443.", lambda: chats.lose("session-1"), "And the host?"),
-            "exit",
-        )
-        transcript = list(chats.transcripts().values())[-1]
-    assert "the whole session is in HOME/sessions/" in " ".join(
-        played.after("And the host?").split()
-    )
-    assert transcript.index("**You:** Our port is 8443.") < transcript.index("And the host?")
-    assert "summary=model queries=2 " in transcript
-
-
 def test_a_conversation_of_failed_messages_cannot_be_resumed(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         played = chats.play(lambda: chats.server.enqueue(REJECTED), "Bad one", "exit")

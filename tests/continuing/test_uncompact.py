@@ -67,15 +67,3 @@ def test_an_automatic_compaction_is_undone_too(tmp_path: Path) -> None:
         "assistant: You said: 13 word word word word word word word word word word word wo",
     )
     assert not any("queries=0 " in text for text in transcripts.values())
-
-
-def test_no_words_pass_through_a_model_twice(tmp_path: Path) -> None:
-    with Chats(tmp_path) as chats:
-        chats.configure(resume={"acknowledge": False})
-        played = chats.play(
-            "Our port is 8443.", LONG, "compact", "/uncompact", "Which port?", "compact", "exit"
-        )
-    first, second = played.summaries[:2]
-    assert "User: Our port is 8443." in first.text
-    assert "User: Which port?" in second.text
-    assert "User: Our port is 8443." not in second.text

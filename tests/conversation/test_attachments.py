@@ -9,7 +9,6 @@ import errno
 import os
 import stat
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -31,7 +30,6 @@ from chat_loop.events import Attached, Compacted, Event, Warned
 from chat_loop.library.refresh import texts as searched
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.images import MAX_IMAGE, ImageStore, ImageUnavailable
-from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import (
     ArchiveContext,
     Attachment,
@@ -236,14 +234,6 @@ def test_a_damaged_image_is_written_again_when_it_is_given_again(tmp_path: Path)
     assert (tmp_path / IMAGE.file).read_bytes() == PHOTO
 
 
-def test_an_image_that_cannot_be_stored_stays_in_memory(tmp_path: Path) -> None:
-    for store in (ImageStore(tmp_path, None), ImageStore(tmp_path / "file", Files())):
-        (tmp_path / "file").touch()
-        with suppress(OSError):
-            store.keep(IMAGE.file, PHOTO)
-        assert store.data(IMAGE.file) == PHOTO
-
-
 # Sizes
 
 
@@ -360,13 +350,6 @@ def test_the_records_as_a_reader_sees_them() -> None:
 <!-- chat:end -->
 """
     assert text.split("<!-- chat:end -->\n", 1)[1] == wanted
-
-
-def test_a_program_that_knows_no_files_reads_the_rest_and_says_so() -> None:
-    data = render(of(query(1, "Look"), NOTES, reply(1, "Yes.")))
-    parsed = parse(data.replace(b"chat:attachment", b"chat:later"))
-    assert parsed.session == of(query(1, "Look"), reply(1, "Yes."))
-    assert parsed.damage == ("Line 16: unknown record “later”, kept in the file and skipped.",)
 
 
 # Conversations

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from chat_loop.conversation.options import Options
-from chat_loop.events import Compacted, SessionFound
+from chat_loop.events import Compacted
 from chat_loop.sessions.files import Files
 from chat_loop.values import Window
 from tests.support.scripted_chat import Says, Talk, words
@@ -154,20 +154,3 @@ async def test_a_query_is_kept_when_the_compaction_before_it_is_stopped(tmp_path
     assert last.reply is not None
     assert (last.reply.stop, last.reply.failed) == ("interrupted", False)
     assert f"{number} word word" in talk.text
-
-
-async def test_a_resume_tells_the_numbers_of_the_session(tmp_path: Path) -> None:
-    """A session names only its parent, and no other file is read for its numbers."""
-    talk = Talk(tmp_path, *["Yes."] * 9, options=QUIET)
-
-    for number in range(1, 4):
-        await talk.conversation.ask(f"{number} " + LONG)
-    await talk.conversation.compact()
-    await talk.conversation.ask("And then?")
-    child = talk.conversation.live.header.id
-    await talk.conversation.leave("clear")
-    await talk.resume(child)
-    talk.conversation.close()
-    [found] = [event for event in talk.events if isinstance(event, SessionFound)]
-    assert found.queries == 1
-    assert found.tokens == talk.conversation.budget.used

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from chat_loop.conversation import exit as ending
 from chat_loop.conversation.options import Options
-from chat_loop.events import Event, SessionFound, SummaryPrepared, Warned
+from chat_loop.events import Event, SummaryPrepared, Warned
 from chat_loop.sessions import records
 from tests.support.scripted_chat import SUMMARY, Says, Talk
 
@@ -158,13 +158,3 @@ def test_an_embedded_model_summarizes_when_the_session_is_resumed(tmp_path: Path
     asyncio.run(again.resume(talk.conversation.live.header.id))
     assert again.model.steps == []  # it is made now, without an acknowledgment
     assert seal_of(talk).source == "model"
-
-
-def test_a_resume_names_what_its_context_costs(tmp_path: Path) -> None:
-    talk = Talk(tmp_path, "Yes.", SUMMARY, options=PRICE)
-    left(talk, LONG)
-    again = Talk(tmp_path, options=PRICE)
-    asyncio.run(again.resume(talk.conversation.live.header.id))
-    [found] = kinds(again, SessionFound)
-    assert isinstance(found, SessionFound)
-    assert found.cost == 0.25

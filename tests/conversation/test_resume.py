@@ -11,7 +11,7 @@ from chat_loop.conversation import continuing
 from chat_loop.conversation.options import Options
 from chat_loop.errors import Overloaded
 from chat_loop.values import Window
-from tests.support.scripted_chat import SUMMARY, Clock, Says, Talk, names
+from tests.support.scripted_chat import Clock, Says, Talk, names
 
 MORE = tuple(f"And number {number}?" for number in range(2, 7))
 """With these queries as well, a session is too long to be carried word for word."""
@@ -48,30 +48,6 @@ def test_offline_the_extract_stays_and_the_next_resume_tries_again(tmp_path: Pat
     assert block.topics[0] == "My boat is 9.4 m long. [1.1]"
     assert "My boat is 9.4 m long. [1 user]" in block.key_facts
     assert (tmp_path / f"{before}.md").read_bytes() == data
-
-
-def test_a_resume_begins_one_session_and_reads_the_memory_once(tmp_path: Path) -> None:
-    first = Talk(tmp_path, "Hello.", options=Options(acknowledge=False, attach_from_archive=False))
-    asyncio.run(first.conversation.ask("Hi"))
-    asyncio.run(first.conversation.leave("exit"))
-    first.conversation.close()
-    read: list[str] = []
-
-    def memory() -> str:
-        read.append("once")
-        return ""
-
-    talk = Talk(
-        tmp_path,
-        SUMMARY,
-        options=Options(acknowledge=False, attach_from_archive=False),
-        clock=first.clock,
-        memory=memory,
-    )
-    before = len(read)
-    asyncio.run(talk.resume(names(tmp_path)[0].removesuffix(".md")))
-    assert len(read) == before + 1
-    talk.conversation.close()
 
 
 def test_a_resume_that_reads_a_long_session_can_be_stopped(tmp_path: Path) -> None:

@@ -4,8 +4,6 @@ put into words for a model.
 
 from __future__ import annotations
 
-import json
-import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -32,11 +30,10 @@ from chat_loop.library.archive import (
     recall_text,
     search_text,
 )
-from chat_loop.library.archive_tools import READ, SEARCH, TOOLS
+from chat_loop.library.archive_tools import READ, SEARCH
 from chat_loop.library.hits import Hit, Place
 from chat_loop.library.index import FILE, stale_count
 from chat_loop.library.library import Library
-from chat_loop.library.refresh import texts
 from chat_loop.library.search import excerpt
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange
@@ -120,25 +117,6 @@ def test_after_a_compaction_the_new_parent_is_found_as_well(tmp_path: Path) -> N
     assert refs(archive.search("port")) == ["1.1"]
     archive = Archive(sessions, session(sessions, "s4", live.header.id, ["hello"], 4))
     assert set(refs(archive.search("port"))) == {"1.1", "3.1"}
-
-
-def test_a_recall_does_not_read_the_open_session(tmp_path: Path) -> None:
-    archive = followed(SessionManager(tmp_path, now=lambda: START), [PORT], [WEATHER], ["Hello."])
-    archive.search("port")
-    with closing(Library(tmp_path)) as library:
-        assert library.update_index() == 1
-
-
-def test_another_chain_or_a_changed_one_is_read_anew(tmp_path: Path) -> None:
-    sessions = SessionManager(tmp_path, now=lambda: START)
-    live = chained(sessions, [PORT], [WEATHER], ["hello"])
-    archive = Archive(sessions, live)
-    path = next(tmp_path.glob("s1_*"))
-    path.write_bytes(path.read_bytes().replace(b"staging", b"testing"))
-    os.utime(path, ns=(1, 1))
-    assert (refs(archive.search("staging")), refs(archive.search("testing"))) == ([], ["1.1"])
-    archive = Archive(sessions, session(sessions, "other", "", ["hello"]))
-    assert archive.search("port") == []
 
 
 def test_a_broken_chain_is_searched_as_far_as_it_goes(tmp_path: Path) -> None:
@@ -228,17 +206,6 @@ def test_the_tools_of_a_conversation_without_ancestors(tmp_path: Path) -> None:
     next(path for path in tmp_path.glob("s1_*") if path.stem == live.header.parent).unlink()
     archive = Archive(sessions, live)
     assert archive.call(SEARCH, {"query": "lost"}) == NO_ARCHIVE
-
-
-def test_the_tools_as_a_model_is_told_of_them() -> None:
-    assert list(TOOLS) == [READ, SEARCH]
-    for spec in TOOLS.values():
-        schema = spec.parameters
-        assert "\n" not in spec.description
-        assert json.loads(json.dumps(schema)) == schema
-        assert (schema["type"], schema["additionalProperties"]) == ("object", False)
-    assert TOOLS[READ].parameters["required"] == ["queries"]
-    assert TOOLS[SEARCH].parameters["required"] == ["query"]
 
 
 def said(*pairs: tuple[str, str], depth: int = 2) -> list[Exchange]:
@@ -473,10 +440,6 @@ def test_precision_and_recall_of_what_is_attached() -> None:
     search.close()
     assert right / (right + wrong) >= 0.95
     assert right / len(FACTS[1::2]) >= 0.6
-
-
-def test_an_exchanges_texts() -> None:
-    assert texts(exchange(1, 1, "hello", None)) == (("User", "hello"), ("Assistant", ""))
 
 
 def test_what_the_restored_block_says_word_for_word_is_not_attached() -> None:

@@ -4,7 +4,6 @@ to wait says why.
 
 from __future__ import annotations
 
-import random
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -94,23 +93,6 @@ def test_texts_and_numbers_that_nobody_wrote_are_damage(
     else:
         assert [hit.row.id for hit in found] == ["s3"]
         assert warning.startswith("The index was damaged")
-
-
-def test_bytes_that_flip_never_break_a_search(folder: Path, shelf: Library) -> None:
-    """Nothing is raised. A text that is found may be wrong, because texts have no checksums."""
-    shelf.close()
-    whole, chance = (folder / FILE).read_bytes(), random.Random(9)
-    noticed = 0
-    for _ in range(60):
-        some = bytearray(whole)
-        for _ in range(chance.choice((1, 4, 60))):
-            some[chance.randrange(len(some))] ^= 1 << chance.randrange(8)
-        (folder / FILE).write_bytes(some)
-        with closing(Library(folder)) as other:
-            _, warning = search_all(other, "wombat3 about", SessionFilter(), 5)
-            noticed += bool(warning)
-        (folder / f"{FILE}-journal").unlink(missing_ok=True)
-    assert noticed > 10
 
 
 # Deleted text.

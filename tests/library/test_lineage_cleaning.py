@@ -89,57 +89,6 @@ def test_a_conversation_goes_as_a_whole_or_stays_as_a_whole() -> None:
     assert there.old_chains() == ["dead", "before"]
 
 
-def test_a_branch_that_nobody_used_goes_and_what_the_other_needs_stays() -> None:
-    there = folder(
-        row("left", 1, parent="fork"),
-        row("right", 40, parent="fork"),
-        row("fork", 50, parent="root"),
-        row("root", 60),
-    )
-    assert there.old_chains() == ["right"]
-
-
-def test_both_parents_of_a_merge_stay() -> None:
-    there = folder(
-        row("merge", 1, parent="a", merged="b"),
-        row("a", 50),
-        row("b", 51, parent="c"),
-        row("c", 52),
-    )
-    assert there.old_chains() == []
-
-
-def test_files_that_are_no_sessions_of_ours_stay_with_what_they_come_from() -> None:
-    there = folder(
-        row("notes", 900, "foreign"),
-        row("torn", 900, "damaged", parent="archive"),
-        row("archive", 901),
-        row("x", 902),
-    )
-    assert there.old_chains() == ["x"]
-
-
-def test_a_child_goes_before_its_parent_even_where_that_changed_later() -> None:
-    there = folder(
-        row("parent", 40), row("other", 50), row("child", 60, parent="parent"), row("last", 70)
-    )
-    assert there.old_chains() == ["child", "parent", "other", "last"]
-
-
-def test_originals_are_the_sealed_parents() -> None:
-    there = folder(
-        row("child", 1, parent="sealed"),
-        row("sealed", 40, parent="open"),
-        row("open", 50, "unsealed", parent="first"),
-        row("first", 60),
-        row("fresh", 5),
-        row("alone", 70),
-        row("self", 80, parent="self"),
-    )
-    assert there.old_originals() == ["sealed", "first"]
-    assert there.old_originals("first") == ["sealed"]
-
-
 @st.composite
 def folders(draw: st.DrawFn) -> Folder:
     """Return any folder. Parents may be missing, in a cycle, or newer than their children."""

@@ -205,26 +205,6 @@ def test_tools_are_searched_too() -> None:
     assert refs(search.search("harbor.service")) == ["1.1"]
 
 
-@pytest.mark.usefixtures("engine")
-def test_an_index_grows() -> None:
-    whole, grown = index(*NOISE, "The boat is red."), index(*NOISE)
-    grown.add([exchange(3, 1, "The boat is red.")])
-    assert refs(grown.search("red boat"))[:1] == ["3.1"]
-    assert refs(whole.search("red boat"))[:1] == ["2.3"]
-
-
-@pytest.mark.usefixtures("engine")
-@pytest.mark.parametrize(
-    "query",
-    ["a\x001b", "é\x001b", "\ud8001b", '"1"b', "''1", '"', "x\x00", "NEAR/2", "1*", "{1}:2"],
-)
-def test_no_character_breaks_the_index(query: str) -> None:
-    search = index(query, "boat 1b")
-    assert set(refs(search.search(query))) <= {"1.1", "1.2"}
-    assert "1.2" in refs(search.search(f"boat {query}"))
-    assert set(refs(search.search(f"zz9{query}zz9"))) <= {"1.1"}
-
-
 SAID = st.lists(st.tuples(hostile, st.one_of(st.none(), hostile)), min_size=1, max_size=6)
 
 

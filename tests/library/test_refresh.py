@@ -117,16 +117,6 @@ def test_a_file_that_was_renamed_copied_or_changed_by_hand(tmp_path: Path) -> No
     shelf.close()
 
 
-def test_the_newest_session_changes_while_another_one_comes(tmp_path: Path) -> None:
-    write(tmp_path, session("first", 1), 1)
-    shelf = library(tmp_path)
-    shelf.rows()
-    write(tmp_path, session("first", 2), 2)
-    write(tmp_path, session("second", 1), 3)
-    assert rows_of(shelf) == (rows_without_index(tmp_path), "")
-    shelf.close()
-
-
 def test_a_folder_that_changes_while_it_is_listed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,18 +210,6 @@ def test_what_is_no_regular_file_is_left_alone(tmp_path: Path, kind: str) -> Non
     assert kind != "link" or target.read_text() == "precious"
     with pytest.raises(SessionError, match="is not a regular file"):
         shelf.update_index()
-    shelf.close()
-
-
-def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
-    outside = write(tmp_path / "outside", session("secret", text="The code is 4711"), 1)
-    fill(tmp_path / "sessions", 2)
-    (tmp_path / "sessions" / "link.md").symlink_to(outside)
-    shelf = library(tmp_path / "sessions")
-    rows = shelf.rows().value.rows
-    assert ("link", "foreign", "") in [(row.id, row.state, row.name) for row in rows]
-    secret = "SELECT * FROM exchanges WHERE texts LIKE '%4711%'"
-    assert shelf.ask(lambda index: index.ask(secret)).value == []
     shelf.close()
 
 

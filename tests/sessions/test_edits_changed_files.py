@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -14,7 +12,7 @@ from chat_loop.sessions.copies import add_session, branch_off, contains_records_
 from chat_loop.sessions.edits import rewrite_files
 from chat_loop.sessions.erasure import Eraser, without_text
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.organizing import SETTLED_SECONDS, remove_leftovers, set_name_and_tags
+from chat_loop.sessions.organizing import set_name_and_tags
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import REMOVED, Attachment
 from chat_loop.sessions.writer import render, with_digest
@@ -87,20 +85,6 @@ def test_a_branch_is_made_once_however_often_that_is_interrupted(tmp_path: Path)
     sessions.session_file(branch).write_bytes(b"other words")
     assert branch_off(sessions, first, []) not in (branch, first)
     assert sessions.session_file(branch).read_bytes() == b"other words"
-
-
-def test_empty_files_go_to_the_trash_once_nobody_writes_to_them(tmp_path: Path) -> None:
-    sessions, _ = saved(tmp_path)
-    old = sessions.now() - timedelta(seconds=2 * SETTLED_SECONDS)
-    for name, moment in (("old_20260101_000000.md", old), ("new_20260101_000000.md", None)):
-        file = tmp_path / name
-        file.touch()
-        if moment is not None:
-            os.utime(file, (moment.timestamp(), moment.timestamp()))
-    remove_leftovers(sessions)
-    assert not (tmp_path / "old_20260101_000000.md").exists()
-    assert (tmp_path / "new_20260101_000000.md").exists()
-    assert len([*(tmp_path / ".trash").glob("*.md")]) == 1
 
 
 def test_a_file_without_a_header_holds_what_it_begins_with() -> None:

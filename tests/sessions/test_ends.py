@@ -27,7 +27,7 @@ from chat_loop.sessions.records import (
     Summary,
     Undo,
 )
-from chat_loop.values import Compaction, Usage
+from chat_loop.values import Usage
 from tests.support import strategies
 from tests.support.scripted_chat import Talk
 from tests.support.session_folders import START, session, write
@@ -84,32 +84,6 @@ def both(folder: Path, made: Session, last: int = 1) -> tuple[Session, Session |
     assert whole.damage == ()
     assert ends is None or (ends.path, ends.damage, ends.is_sealable) == (path, (), True)
     return whole.session, ends.session if ends is not None else None
-
-
-@pytest.mark.parametrize("covers", [None, 398, 350])
-@pytest.mark.parametrize("last", [1, 7, 60])
-@pytest.mark.parametrize("parent", ["", "before"])
-def test_the_ends_tell_all_that_a_child_needs(
-    tmp_path: Path, parent: str, last: int, covers: int | None
-) -> None:
-    compaction = Compaction(first="1.1", last="1.9", before=9, after=1, why="asked", model="m")
-    seal = replace(SEALED, covers=covers, compaction=compaction)
-    whole, ends = both(tmp_path, long(parent=parent, seal=seal), last)
-    assert ends is not None
-    assert (ends.header, ends.seal, ends.restoration) == (
-        whole.header,
-        whole.seal,
-        whole.restoration,
-    )
-    assert (ends.name, ends.tags, ends.depth) == (whole.name, whole.tags, whole.depth)
-    assert (ends.totals.queries, ends.totals.combined) == (
-        whole.totals.queries,
-        whole.totals.combined,
-    )
-    wanted = max(last, 0 if covers is None else 400 - covers)
-    assert ends.exchanges[-wanted:] == whole.exchanges[-wanted:]
-    assert ends.exchanges[0] == whole.exchanges[0]
-    assert len(ends.exchanges) < len(whole.exchanges) / 2
 
 
 @pytest.mark.parametrize(("number", "queries"), [(396, 5), (400, 1), (ALL, 0)])

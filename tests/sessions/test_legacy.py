@@ -390,13 +390,6 @@ def test_no_bytes_make_it_fail(data: bytes) -> None:
     assert all(sentence.endswith(".") and "\n" not in sentence for sentence in faults)
 
 
-@given(data=st.sampled_from(list(FILES.values())), at=st.integers(0, 5000))
-def test_a_prefix_never_holds_more_than_the_file(data: bytes, at: int) -> None:
-    whole, part = said(data), said(data[:at])
-    assert len(part) <= len(whole)
-    assert whole[: len(part[:-1])] == part[:-1]
-
-
 def lines_executed(data: bytes) -> int:
     """Return the number of lines of the reader that run. This measures its work, because the
     library calls in each line take linear time.
@@ -440,16 +433,6 @@ def test_work_grows_with_the_size_and_not_faster(unit: bytes) -> None:
     head = FILES["before-1.8"]
     once, twice = (lines_executed(head + unit * n) for n in (500, 1000))
     assert twice <= 2.1 * once
-
-
-def test_work_grows_with_the_number_of_queries() -> None:
-    body = [
-        b"## Query %d (10:00:00)\n**You:** a\n\n**A:** b\n\n*Time: 1.0s*\n\n---\n\n" % n
-        for n in range(1, 1001)
-    ]
-    once, twice = (lines_executed(b"".join(body[:n])) for n in (500, 1000))
-    assert twice <= 2.1 * once
-    assert len(said(b"".join(body))) == 1000
 
 
 def test_the_tree_of_a_session_that_was_not_imported_has_its_parent(tmp_path: Path) -> None:

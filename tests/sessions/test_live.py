@@ -29,9 +29,7 @@ from chat_loop.events import SessionSealed, Warned
 from chat_loop.sessions.copies import adopt_conflict_copies
 from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.records import Query, Reply, Session
-from tests.support import headless
 from tests.support.disturbances import OLD, WAYS, Way, replaced
-from tests.support.saved_sessions import last_id
 from tests.support.scripted_chat import SUMMARY, Says, Talk
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes and links of POSIX")
@@ -368,25 +366,6 @@ def test_a_hang_up(way: Way, tmp_path: Path) -> None:
     assert said in stored(chat.folder).values()
 
 
-def test_where_the_words_are_is_told_when_a_file_was_cut(tmp_path: Path) -> None:
-    """A user who deletes words on purpose is told where they are now."""
-    talk = Talk(tmp_path, "one", "two", "three", "four")
-
-    async def on() -> None:
-        for text in ("first", "second", "third"):
-            await talk.conversation.ask(text)
-        path = talk.path
-        data = path.read_bytes()
-        path.write_bytes(data[: data.index(b"\n---\n\n<!-- chat:query n=2 ")])
-        await talk.conversation.ask("fourth")
-        [told] = warnings_of(talk)
-        assert talk.path != path
-        assert told == f"{path.name} was changed: the whole session is in {talk.path} now."
-        assert last_id(tmp_path) == talk.path.stem
-
-    run(talk, on())
-
-
 def test_what_is_added_by_hand_stays_where_it_was_written(tmp_path: Path) -> None:
     """None of the program's own text is missing, so it keeps using the file. A note, a record and
     another header line that were added by hand are kept.
@@ -415,44 +394,3 @@ def test_what_is_added_by_hand_stays_where_it_was_written(tmp_path: Path) -> Non
     assert b"\na note\n" in path.read_bytes()
     assert b"\n**Mood:** calm  \n" in path.read_bytes()
     assert not warnings_of(talk)
-
-
-@pytest.mark.parametrize(
-    "way",
-    [way for way in WAYS if way.name in ("byte order mark", "CRLF")],
-    ids=lambda way: way.name,
-)
-def test_what_an_editor_adds_is_no_damage_to_any_command(way: Way, tmp_path: Path) -> None:
-    with Lines(tmp_path) as chat:
-        said = chat.say("the heron stands still")
-        chat.end()
-    [path] = chat.folder.glob("*.md")
-    way.act(path, path)
-
-    def told(*arguments: str) -> str:
-        ran = headless.run(tmp_path, *arguments)
-        assert (ran.returncode, ran.stderr) == (0, b"")
-        return ran.stdout.decode()
-
-    assert "the heron stands still" in told("sessions", "list")
-    assert said[1] in told("sessions", "show", path.stem)
-    assert path.stem in told("sessions", "search", "heron")
-    assert (
-        told("--model", "scripted:echo", "--resume", path.stem, "-p", "again")
-        == "You said: again\n"
-    )
-    assert holds(stored(chat.folder)[path.stem], said)
-
-
-def test_deleting_the_file_of_an_open_session_is_reported(tmp_path: Path) -> None:
-    talk = Talk(tmp_path, "one", "two")
-
-    async def on() -> None:
-        await talk.conversation.ask("first")
-        talk.path.unlink()
-        await talk.conversation.ask("second")
-
-    run(talk, on())
-    [told] = [event for event in talk.events if isinstance(event, Warned)]
-    name, path = talk.path.name, talk.path
-    assert told.message == f"{name} was deleted: the whole session is in {path} now."

@@ -8,20 +8,17 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from chat_loop.errors import SaveError, SealError, SessionError
 from chat_loop.events import Event, TextDelta
-from chat_loop.library.index import FILE
-from chat_loop.library.library import Library
 from chat_loop.sessions.live import SYNC_SECONDS
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.organizing import remove_leftovers
-from chat_loop.sessions.records import Pin, Query, Reply, Seal, Session
-from chat_loop.sessions.rows import read_rows
+from chat_loop.sessions.records import Pin, Query, Reply, Seal
 from tests.support.disk import Disk, Tree
 from tests.support.scenarios import (
     SCENARIOS,
@@ -154,13 +151,6 @@ by_scenario = pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario
 
 
 @pytest.mark.slow
-def test_at_least_ten_thousand_states_are_opened() -> None:
-    assert STATES.keys() == {scenario.name for scenario in SCENARIOS}
-    assert len(STATES) == 12
-    assert sum(STATES.values()) >= 9_000
-
-
-@pytest.mark.slow
 @by_scenario
 def test_what_was_acknowledged_survives_a_power_loss_at_every_call(
     tmp_path: Path, scenario: Scenario
@@ -209,26 +199,6 @@ def test_a_disk_that_is_full_for_one_call_leaves_no_hole(
             assert one.acknowledged <= facts_in(one.folder)
 
     asyncio.run(run())
-
-
-def test_an_index_that_lost_its_bytes_is_made_again(tmp_path: Path) -> None:
-    """The index is derived, so the sessions are listed whatever a power failure left of it."""
-    [index] = (scenario for scenario in SCENARIOS if scenario.name == "index")
-    one = asyncio.run(power_loss(index, tmp_path))
-    path = one.folder / FILE
-    for extra in one.folder.glob(f"{FILE}-*"):
-        extra.unlink()
-    data, expected = path.read_bytes(), {row.id for row in read_rows(one.folder)}
-    parts = [data[: len(data) * part // 7] for part in range(7)]
-    zeros = [part + bytes(len(data) - len(part)) for part in parts]
-    holes = [bytes(len(part)) + data[len(part) :] for part in parts[1:]]
-    for left in (*parts, *zeros, *holes):
-        path.write_bytes(left)
-        with closing(Library(one.folder)) as library:
-            assert {
-                row.id for row in library.rows(fold=False, everything=True).value.rows
-            } == expected
-    one.talk.conversation.close()
 
 
 def test_what_was_put_into_a_new_file_is_safe_there(tmp_path: Path) -> None:
@@ -394,58 +364,3 @@ def test_a_link_in_the_place_of_a_session_is_not_followed(tmp_path: Path) -> Non
         talk.conversation.close()
 
     asyncio.run(run())
-
-
-HEADER = "<!-- chat:session v=1 id=a created=2026-11-21T22:30:15+01:00 -->\n**Agent:** A\n<!-- chat:end -->\n"
-
-
-def session_of(tmp_path: Path, body: str) -> Session:
-    """Read a file with a header and `body`."""
-    path = tmp_path / "a.md"
-    path.write_bytes((HEADER + body).encode())
-    return SessionManager(tmp_path).load(path).session
-
-
-@pytest.mark.parametrize(("kind", "label"), [("query", "## Query\n**You:**"), ("reply", "**A:**")])
-def test_a_torn_record_is_replaced_by_its_own_repetition_only(
-    tmp_path: Path, kind: str, label: str
-) -> None:
-    """Another record of the same kind with a later number leaves the torn one as it is."""
-    torn = f"<!-- chat:{kind} n=1 at=2026-11-21T22:30:15+01:00 -->\n{label} Half of"
-    fence = "\n<!-- chat:torn -->\n"
-
-    def again(number: int) -> str:
-        return (
-            f"<!-- chat:{kind} n={number} at=2026-11-21T22:30:15+01:00 -->\n{label} Half of it\n"
-            "<!-- chat:end -->\n"
-        )
-
-    same = session_of(tmp_path, torn + fence + again(1))
-    assert [entry.text for entry in same.entries] == ["Half of it"]  # type: ignore[attr-defined]
-    other = session_of(tmp_path, torn + fence + again(2))
-    assert [entry.text for entry in other.entries] == [  # type: ignore[attr-defined]
-        "Half of",
-        "Half of it",
-    ]
-
-
-SEPARATORS = "one\rtwo\x0bthree\x0cfour\x1cfive\x1dsix\x1eseven\x85eight\u2028nine\u2029ten"
-
-
-def test_only_a_newline_ends_a_line_of_a_file_that_was_edited_by_hand(tmp_path: Path) -> None:
-    """An editor leaves characters that the writer never does. They do not begin a new line."""
-    marker = "<!-- chat:end -->"
-    lines = "".join(f"a{character}{marker} " for character in SEPARATORS if not character.isalpha())
-    body = (
-        "<!-- chat:query n=1 at=2026-11-21T22:30:15+01:00 -->\n"
-        f"## Query\n**You:** {SEPARATORS}\n{lines}\n{marker}\n"
-        "<!-- SESSION_SUMMARY_START -->\n"
-        f"**Decisions Made:**\n- {SEPARATORS}\n"
-        "<!-- SESSION_SUMMARY_END -->\n"
-        "<!-- chat:sealed at=2026-11-21T22:30:20+01:00 reason=exit summary=model -->\n"
-    )
-    session = session_of(tmp_path, body)
-    assert session.exchanges[0].query.text == f"{SEPARATORS}\n{lines}"
-    assert session.seal is not None
-    assert session.seal.summary is not None
-    assert session.seal.summary.decisions == (SEPARATORS,)

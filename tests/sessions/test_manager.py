@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 from collections.abc import Callable
 from contextlib import closing
 from datetime import datetime, timedelta, timezone
@@ -97,20 +96,6 @@ def test_what_is_appended_piece_by_piece_is_what_render_returns(tmp_path: Path) 
         replace(sealed, seal=with_digest(seal, sealed.header.minor))
     )
     assert live.path.name == "test_agent_20261121_223015.md"
-
-
-def test_files_are_private_whatever_the_umask(tmp_path: Path) -> None:
-    old = os.umask(0)
-    try:
-        live = manager(tmp_path / "deep" / "sessions").begin(agent="A")
-        talk(live)
-        live.seal(Seal(at=START, reason="exit"))
-        live.close()
-    finally:
-        os.umask(old)
-    for path in (tmp_path / "deep" / "sessions").rglob("*"):
-        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
-    assert stat.S_IMODE((tmp_path / "deep" / "sessions").stat().st_mode) == 0o700
 
 
 def test_a_taken_id_gets_a_number(tmp_path: Path) -> None:
@@ -254,17 +239,6 @@ def test_what_editors_add_is_no_damage(
     assert live.path.read_bytes().count(b"\n<!-- chat:sealed ") == 1
 
 
-def test_a_folder_that_cannot_be_written_is_a_problem_not_a_crash(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way")
-    live = manager(tmp_path / "file").begin(agent="A")
-    talk(live)
-    assert live.problem is not None
-    assert not live.is_saved
-    with pytest.raises(SaveError):
-        live.seal(Seal(at=START, reason="exit"))
-    live.close()
-
-
 def test_a_session_is_locked_while_it_is_open(tmp_path: Path) -> None:
     sessions = manager(tmp_path)
     live = sessions.begin(agent="A")
@@ -344,54 +318,6 @@ def test_a_damaged_file_is_never_rewritten(tmp_path: Path) -> None:
     with pytest.raises(SessionError, match="stays as it is"):
         sessions.seal_stored(loaded, Seal(at=START, reason="resume"))
     assert live.path.read_bytes() == data
-
-
-def test_listing_says_what_each_file_is(tmp_path: Path) -> None:
-    sessions = manager(tmp_path)
-    sealed = sessions.begin(agent="Simple Sally")
-    exchange(sealed, "How do I sort?\nquickly", "With sorted().")
-    sealed.seal(Seal(at=START, reason="exit"))
-    sealed.close()
-    open_one = sessions.begin(agent="B", parent=sealed.header.id)
-    exchange(open_one, "second", "2")
-    open_one.close()
-    others = {
-        "empty": b"",
-        "binary": b"\x7fELF\x00\xff\xfe",
-        "nul": b"\x00" * 4096,
-        "readme": b"# A readme\n",
-        "headless": b"\n<!-- chat:query n=1 at=2026-01-01T00:00:00 -->\n",
-    }
-    for name, data in others.items():
-        (tmp_path / f"{name}.md").write_bytes(data)
-    (tmp_path / "link.md").symlink_to("/etc/passwd")
-    (tmp_path / "not a session!.md").write_text("x")
-    os.mkfifo(tmp_path / "pipe.md")
-    found = {row.id: row for row in read_rows(sessions.directory)}
-    assert {identity: row.state for identity, row in found.items()} == {
-        sealed.header.id: "sealed",
-        open_one.header.id: "unsealed",
-        "empty": "empty",
-        "binary": "foreign",
-        "nul": "damaged",
-        "readme": "foreign",
-        "headless": "damaged",
-        "link": "foreign",
-        "pipe": "foreign",
-    }
-    row = found[sealed.header.id]
-    assert (row.agent, row.queries, row.tokens, row.name) == (
-        "Simple Sally",
-        1,
-        7,
-        "How do I sort?",
-    )
-    assert found[open_one.header.id].parent == sealed.header.id
-    for name in (*others, "link", "pipe"):
-        before = (tmp_path / f"{name}.md").lstat().st_mtime_ns
-        with pytest.raises(SessionError, match=name):
-            sessions.load(tmp_path / f"{name}.md")
-        assert (tmp_path / f"{name}.md").lstat().st_mtime_ns == before
 
 
 def test_the_current_session_is_noted(tmp_path: Path) -> None:
@@ -490,27 +416,6 @@ def test_a_piece_that_the_disk_refuses_whole_is_a_tear_and_no_damage(tmp_path: P
     loaded = manager(tmp_path).load(live.path)
     assert spoken(loaded.session) == ["one", "first words, second words"]
     assert loaded.is_sealable, loaded.damage
-
-
-def test_the_note_of_the_current_session_is_whole_or_the_one_before(tmp_path: Path) -> None:
-    files = FailingFiles()
-    sessions = manager(tmp_path, files)
-    sessions.pointers.note("a_20261121_223015")
-    before = (tmp_path / ".current").read_bytes()
-    files.room = 3
-    sessions.pointers.note("b_20261121_223016")
-    assert files.failures == 1
-    assert (tmp_path / ".current").read_bytes() == before
-
-
-def test_nothing_is_appended_through_a_link_or_into_a_pipe(tmp_path: Path) -> None:
-    (tmp_path / "there").write_text("as it was")
-    (tmp_path / "link.md").symlink_to(tmp_path / "there")
-    os.mkfifo(tmp_path / "pipe.md")
-    for name in ("link.md", "pipe.md"):
-        with pytest.raises(OSError, match=name):
-            Files().append_to(tmp_path / name)
-    assert (tmp_path / "there").read_text() == "as it was"
 
 
 def test_a_session_that_grows_is_the_session_read_at_once() -> None:

@@ -279,33 +279,6 @@ def test_names_are_one_line_and_short_tags_are_words() -> None:
             validate_tag(text)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "<!-- chat:end -->",
-        "**Tags:** x",
-        "a\nb",
-        "\x1b]0;x\x07",
-        "⟦U+000A⟧",
-        "\\<!-- x",
-        "\u202e",
-        "# A",
-        "** :** ",
-    ],
-)
-@pytest.mark.parametrize("sealed", [False, True])
-def test_any_name_comes_back_as_it_was_given(tmp_path: Path, name: str, *, sealed: bool) -> None:
-    sessions, loaded = stored(tmp_path, sealed=sealed)
-    before = loaded.session
-    set_name_and_tags(sessions, loaded, name=name, tags=["a"])
-    found = sessions.load(loaded.path)
-    assert found.damage == ()
-    assert (found.session.name, found.session.tags) == (validate_name(name), ("a",))
-    assert found.session.exchanges == before.exchanges
-    assert found.session.seal == before.seal
-    assert "\x1b" not in loaded.path.read_text()
-
-
 @given(
     hostile_sessions,
     st.none() | hostile,
