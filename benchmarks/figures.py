@@ -183,7 +183,7 @@ def front(folder: Path) -> str:
     kept = [f"{_between(facts[arm], 'context')} %" for arm in (OURS, best)]
     label = "facts kept after ten compactions"
     lines.append(_compared(label, kept, min(shares[OURS]) >= max(shares[best])))
-    answers = json.loads((folder / "embedded-answers.json").read_bytes())["contexts"]
+    answers = json.loads((folder / "embedded-answers-19.json").read_bytes())["contexts"]
     own, other = (
         answers[name]["percent"] for name in ("chat-loop with archive hits", "newest messages")
     )
@@ -288,7 +288,7 @@ def large(folder: Path) -> str:
 
 def embedded(folder: Path) -> str:
     """Return the table of a real model's answers, and the contexts compared by question."""
-    found = json.loads((folder / "embedded-answers.json").read_bytes())
+    found = json.loads((folder / "embedded-answers-19.json").read_bytes())
     total, exchanges = len(found["questions"]), found["exchanges"]
     compactions = len(found["compactions"])
     lines = [

@@ -44,7 +44,7 @@ BENCHMARKS = {
         Benchmark(
             "embedded",
             "facts that a real model still knows; needs --model",
-            4_000,
+            12_000,
             "embedded.benchmark",
         ),
         Benchmark("team", "10,000 and 100,000 sessions in a folder and in PostgreSQL", 240),

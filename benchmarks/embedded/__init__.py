@@ -2,7 +2,7 @@
 
 The recommended embedded model chats for 60 exchanges in a window of 4,096 tokens, in which the user
 states 50 exact facts, some of them again later with a newer value. Then it answers a question about
-each fact from contexts of about the same size.
+each fact from contexts of about the same size. There are three such conversations, by their seed.
 
     script      the user's messages, with facts in FactChain's unseen English wording
     model       the embedded model, and a record of its answers

@@ -20,8 +20,8 @@ import msgspec
 
 from benchmarks.embedded.contexts import Count
 from benchmarks.embedded.model import Greedy, Recorded
-from benchmarks.embedded.run import Outcome, measure, tell
-from benchmarks.embedded.script import SEED, write_script
+from benchmarks.embedded.run import ARMS, OWN, Outcome, measure, tell
+from benchmarks.embedded.script import SEEDS, Script, write_script
 from benchmarks.support.results import parser, write
 from chat_loop.config import find_paths
 from chat_loop.errors import ChatLoopError
@@ -43,12 +43,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options_parser.add_argument(
         "--progress", type=Path, metavar="FOLDER", help="where the model's answers are kept"
     )
+    options_parser.add_argument(
+        "--seed", type=int, default=SEEDS[0], help="the conversation's seed (default: %(default)s)"
+    )
+    options_parser.add_argument(
+        "--own", action="store_true", help="ask only with the program's own contexts"
+    )
     options = options_parser.parse_args(arguments)
     counter = TokenCounter()
     counter.load()
     written = options.json and options.json.absolute()
     with contextlib.ExitStack() as stack:
-        progress = options.progress or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        kept = options.progress or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        progress = kept / str(options.seed)
         progress.mkdir(parents=True, exist_ok=True)
         try:
             path = store.resolve(find_paths().models, options.model).absolute()
@@ -56,7 +63,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             # the requests contain the folder's name, so it must be the same in every run
             with contextlib.chdir(progress):
                 recorded = Recorded(provider, Path("answers"))
-                found = asyncio.run(_run(recorded, lru_cache(None)(counter.count)))
+                found = asyncio.run(
+                    _run(
+                        recorded,
+                        lru_cache(None)(counter.count),
+                        write_script(options.seed),
+                        OWN if options.own else ARMS,
+                    )
+                )
         except ChatLoopError as error:
             tell(f"{error.message} {error.hint}")
             return 2
@@ -66,17 +80,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
             with path.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
             about = {"name": path.stem, "sha256": digest, "window": WINDOW, "temperature": 0}
-            write(written, "embedded", {"model": about, **msgspec.to_builtins(found)})
-            transcripts = written.with_name("embedded")
+            answers = msgspec.to_builtins(found)
+            write(written, "embedded", {"model": about, "seed": options.seed, **answers})
+            transcripts = written.with_name("embedded") / str(options.seed)
             shutil.rmtree(transcripts, ignore_errors=True)
             # without the index and the locks of the folder
             shutil.copytree(progress / "talk", transcripts, ignore=shutil.ignore_patterns(".*"))
     return 0
 
 
-async def _run(provider: Provider, count: Count) -> Outcome:
+async def _run(provider: Provider, count: Count, script: Script, arms: Sequence[str]) -> Outcome:
     try:
-        return await measure(provider, Path("talk"), count, write_script(SEED))
+        return await measure(provider, Path("talk"), count, script, arms)
     finally:
         await provider.close()
 

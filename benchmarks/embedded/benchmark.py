@@ -6,27 +6,31 @@ import json
 from pathlib import Path
 
 from benchmarks.embedded.__main__ import main
+from benchmarks.embedded.script import SEEDS
 from benchmarks.support.results import NotMeasured, Results, Settings
 
-DETAILS = "embedded-answers.json"
+DETAILS = "embedded-answers-{}.json"
 
 
 def run(results: Results, settings: Settings) -> None:
-    """Measure. The answers go to `embedded-answers.json`, the transcripts to `embedded/`."""
+    """Measure. The answers go to files named after the seeds, the transcripts to `embedded/`."""
     if settings.model is None:
         raise NotMeasured("It needs an embedded model: --model FILE.gguf.")
-    path = settings.folder / DETAILS
-    arguments = ["--model", str(settings.model), "--json", str(path)]
-    if settings.progress is not None:
-        arguments += ["--progress", str(settings.progress)]
-    if main(arguments):
-        raise NotMeasured("The model did not answer.")
-    add_contexts(results, path)
+    for seed in SEEDS:
+        path = settings.folder / DETAILS.format(seed)
+        arguments = ["--model", str(settings.model), "--json", str(path), "--seed", str(seed)]
+        if settings.progress is not None:
+            arguments += ["--progress", str(settings.progress)]
+        if main(arguments):
+            raise NotMeasured("The model did not answer.")
+    add_contexts(results, settings.folder)
 
 
-def add_contexts(results: Results, path: Path) -> None:
-    """Add the counts of each context in a file of answers."""
-    for name, counts in json.loads(path.read_bytes())["contexts"].items():
-        results.add(f"right answers, {name}", [counts["percent"]], "%")
-        results.add(f"facts in the context, {name}", [counts["in_context"]], "")
-        results.add(f"tokens, {name}", [counts["tokens"]], "")
+def add_contexts(results: Results, folder: Path) -> None:
+    """Add the counts of each context in the files of answers, a sample for each conversation."""
+    found = [json.loads((folder / DETAILS.format(seed)).read_bytes())["contexts"] for seed in SEEDS]
+    for name in found[0]:
+        counts = [contexts[name] for contexts in found]
+        results.add(f"right answers, {name}", [each["percent"] for each in counts], "%")
+        results.add(f"facts in the context, {name}", [each["in_context"] for each in counts], "")
+        results.add(f"tokens, {name}", [each["tokens"] for each in counts], "")

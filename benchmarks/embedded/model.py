@@ -8,7 +8,6 @@ from pathlib import Path
 
 import msgspec
 
-from benchmarks.embedded.script import SEED
 from chat_loop.events import Event, Finished, TextDelta
 from chat_loop.providers import Provider
 from chat_loop.providers.local import LocalProvider
@@ -19,7 +18,7 @@ class Greedy(LocalProvider):
     """An embedded model that always takes the likeliest token; the program's varies a little."""
 
     def _answer(self, body: dict[str, object]) -> AsyncGenerator[object]:
-        return super()._answer({**body, "temperature": 0.0, "seed": SEED})
+        return super()._answer({**body, "temperature": 0.0, "seed": 0})
 
 
 class Recorded(Provider):

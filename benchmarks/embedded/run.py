@@ -36,7 +36,8 @@ OURS, RECALL, SUMMARY, NEWEST = (
     "summary of the summary",
     "newest messages",
 )
-ARMS = (OURS, RECALL, SUMMARY, NEWEST)
+OWN = (OURS, RECALL)
+ARMS = (*OWN, SUMMARY, NEWEST)
 PAIRS = ((OURS, SUMMARY), (OURS, NEWEST), (RECALL, OURS))
 
 
@@ -78,12 +79,16 @@ async def answer(
     )
 
 
-async def measure(provider: Provider, folder: Path, count: Count, script: Script) -> Outcome:
-    """Have the conversation and ask the questions. `folder` gets the sessions and the contexts."""
+async def measure(
+    provider: Provider, folder: Path, count: Count, script: Script, arms: Sequence[str]
+) -> Outcome:
+    """Have the conversation and ask the questions with the contexts of `arms`. `folder` gets the
+    sessions and the contexts.
+    """
     shutil.rmtree(folder, ignore_errors=True)
     chat = await play(provider, folder / "sessions", count, script.queries)
     own = chat.conversation.messages
-    summaries = await resummarize(provider, chat.spans)
+    summaries = await resummarize(provider, chat.spans) if SUMMARY in arms else []
     before: list[tuple[Role, str]] = [
         ("user", f"Summary of the conversation so far:\n\n{text}") for text in summaries[-1:]
     ]
@@ -92,6 +97,7 @@ async def measure(provider: Provider, folder: Path, count: Count, script: Script
         SUMMARY: join([*before, *texts(chat.tail)]),
         NEWEST: newest_within(list(chat.turns.values()), tokens(own, count), count),
     }
+    contexts = {name: context for name, context in contexts.items() if name in arms}
     for name, context in contexts.items():
         text = "\n\n".join(f"# {message.role}\n\n{message.text}" for message in context)
         (folder / f"{name.replace(' ', '-')}.md").write_text(f"{text}\n", "utf-8")
@@ -105,7 +111,7 @@ async def measure(provider: Provider, folder: Path, count: Count, script: Script
         )
         for fact in script.live
     }
-    for name in ARMS:
+    for name in arms:
         for fact in script.live:
             question = questions[fact.number]
             if name == RECALL:
@@ -127,7 +133,7 @@ async def measure(provider: Provider, folder: Path, count: Count, script: Script
         contexts={
             name: score([question.answers[name] for question in questions.values()])
             | {"tokens": sizes.get(name, sizes[OURS])}
-            for name in ARMS
+            for name in arms
         },
         pairs={
             f"{one} / {two}": compare(
@@ -135,6 +141,7 @@ async def measure(provider: Provider, folder: Path, count: Count, script: Script
                 [question.answers[two].right for question in questions.values()],
             )
             for one, two in PAIRS
+            if one in arms and two in arms
         },
         questions=list(questions.values()),
     )

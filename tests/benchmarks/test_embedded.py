@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.embedded.answers import gives, judge
-from benchmarks.embedded.script import SEED, write_script
+from benchmarks.embedded.script import SEEDS, write_script
 
 pytestmark = pytest.mark.slow
 
@@ -29,7 +29,7 @@ def test_an_answer_must_give_the_whole_value(answer: str, value: str, right: boo
 
 
 def test_an_answer_that_offers_two_values_is_wrong() -> None:
-    script = write_script(SEED)
+    script = write_script(SEEDS[0])
     new = next(fact for fact in script.live if script.replaced(fact))
     [old] = script.replaced(new)
     assert judge(f"It is {new.values[0]} now.", new, script.facts)

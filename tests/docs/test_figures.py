@@ -37,7 +37,7 @@ def test_the_report_is_that_of_the_committed_results() -> None:
 
 
 def test_the_front_page_shows_what_is_lost_beside_what_is_won(tmp_path: Path) -> None:
-    for name in ("factchain-16k", "embedded-answers"):
+    for name in ("factchain-16k", "embedded-answers-19"):
         shutil.copy(RESULTS / f"{name}.json", tmp_path)
     result = read(RESULTS / "peers.json")
     assert result is not None
