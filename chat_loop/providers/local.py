@@ -169,7 +169,10 @@ class LocalProvider(Provider):
         how = f"exit code {code}"
         if code is not None and code < 0:
             how = f"signal {-code}"
-        hint = "The next question starts it again. If memory is short, choose a smaller model."
+        hint = (
+            "The next question starts it again. If memory is short, choose a smaller model. "
+            "Signal 4: embedded models need AVX2, which this processor lacks."
+        )
         return ProviderError(f"The embedded model's process ended unexpectedly ({how}).", hint)
 
     def _discard_child(self) -> None:

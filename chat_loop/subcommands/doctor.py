@@ -10,6 +10,7 @@ import asyncio
 import os
 import platform
 import shutil
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -115,9 +116,8 @@ def _print(finding: Finding) -> None:
 
 def findings(options: argparse.Namespace) -> Iterator[Finding]:
     """Yield all findings. A failed check is a finding, too."""
-    system = f"{platform.system()} {platform.release()} {platform.machine()}"
-    yield passed("Python", f"{platform.python_version()}, {system}")
-    yield passed("chat-loop", __version__)
+    yield passed("Python", f"{platform.python_version()}, {platform.platform()}")
+    yield passed("chat-loop", f"{__version__} in {sys.prefix}")
     for extra, package in EXTRAS.items():
         try:
             yield passed(f"Extra {extra}", f"{package} {metadata.version(package)}")

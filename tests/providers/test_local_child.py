@@ -169,6 +169,7 @@ def test_a_process_that_crashes_is_one_error_and_the_next_question_has_a_new_one
         shown = " ".join(at.chat.text().split())
         assert shown.count("The embedded model's process ended unexpectedly (signal 9).") == 1
         assert "The next question starts it again." in shown
+        assert "Signal 4: embedded models need AVX2, which this processor lacks." in shown
         at.ask("hello", "said: hello")
         assert len(set(at.processes)) == 2
         leave(at)

@@ -9,12 +9,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import venv
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from benchmarks.support.loopback import Loopback, failing
+from chat_loop import __version__
 from chat_loop.errors import IndexUnavailable
 from chat_loop.library.index import stale_count
 from chat_loop.sessions.rows import newest_first
@@ -85,6 +87,22 @@ def test_each_finding_is_a_line_with_what_to_do_below(tmp_path: Path) -> None:
     assert lines[at + 1] == "                  → Did you mean agent?"
     assert lines[-3:-1] == ["", "1 problem."] or lines[-2].startswith("1 problem, ")
     assert all(line[:2] in ("✓ ", "· ", "! ", "✗ ", "  ", "") for line in lines[:-3])
+
+
+def test_of_two_environments_the_one_that_runs_is_named(tmp_path: Path) -> None:
+    venv.create(tmp_path / "other", symlinks=True)
+    [packages] = (tmp_path / "other" / "lib").glob("python*/site-packages")
+    (packages / "this.pth").write_text("\n".join(filter(None, sys.path)))
+    environment = {"CHAT_LOOP_HOME": str(tmp_path / "home"), "PATH": "/usr/bin:/bin"}
+    for prefix in (Path(sys.prefix), tmp_path / "other"):
+        result = subprocess.run(
+            (prefix / "bin" / "python", "-m", "chat_loop", "--model", "scripted:echo", "doctor"),
+            env=environment,
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        assert f"✓ chat-loop       {__version__} in {prefix}\n" in result.stdout
 
 
 def test_looking_changes_nothing(tmp_path: Path) -> None:
