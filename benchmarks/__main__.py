@@ -1,8 +1,8 @@
 """Measure chat-loop: `python -m benchmarks` runs every benchmark, one after the other.
 
 Each writes its samples, with the commit, the date, the machine and the versions, to
-benchmarks/results/NAME.json. Then the report, docs/benchmarks.md, is written from all results that
-are there. What needs a model, a file or a program that is not there is named and left out.
+benchmarks/results/NAME.json. Then the report, docs/benchmarks.md and the full tables beside the
+results, are written from all results that are there. What needs a model, a file or a program that is not there is named and left out.
 
 Exit codes: 0 every goal met, 1 a goal missed or a benchmark failed, 2 wrong usage, 130 or 143
 interrupted.
@@ -23,7 +23,7 @@ from pathlib import Path
 
 import msgspec
 
-from benchmarks import report
+from benchmarks import ages, report
 from benchmarks.registry import BENCHMARKS, Benchmark
 from benchmarks.run import MET, MISSED, NOT_MEASURED
 from benchmarks.support.processes import kill_descendants
@@ -67,6 +67,7 @@ def parser() -> argparse.ArgumentParser:
         help="also measure these installed programs: " + ", ".join(report.PEERS),
     )
     add("--report", action="store_true", help="only write the report from the results")
+    add("--stale", action="store_true", help="only print whose code has changed since")
     add("--folder", type=Path, help="write the results and the report there")
     return found
 
@@ -102,6 +103,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     if options.list:
         announce(chosen, folder)
+        return MET
+    if options.stale:
+        for name, age in ages.now(folder).items():
+            print(f"{name:24}{age.commit:15}{age.date}  {age}")
         return MET
     code = MET
     if not options.report:

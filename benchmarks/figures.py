@@ -15,11 +15,14 @@ from math import floor
 from pathlib import Path
 from statistics import mean
 
+from msgspec import Struct
+
+from benchmarks import ages
 from benchmarks.factchain.baselines import FREE, TEMPLATE, TRUNCATE, VERBATIM
 from benchmarks.factchain.run import OURS
 from benchmarks.factchain.talk import SEGMENTS
 from benchmarks.factchain.wording import PROFILES
-from benchmarks.support.results import Measure, number, read
+from benchmarks.support.results import Measure, apart, number, read
 
 TOP = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(
@@ -75,7 +78,7 @@ def with_figures(text: str, folder: Path) -> str:
         try:
             made = BLOCKS[name](folder).strip()
             if name in MEASURED:
-                made += f"\n\n{_origin(folder / f'{MEASURED[name]}.json')}"
+                made += f"\n\n{_age(folder, MEASURED[name])}"
         except FileNotFoundError:
             return found[0]
         return f"{found['begin']}\n{made}\n\n{found['end']}"
@@ -83,11 +86,10 @@ def with_figures(text: str, folder: Path) -> str:
     return BLOCK.sub(block, text)
 
 
-def _origin(path: Path) -> str:
+def _age(folder: Path, name: str) -> str:
     """Return the sentence about the version of the program that a result is of."""
-    result = json.loads(path.read_bytes())
-    origin = result.get("settings") or result.get("origin") or result
-    return f"Measured on commit {origin['commit']}, {origin['date'][:10]}."
+    age = ages.read(folder)[name]
+    return f"Measured on commit {age.commit}, {age.date}; {age}."
 
 
 def facts_of(folder: Path, window: str, arm: str) -> dict[str, dict[str, float]]:
@@ -158,53 +160,153 @@ def _short(value: float, digits: int = 0) -> str:
 
 
 OWN = ("chat-loop", "bare client")
-ACTS = {
-    "start to a typed key": "a key typed at the start shows",
-    "Enter to the request": "Enter until the request is sent",
-    "reply of 4,000 tokens, time": "a reply of 4,000 tokens",
-    "exit": "`exit`",
-}
-"""The acts of the front page, as its table names them."""
+
+
+class Headline(Struct, frozen=True):
+    """A result of chat-loop beside the best other one, and what a user notices of the difference."""
+
+    label: str
+    own: str
+    other: str
+    is_won: bool
+    notice: str
+    on_front: bool = True
+
+    def cells(self) -> str:
+        """Return the two results as cells; the better one is bold."""
+        if self.is_won:
+            return f"**{self.own}** | {self.other}"
+        return f"{self.own} | **{self.other}**"
+
+
+class Act(Struct, frozen=True):
+    """An act that was measured in all programs, as the tables name it."""
+
+    name: str
+    label: str
+    notice: str
+    on_front: bool = True
+
+
+ACTS = (
+    Act(
+        "start to the prompt",
+        "the prompt is drawn at the start",
+        "where to type; chat-loop is still loading then, so compare the next line",
+        on_front=False,
+    ),
+    Act(
+        "start to a typed key",
+        "a key typed at the start shows",
+        "both feel immediate; most others do not",
+    ),
+    Act(
+        "Enter to the first request",
+        "Enter until the first request is sent",
+        "nothing below a tenth of a second",
+        on_front=False,
+    ),
+    Act(
+        "Enter to the request",
+        "Enter until the request is sent",
+        "nothing: a service takes far longer",
+    ),
+    Act(
+        "reply of 4,000 tokens, time",
+        "a reply of 4,000 tokens",
+        "only with a very fast model",
+    ),
+    Act(
+        "reply of 4,000 tokens, CPU",
+        "the same, processor time",
+        "the battery",
+        on_front=False,
+    ),
+    Act(
+        "reply of 4,000 tokens, bytes",
+        "the same, bytes to the terminal",
+        "a slow connection to another machine",
+        on_front=False,
+    ),
+    Act("exit", "`exit`", "hardly: the shell is back at once"),
+)
+
+
+HEADLINES = ("peers", "factchain-16k", "embedded-answers-19")
+"""The results of which the headlines are."""
+
+
+def headlines(folder: Path) -> list[Headline]:
+    """Return what is won and what is lost. Raises FileNotFoundError without a result."""
+    found = measures(folder, "peers")
+    others = [name for name in programs_of(found) if name not in OWN]
+    rows = [_beside(found, act, others) for act in ACTS]
+    facts = {arm: [*facts_of(folder, "16k", arm).values()] for arm in (OURS, *OTHERS.values())}
+    shares = {arm: [row["context"] for row in part] for arm, part in facts.items()}
+    best = max(OTHERS.values(), key=lambda arm: max(shares[arm]))
+    rows.append(
+        Headline(
+            "facts kept after ten compactions",
+            f"{_between(facts[OURS], 'context')} %",
+            f"{_between(facts[best], 'context')} %",
+            is_won=min(shares[OURS]) >= max(shares[best]),
+            notice="how often the model asks again for what you said",
+        )
+    )
+    answers = _answers(folder)
+    own = [one["chat-loop with archive hits"] for one in answers]
+    other = [one["newest messages"] for one in answers if "newest messages" in one]
+    rows.append(
+        Headline(
+            "right answers of a small model",
+            f"{_between(own, 'percent')} %",
+            f"{_between(other, 'percent')} %",
+            is_won=min(one["percent"] for one in own) >= max(one["percent"] for one in other),
+            notice="whether it knows what you said an hour ago",
+        )
+    )
+    return rows
+
+
+def _answers(folder: Path) -> list[dict[str, dict[str, float]]]:
+    """Return the counts of a real model's answers, by context, for each conversation."""
+    paths = sorted(folder.glob("embedded-answers-*.json"))
+    return [json.loads(path.read_bytes())["contexts"] for path in paths]
+
+
+def _beside(found: Mapping[str, Measure], act: Act, others: Sequence[str]) -> Headline:
+    """Return the row of an act: chat-loop's median, and that of the best other program."""
+    medians = {name: found[f"{act.name}, {name}"].median for name in others}
+    best = min(medians, key=medians.__getitem__)
+    own, other = found[f"{act.name}, chat-loop"], found[f"{act.name}, {best}"]
+    return Headline(
+        act.label,
+        apart(own.median, other.median, own.unit),
+        f"{apart(other.median, own.median, own.unit)} ({best})",
+        is_won=own.median <= other.median,
+        notice=act.notice,
+        on_front=act.on_front,
+    )
 
 
 def front(folder: Path) -> str:
     """Return the front page's table of what is won and what is lost, and what it compares."""
-    found = measures(folder, "peers")
-    others = [name for name in programs_of(found) if name not in OWN]
+    rows = headlines(folder)
     lines = ["| | chat-loop | best other |", "|---|---|---|"]
-    for act, label in ACTS.items():
-        times = {name: found[f"{act}, {name}"].median for name in ("chat-loop", *others)}
-        first = min(others, key=times.__getitem__)
-        texts = [number(times[name], "ms") for name in ("chat-loop", first)]
-        lines.append(_compared(label, texts, times["chat-loop"] <= times[first], first))
-    facts = {arm: [*facts_of(folder, "16k", arm).values()] for arm in (OURS, *OTHERS.values())}
-    shares = {arm: [row["context"] for row in rows] for arm, rows in facts.items()}
-    best = max(OTHERS.values(), key=lambda arm: max(shares[arm]))
-    kept = [f"{_between(facts[arm], 'context')} %" for arm in (OURS, best)]
-    label = "facts kept after ten compactions"
-    lines.append(_compared(label, kept, min(shares[OURS]) >= max(shares[best])))
-    answers = json.loads((folder / "embedded-answers-19.json").read_bytes())["contexts"]
-    own, other = (
-        answers[name]["percent"] for name in ("chat-loop with archive hits", "newest messages")
-    )
-    label = "right answers of a small model"
-    lines.append(_compared(label, [f"{own:.0f} %", f"{other:.0f} %"], own >= other))
-    text = (
-        f"The times are medians beside {len(others)} other programs on one slow machine. The facts are those that "
-        "still hold, in a window of 16K, with a simulated model, beside four other methods. The answers are those to "
-        "50 questions about exact facts, in a window of 4K, beside the newest messages alone."
-    )
-    return "\n".join([*lines, "", textwrap.fill(text, 80)])
+    lines += (f"| {row.label} | {row.cells()} |" for row in rows if row.on_front)
+    return "\n".join([*lines, "", textwrap.fill(compared(folder), 80)])
 
 
-def _compared(label: str, results: Sequence[str], is_won: bool, name: str = "") -> str:
-    """Return the row of chat-loop's result and the best other one; the better one is bold."""
-    own, other = results
-    if is_won:
-        own = f"**{own}**"
-    else:
-        other = f"**{other}**"
-    return f"| {label} | {own} | {other}{f' ({name})' if name else ''} |"
+def compared(folder: Path) -> str:
+    """Return the sentences about what the headlines compare. Raises FileNotFoundError."""
+    count = len(programs_of(measures(folder, "peers"))) - len(OWN)
+    conversations = len(_answers(folder))
+    after = f" after each of {conversations} conversations" if conversations > 1 else ""
+    return (
+        f"The times are medians beside {count} other programs on one slow machine. The facts are those that still "
+        "hold, in a window of 16K, with a simulated model, beside four other methods. The answers are those to 50 "
+        f"questions about exact facts{after}, in a window of 4K, beside the newest messages alone."
+    )
 
 
 def programs_of(found: Mapping[str, Measure]) -> list[str]:

@@ -41,7 +41,11 @@ redraws only changes draws a character in one piece.
 SETTLE_SECONDS, TYPED_SECONDS = 2.0, 1.0
 """A program may take an Enter that arrives with text for a part of the text."""
 KEY_SECONDS, LOOK_SECONDS = 0.1, 0.005
-PROMPT_TO_CODEX = 0.5
+TO_CODEX = (
+    ("prompt drawn / codex", "start to the prompt", 0.5),
+    ("key shown / codex", "start to a typed key", 1.0),
+)
+"""Ratios to codex: the name, the act and the goal."""
 
 
 class Program(Struct, frozen=True, kw_only=True):
@@ -411,9 +415,6 @@ def run(results: Results, settings: Settings) -> None:
         if name in measured:
             results.add(f"{act}, {name}", samples, units[act])
     if "codex" in measured:
-        act = "start to the prompt"
-        results.add_ratio(
-            "prompt drawn / codex",
-            *(times[act, "chat-loop"], times[act, "codex"]),
-            at_most=PROMPT_TO_CODEX,
-        )
+        for name, act, limit in TO_CODEX:
+            both = times[act, "chat-loop"], times[act, "codex"]
+            results.add_ratio(name, *both, at_most=limit)

@@ -20,6 +20,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from benchmarks.support.code import git, parts_now
+
 DISTRIBUTIONS = (
     *("anthropic", "chat-loop", "httpx2", "msgspec", "onnxruntime", "openai"),
     *("prompt_toolkit", "rich", "tiktoken", "xllamacpp"),
@@ -48,13 +50,15 @@ class Machine(Struct, frozen=True, omit_defaults=True):
     import_ms: float | None = None
 
 
-class Origin(Struct, frozen=True):
-    """The commit, the date, the machine and the versions of a result."""
+class Origin(Struct, frozen=True, omit_defaults=True):
+    """The commit, the date, the machine, the versions and the code of a result."""
 
     commit: str
     date: str
     machine: Machine
     versions: dict[str, str]
+    code: dict[str, str] = {}
+    """The hash of each part of the package."""
 
 
 class Measure(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -186,7 +190,7 @@ class Results:
 
 def described(measure: Measure) -> str:
     """Return the median with its range, and the goal with the verdict, in words."""
-    text = number(measure.median, measure.unit)
+    text = reached(measure)
     if len(measure.samples) > 1:
         text += f" ({range_of(measure)})"
     if measure.met is not None:
@@ -206,16 +210,32 @@ def goal(measure: Measure) -> str:
     return "" if measure.at_most is None else f"≤ {number(measure.at_most, measure.unit)}"
 
 
-def number(value: float, unit: str = "") -> str:
-    """Return a number with three significant digits, and its unit."""
+def number(value: float, unit: str = "", more: int = 0) -> str:
+    """Return a number with three significant digits or `more` than that, and its unit."""
     digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2 if abs(value) >= 0.1 else 4
+    digits += more
     text = f"{value:,.{digits}f}"
     text = text.rstrip("0").rstrip(".") if digits else text
     return f"{text} {unit}".rstrip()
 
 
+def apart(value: float, other: float | None, unit: str = "") -> str:
+    """Return a number, with more digits if it would only look equal to another one."""
+    for more in range(DIGITS):
+        text = number(value, unit, more)
+        if other is None or value == other or text != number(other, unit, more):
+            break
+    return text
+
+
+def reached(measure: Measure) -> str:
+    """Return the median, with more digits if it would only look equal to the goal."""
+    limit = measure.at_most if measure.at_least is None else measure.at_least
+    return apart(measure.median, limit, measure.unit)
+
+
 def origin() -> Origin:
-    """Return the current commit, date, machine and versions."""
+    """Return the current commit, date, machine, versions and code."""
     versions = {"python": platform.python_version()}
     for name in DISTRIBUTIONS:
         try:
@@ -229,7 +249,7 @@ def origin() -> Origin:
         load_average=[round(load, 2) for load in os.getloadavg()],
     )
     date = datetime.now(UTC).isoformat(timespec="seconds")
-    return Origin(commit=commit(), date=date, machine=machine, versions=versions)
+    return Origin(commit=commit(), date=date, machine=machine, versions=versions, code=parts_now())
 
 
 def import_times() -> list[float]:
@@ -250,21 +270,10 @@ def commit() -> str:
     """
     written = [f":(top,exclude){path}" for path in WRITTEN]
     found = [
-        _git("rev-parse", "--short=8", "HEAD"),
-        _git("status", "--porcelain", "--untracked-files=no", "--", ":/", *written),
+        git("rev-parse", "--short=8", "HEAD"),
+        git("status", "--porcelain", "--untracked-files=no", "--", ":/", *written),
     ]
     return f"{found[0]}-dirty" if found[0] and found[1] else found[0]
-
-
-def _git(*arguments: str) -> str:
-    command = ["git", *arguments]
-    try:
-        found = subprocess.run(
-            command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False
-        )
-    except OSError:
-        return ""
-    return found.stdout.strip()
 
 
 def _processor() -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from benchmarks import figures, report
+from benchmarks import ages, figures, report
 from benchmarks.support.results import RESULTS, keep, read
 from tests.support.guide_pages import TREE, named, text_of
 
@@ -31,9 +31,19 @@ def test_the_blocks_are_those_of_the_committed_results(page: Path) -> None:
 
 def test_the_report_is_that_of_the_committed_results() -> None:
     results = report.results_in(RESULTS)
-    assert text_of(MADE) == report.text(results, RESULTS, MADE)
-    for name, picture in report.pictures(results):
-        assert (RESULTS / name).read_text("utf-8") == picture
+    assert text_of(MADE) == report.text(results, RESULTS, MADE), (
+        "run: python -m benchmarks --report"
+    )
+    for name, content in report.beside(results, RESULTS).items():
+        assert (RESULTS / name).read_text("utf-8") == content
+
+
+def test_each_committed_result_has_an_age() -> None:
+    found = ages.read(RESULTS)
+    assert found.keys() == ages.now(RESULTS).keys(), "run: python -m benchmarks --report"
+    for name, age in found.items():
+        recorded = ages.recorded(RESULTS / f"{name}.json")
+        assert (age.commit, age.date) == (recorded.commit, recorded.date[:10])
 
 
 def test_the_front_page_shows_what_is_lost_beside_what_is_won(tmp_path: Path) -> None:
@@ -44,7 +54,7 @@ def test_the_front_page_shows_what_is_lost_beside_what_is_won(tmp_path: Path) ->
     slow = {name: one for name, one in result.measures.items() if not name.startswith("exit, pi")}
     for own, other, row in (
         (9.0, 99.0, "| **9 ms** | 99 ms (pi) |"),
-        (99.0, 9.0, "| 99 ms | **9 ms** (pi) |"),
+        (99.0, 9.0, "| 99 ms | **9 ms (pi)** |"),
     ):
         exits = {"exit, chat-loop": own, "exit, pi": other}
         changed = {name: replace(result.measures[name], median=one) for name, one in exits.items()}
