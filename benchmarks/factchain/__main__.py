@@ -19,7 +19,7 @@ import msgspec
 from benchmarks.factchain import plot, report, run
 from benchmarks.factchain.generator import generate
 from benchmarks.factchain.standin import WINDOW
-from benchmarks.factchain.summarisers import LOSSES, Lossy, Real, Summariser
+from benchmarks.factchain.summarisers import Lossy, Real, Summariser
 from benchmarks.factchain.talk import SEGMENTS, Talk
 from benchmarks.factchain.tools import with_tools
 from benchmarks.factchain.wording import PROFILES
@@ -50,12 +50,6 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         default=WINDOW,
         metavar="N",
         help="the window, such as 8K or 200K (default 16K)",
-    )
-    parser.add_argument(
-        "--loss",
-        choices=LOSSES,
-        default="even",
-        help="how the stand-in loses facts: the same of every kind, or as real models do",
     )
     parser.add_argument(
         "--profiles",
@@ -99,11 +93,7 @@ async def _measure(options: argparse.Namespace, count: Callable[[str], int]) -> 
     window = min(options.window, provider.window.tokens) if provider else options.window
 
     def summariser(talk: Talk) -> Summariser:
-        return (
-            Real(provider)
-            if provider
-            else Lossy(talk.facts, talk.seed, count, loss=LOSSES[options.loss])
-        )
+        return Real(provider) if provider else Lossy(talk.facts, talk.seed, count)
 
     for profile in options.profiles.split(","):
         for seed in seeds:
@@ -112,7 +102,6 @@ async def _measure(options: argparse.Namespace, count: Callable[[str], int]) -> 
                 talk = with_tools(talk)
             folder = Path(f"{profile}{seed}")
             await run.ours(talk, folder, summariser(talk), count, window, results, scored)
-            results.readings += await run.others(talk, summariser(talk), count)
             results.sentences.append(
                 count("\n".join(fact.sentence for fact in talk.facts if fact.live(SEGMENTS)))
             )
@@ -159,7 +148,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "seeds": seeds,
             "window": options.window,
             "summaries": summaries,
-            "loss": "" if options.local else options.loss,
             "tools": options.tools,
             "seconds": round(results.seconds, 1),
         } | msgspec.to_builtins(origin())

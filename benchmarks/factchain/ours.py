@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from benchmarks.factchain.standin import StandIn
+from benchmarks.factchain.meter import Meter
+from benchmarks.factchain.standin import SCHEMA, StandIn
 from benchmarks.factchain.summarisers import Summariser
 from benchmarks.factchain.talk import Called, Talk, Turn
 from chat_loop.agent.agent import Agent
@@ -51,7 +52,6 @@ from chat_loop.values import ToolSpec
 Count = Callable[[str], int]
 
 SYSTEM_PROMPT = "You are a helpful assistant."
-SCHEMA = {"type": "object", "properties": {"target": {"type": "string"}}, "required": ["target"]}
 
 
 class Unsynced(Files):
@@ -191,6 +191,13 @@ class Ours:
             show=self._told,
             options=self._options,
         )
+
+    @property
+    def meter(self) -> Meter:
+        """Return what counts the requests from now on."""
+        if self.model.meter is None:
+            self.model.meter = Meter(self._count)
+        return self.model.meter
 
     async def _result(self, arguments: Mapping[str, object]) -> str:
         return self.model.result

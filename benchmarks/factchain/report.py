@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import mean, median, quantiles
 
-from benchmarks.factchain.baselines import FREE, LIMIT, TEMPLATE, TRUNCATE, VERBATIM
+from benchmarks.factchain.baselines import FREE, TEMPLATE, TRUNCATE, VERBATIM
 from benchmarks.factchain.run import OURS, Reading, Results
 from benchmarks.factchain.scoring import share
 from benchmarks.factchain.talk import SEGMENTS, Fact
@@ -16,6 +16,9 @@ from benchmarks.factchain.wording import KINDS, LANGUAGES, PROFILES
 ARMS = (OURS, TRUNCATE, FREE, TEMPLATE, VERBATIM)
 AGES = ((0, 0), (1, 2), (3, 5), (6, 9))
 """The age groups: the fewest and the most compactions since a fact's first one."""
+
+LIMIT = 6_500
+"""The tokens of talk that the goals allow."""
 
 Share = float | None
 

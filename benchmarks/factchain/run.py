@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -10,7 +10,6 @@ from statistics import median
 from msgspec import Struct
 from msgspec.structs import replace
 
-from benchmarks.factchain.baselines import baselines
 from benchmarks.factchain.ours import Compaction, Ours, block, scan
 from benchmarks.factchain.scoring import Context, invented, stale, survived
 from benchmarks.factchain.summarisers import Faulty, Lossy, Summariser
@@ -144,11 +143,7 @@ async def _scored(talk: Talk, segment: int, chat: Ours, count: Count, copy: Path
     the context after an exit and a resume.
     """
     found = reading(OURS, talk, segment, chat.context, count)
-    search = chat.searcher()
-    reached = set(found.context)
-    for fact in found.live:
-        if fact.number not in reached and Context(clipped(search(fact.question), count)).has(fact):
-            reached.add(fact.number)
+    with_search = reached(chat, found.live, found.context, count)
     source = talk.text(segment)
     pins = sum(pin in chat.pins for pin in talk.pins), len(talk.pins)
     ledger, narrative = chat.ledger, chat.narrative
@@ -162,12 +157,22 @@ async def _scored(talk: Talk, segment: int, chat: Ours, count: Count, copy: Path
         chat.close()
     return replace(
         found,
-        reached=frozenset(reached),
+        reached=frozenset(with_search),
         resumed=frozenset(resumed),
         ledger=invented(ledger, source),
         narrative=invented(narrative, source),
         pins=pins if kept else (0, len(talk.pins)),
     )
+
+
+def reached(chat: Ours, facts: Iterable[Fact], there: Iterable[int], count: Count) -> set[int]:
+    """Return the facts that are in the context (`there`) or in one search for them."""
+    search = chat.searcher()
+    found = set(there)
+    for fact in facts:
+        if fact.number not in found and Context(clipped(search(fact.question), count)).has(fact):
+            found.add(fact.number)
+    return found
 
 
 def clipped(text: str, count: Count) -> str:
@@ -189,17 +194,6 @@ def reading(arm: str, talk: Talk, segment: int, text: str, count: Count) -> Read
         context=frozenset(survived(context, live)),
         stale=frozenset(stale(context, talk.facts, segment)),
     )
-
-
-async def others(talk: Talk, summariser: Summariser, count: Count) -> list[Reading]:
-    """Run the baselines over the same segments."""
-    found: list[Reading] = []
-    for name, arm in baselines(summariser, count).items():
-        for segment, turns in enumerate(talk.segments, 1):
-            await arm.compact(turns)
-            plain = reading(name, talk, segment, arm.context, count)
-            found.append(replace(plain, narrative=invented(arm.context, talk.text(segment))))
-    return found
 
 
 async def faults(talk: Talk, folder: Path, count: Count, window: int) -> Faults:

@@ -6,20 +6,33 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 
+import msgspec
+
+from benchmarks.factchain.meter import Meter
 from benchmarks.factchain.summarisers import Summariser, Task
 from benchmarks.factchain.talk import Called, Turn
 from chat_loop.events import Event, Finished, TextDelta, ToolCalled
 from chat_loop.providers import Provider
-from chat_loop.values import Request, ToolCall, Usage, Window
+from chat_loop.values import Request, ToolCall, ToolSpec, Usage, Window
 
 WINDOW = 16_384
+SCHEMA = {"type": "object", "properties": {"target": {"type": "string"}}, "required": ["target"]}
 ACKNOWLEDGED = "Understood. I know what was said before and am ready to go on."
 OWN_COUNT = 0.97
 """The token count of a server's own tokenizer, relative to the program's estimate."""
 _PIECE = 400
 """The number of characters that arrive at once."""
+
+
+def tool_texts(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the descriptions of tools as a request has them."""
+    return tuple(text_of(ToolSpec(name, "Returns a text.", SCHEMA)) for name in sorted(names))
+
+
+def text_of(tool: ToolSpec) -> str:
+    return msgspec.json.encode(tool).decode()
 
 
 def is_summary(request: Request) -> bool:
@@ -58,6 +71,8 @@ class StandIn(Provider):
     ) -> None:
         self.calls_tools = calls_tools
         self.window = Window(window)
+        self.meter: Meter | None = None
+        """Counts the requests, if it is set."""
         self.seconds = 0.0
         """The total time that its summaries have taken."""
         self.summaries = 0
@@ -114,6 +129,9 @@ class StandIn(Provider):
         """There is nothing to release."""
 
     def _usage(self, request: Request, text: str) -> Usage:
+        if self.meter is not None:
+            said = (message.whole for message in request.messages)
+            self.meter.record([request.system, *map(text_of, request.tools), *said], text)
         prompt = self._count(request.system) + sum(
             self._count(message.whole) for message in request.messages
         )

@@ -35,8 +35,23 @@ MEASURED = {
     **dict.fromkeys(("number", "update"), 0.98),
     "person": 0.60,
 }
-LOSSES: Mapping[str, Mapping[str, float]] = {"even": EVEN, "measured": MEASURED}
-"""The probability of losing a fact of each kind: equal, or as measured with real models."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """The probability of losing a new fact of each kind, and of keeping a line of an old summary."""
+
+    new: Mapping[str, float]
+    old: float = OLD
+
+
+LOSSES: Mapping[str, Loss] = {
+    "published": Loss(EVEN),
+    "by kind": Loss(MEASURED),
+    "old lines kept": Loss(EVEN, 1.0),
+}
+"""The rates of two papers; those of a third one for each kind of fact; the first for new words only."""
+
 TOPICS = 3
 """The number of lines of small talk in a summary."""
 MOST_TOKENS = 3_276
@@ -81,7 +96,7 @@ class Lossy:
         seed: int,
         count: Callable[[str], int],
         seconds: float = 0.0,
-        loss: Mapping[str, float] = EVEN,
+        loss: Loss = LOSSES["published"],
     ) -> None:
         self._loss = loss
         self._facts = facts
@@ -101,12 +116,12 @@ class Lossy:
         lines = [
             ("topics", self._changed(line, f"{place} {line}"))
             for line in old
-            if self._chance(f"old {place} {line}") < OLD
+            if self._chance(f"old {place} {line}") < self._loss.old
         ]
         span = flat(task.span)
         found = ((span.find(flat(fact.core)), fact) for fact in self._facts)
         for _, fact in sorted((pair for pair in found if pair[0] >= 0), key=lambda pair: pair[0]):
-            if self._chance(f"new {task.style} {fact.number}") < 1 - self._loss[fact.kind]:
+            if self._chance(f"new {task.style} {fact.number}") < 1 - self._loss.new[fact.kind]:
                 lines.append(
                     (_section(fact), self._changed(fact.sentence, f"{task.style} {fact.number}"))
                 )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from benchmarks.factchain import report
-from benchmarks.factchain.baselines import LIMIT, TRUNCATE
+from benchmarks.factchain.baselines import TRUNCATE
 from benchmarks.factchain.generator import generate
 from benchmarks.factchain.run import OURS, Reading, Results, reading
 from benchmarks.factchain.scoring import Context, holds, invented, stale, survived
@@ -199,7 +199,9 @@ class TestReport:
                 whole = reading(OURS, made, segment, made.text(segment), words)
                 numbers = whole.context
                 found.append(
-                    replace(whole, tokens=LIMIT, reached=numbers, resumed=numbers, pins=(6, 6))
+                    replace(
+                        whole, tokens=report.LIMIT, reached=numbers, resumed=numbers, pins=(6, 6)
+                    )
                 )
                 found.append(reading(TRUNCATE, made, segment, "", words))
         return found
