@@ -27,7 +27,7 @@ from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import CallLimits
 from chat_loop.context import exact, ledger
 from chat_loop.conversation.conversation import Conversation
-from chat_loop.conversation.options import Options
+from chat_loop.conversation.conversation_options import Options
 from chat_loop.providers.scripted import EchoProvider
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.values import Message, Request, Window

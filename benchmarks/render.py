@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from typing import TextIO
 
 from benchmarks.support.results import Results, Settings
-from chat_loop.display.manager import DisplayManager
+from chat_loop.display.display_manager import DisplayManager
 from chat_loop.events import Event, TextDelta
 
 SIZES = (100, 1_000, 4_000, 40_000)

@@ -39,8 +39,8 @@ from chat_loop.library.library import Library
 from chat_loop.library.search import search_all
 from chat_loop.library.terms import lines
 from chat_loop.sessions.records import SessionRow
-from chat_loop.team.library import TeamLibrary
 from chat_loop.team.postgres import Postgres
+from chat_loop.team.team_library import TeamLibrary
 from chat_loop.values import Usage
 
 SIZES = 10_000, 100_000

@@ -22,7 +22,7 @@ from chat_loop.agent.spending import Spending
 from chat_loop.agent.tools import Tool
 from chat_loop.config import LimitsConfig, ModelConfig, choose_servers
 from chat_loop.conversation.conversation import Conversation
-from chat_loop.conversation.options import EFFORT, MAX_TOKENS, SYSTEM, options_of
+from chat_loop.conversation.conversation_options import EFFORT, MAX_TOKENS, SYSTEM, options_of
 from chat_loop.display.plain import err
 from chat_loop.errors import ConfigError, ModelError, NoProvider, SessionError, UsageError
 from chat_loop.events import Event
@@ -31,8 +31,8 @@ from chat_loop.parts import Parts
 from chat_loop.providers import Provider, choose, recorded
 from chat_loop.providers.catalogue import entries
 from chat_loop.providers.choose import Models
-from chat_loop.providers.listing import KeptLists
-from chat_loop.providers.listing import list_models as list_of_models
+from chat_loop.providers.model_list import KeptLists
+from chat_loop.providers.model_list import list_models as list_of_models
 from chat_loop.providers.models.store import installed_models
 from chat_loop.providers.prices import costs
 from chat_loop.providers.recorded import Offer

@@ -9,11 +9,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from chat_loop.agent.agent_files import Definition, load
-from chat_loop.agent.registry import AgentRegistry, Question
+from chat_loop.agent.known_agents import AgentRegistry, Question
 from chat_loop.config import Paths
 from chat_loop.display import questions
 from chat_loop.display.plain import Meter, ask, err, out, out_line
-from chat_loop.display.text import visible_newlines
+from chat_loop.display.sanitizer import visible_newlines
 from chat_loop.errors import AgentError, ModelError, install_hint
 from chat_loop.input.start import InstantPrompt
 from chat_loop.providers.models import store

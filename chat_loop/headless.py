@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from chat_loop import assembly, errors, events
 from chat_loop.agent.secret_gate import SecretGate, judged
 from chat_loop.agent.tools import CALL_LIMIT_RESULT, STEP_LIMIT_RESULT, Tool
-from chat_loop.commands.recorded import missing_tools
+from chat_loop.commands.answering_model import missing_tools
 from chat_loop.commands.references import (
     NEWEST,
     elsewhere_text,

@@ -16,7 +16,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from chat_loop import assembly
-from chat_loop.agent.registry import AgentRegistry
+from chat_loop.agent.known_agents import AgentRegistry
 from chat_loop.beginning import Beginning, beginning_of, first_provider
 from chat_loop.characters import one_line
 from chat_loop.commands import aside, pasted_files
@@ -28,10 +28,10 @@ from chat_loop.commands.templates import Templates
 from chat_loop.commands.tool_approval import ToolApproval
 from chat_loop.commands.view import status_of
 from chat_loop.conversation.background import MAKING
-from chat_loop.display.manager import DisplayManager
+from chat_loop.display.display_manager import DisplayManager
 from chat_loop.display.nonblocking import drain, nonblocking_output
+from chat_loop.display.sanitizer import wrapped
 from chat_loop.display.status import Status, greeting, offer
-from chat_loop.display.text import wrapped
 from chat_loop.errors import ChatLoopError, os_reason
 from chat_loop.events import Compacted, Event, ReplyEnded, SessionBegun, SessionSealed
 from chat_loop.input.lines import LineReader, Reader

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from chat_loop.commands import (  # noqa: F401 - importing them registers their commands
     aside,
     branches,
+    btw,
     context,
-    memory,
+    facts,
     model,
     retry_edit,
     session,
     settings,
     shell_commands,
-    side_question,
-    tools,
+    tool_lists,
     transfer,
     view,
 )

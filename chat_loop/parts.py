@@ -107,7 +107,7 @@ def build(
     # only the user's own setting: an agent's file must not send sessions anywhere
     mirror: Mirror | None = None
     if config.sessions.store and options.save:
-        from chat_loop.store.mirror import StoreMirror  # few have a store
+        from chat_loop.store.store_mirror import StoreMirror  # few have a store
 
         mirror = StoreMirror(folder, config.sessions.store, files)
     sessions = SessionManager(

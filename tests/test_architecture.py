@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -71,13 +72,18 @@ DOORS = {
     "tiktoken": {"tokens.py"},
     "genai_prices": {"providers/prices.py"},
     "yaml": {"yaml_files.py"},
-    "rich": {"display/manager.py", "display/listings.py", "display/panels.py"},
+    "rich": {"display/display_manager.py", "display/listings.py", "display/panels.py"},
     "prompt_toolkit": {
         *("input/composer.py", "input/bottom.py", "input/host.py", "input/layout.py"),
         *("input/keys.py", "input/frames.py", "input/menu.py"),
         *("commands/completing.py", "input/history.py", "input/bursts.py"),
         *("input/sequences.py", "input/pasting.py"),
-        *("browser/app.py", "browser/list.py", "browser/messages.py", "browser/models.py"),
+        *(
+            "browser/app.py",
+            "browser/list.py",
+            "browser/message_picker.py",
+            "browser/model_picker.py",
+        ),
         "browser/full_screen.py",
     },
     "markdown_it": {
@@ -85,7 +91,7 @@ DOORS = {
         "display/markdown/dialect.py",
     },
     "platformdirs": {"config.py"},
-    "wcwidth": {"display/text.py", "input/keys.py"},
+    "wcwidth": {"display/sanitizer.py", "input/keys.py"},
     "termios": {"terminal.py"},
     "sqlite3": {"library/index.py", "export/histories.py", "store/state.py"},
     "obstore": {"store/client.py"},
@@ -141,6 +147,14 @@ def layer_of(component: str) -> int:
 def test_every_part_has_a_layer() -> None:
     parts = {name.split("/")[0].removesuffix(".py") for name, _ in modules()} - {"__init__"}
     assert parts == {component for layer in LAYERS for component in layer}
+
+
+def test_no_name_of_a_module_means_two() -> None:
+    names = Counter(Path(name).stem for name, _ in modules())
+    assert {name for name, number in names.items() if number > 1} == {
+        "__init__",
+        "plugins",  # `chat_loop.plugins` is public, and `chat-loop plugins` a subcommand
+    }
 
 
 def test_imports_point_downward() -> None:
@@ -212,7 +226,7 @@ def test_each_library_has_one_door() -> None:
 
 
 PRINTING = {
-    *("display/manager.py", "display/plain.py", "display/nonblocking.py"),
+    *("display/display_manager.py", "display/plain.py", "display/nonblocking.py"),
     *("input/composer.py", "input/lines.py", "input/start.py", "input/ahead.py"),
     *("interactive.py", "headless.py", "cli.py", "terminal.py"),
     "agent/isolation.py",  # keeps the output of foreign code off the screen

@@ -19,7 +19,7 @@ from chat_loop.context.budget import Limits, ledger_room, size
 from chat_loop.context.messages import messages_of
 from chat_loop.context.request import sent
 from chat_loop.conversation.conversation import Conversation
-from chat_loop.conversation.options import Options
+from chat_loop.conversation.conversation_options import Options
 from chat_loop.events import Compacted, Event
 from chat_loop.providers import Provider
 from chat_loop.sessions.manager import SessionManager

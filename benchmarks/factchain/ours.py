@@ -27,7 +27,7 @@ from chat_loop.context.budget import Limits
 from chat_loop.context.wanted_text import WantedText
 from chat_loop.conversation import continuing
 from chat_loop.conversation.conversation import Conversation
-from chat_loop.conversation.options import Options
+from chat_loop.conversation.conversation_options import Options
 from chat_loop.conversation.why import origins_of
 from chat_loop.errors import ContextFull
 from chat_loop.events import Compacted, Event

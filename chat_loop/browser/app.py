@@ -28,9 +28,9 @@ from prompt_toolkit.widgets import TextArea
 from chat_loop.browser.full_screen import full_screen
 from chat_loop.browser.list import SessionList
 from chat_loop.characters import exact, one_line
+from chat_loop.display.conversation_rows import name_text
 from chat_loop.display.preview import Preview
-from chat_loop.display.rows import name_text
-from chat_loop.display.text import cells, cut_to, wrapped
+from chat_loop.display.sanitizer import cells, cut_to, wrapped
 from chat_loop.errors import ChatLoopError
 from chat_loop.sessions.records import SessionRow
 

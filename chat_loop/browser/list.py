@@ -9,7 +9,7 @@ from prompt_toolkit.data_structures import Point
 from prompt_toolkit.formatted_text import StyleAndTextTuples as Text
 from prompt_toolkit.layout import UIContent, UIControl
 
-from chat_loop.display.rows import ODD, RowTable, steady_text
+from chat_loop.display.conversation_rows import ODD, RowTable, steady_text
 from chat_loop.sessions.records import SessionRow
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from chat_loop.display.questions import NOT_SURE, Question, choice_of, draw, sure_question
 
 if TYPE_CHECKING:
-    from chat_loop.display.manager import DisplayManager
+    from chat_loop.display.display_manager import DisplayManager
     from chat_loop.input.lines import Reader
 
 

@@ -148,7 +148,7 @@ async def rewind(chat: Chat, words: str, options: OptionValues) -> None:
 
 async def _choose(chat: Chat) -> None:
     """Let the user choose one of the messages, newest first, and what to do with it."""
-    from chat_loop.browser.messages import Messages, choose  # loads the editor's library
+    from chat_loop.browser.message_picker import Messages, choose  # loads the editor's library
 
     of_conversation = reach.messages_of(chat.sessions, own(chat))
     messages = await asyncio.to_thread(Messages, of_conversation)

@@ -30,10 +30,10 @@ from chat_loop.sessions.records import Answering, Session, SessionRow
 
 if TYPE_CHECKING:
     from chat_loop.agent.approval import ProjectApprovals
+    from chat_loop.agent.known_agents import AgentRegistry
     from chat_loop.agent.mcp_servers import McpServers
-    from chat_loop.agent.registry import AgentRegistry
     from chat_loop.conversation.conversation import Conversation
-    from chat_loop.display.manager import DisplayManager
+    from chat_loop.display.display_manager import DisplayManager
     from chat_loop.input.lines import Reader
     from chat_loop.library.semantic import SemanticIndex
     from chat_loop.memory import ProjectMemory

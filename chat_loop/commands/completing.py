@@ -20,7 +20,7 @@ from chat_loop.commands.registry import Command, registry
 from chat_loop.commands.settings import settings_of
 from chat_loop.commands.transfer import COPY_CHOICES
 from chat_loop.conversation.mentions import completions
-from chat_loop.display.rows import name_text
+from chat_loop.display.conversation_rows import name_text
 from chat_loop.errors import ChatLoopError
 from chat_loop.sessions import reach
 from chat_loop.sessions.records import SessionRow

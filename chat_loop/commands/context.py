@@ -10,7 +10,7 @@ from chat_loop.context import activity
 from chat_loop.context.budget import messages_in, parts
 from chat_loop.context.request import left_out, token_estimates
 from chat_loop.conversation import continuing
-from chat_loop.conversation.options import FEEDBACK
+from chat_loop.conversation.conversation_options import FEEDBACK
 from chat_loop.conversation.plans import without_secrets
 from chat_loop.display import panels
 from chat_loop.display.questions import Question

@@ -12,7 +12,7 @@ from chat_loop.commands.registry import OptionValues, registry
 from chat_loop.errors import UsageError
 from chat_loop.providers.choose import check_provider, full_reference
 from chat_loop.providers.effort import nearest
-from chat_loop.providers.listing import Listing
+from chat_loop.providers.model_list import Listing
 from chat_loop.providers.prices import MILLION, listed_window
 from chat_loop.values import USUAL_EFFORT, Offered, Usage, matching, window_text
 
@@ -138,7 +138,7 @@ async def _offer_models(chat: Chat, words: str, *, as_text: bool) -> None:
         return
     if not listing.models:
         raise UsageError("There are no models to choose from.", "chat-loop providers shows why.")
-    from chat_loop.browser.models import choose  # loads the editor's library
+    from chat_loop.browser.model_picker import choose  # loads the editor's library
 
     now = chat.conversation.agent.model
     about = _Facts(chat).about

@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from chat_loop.characters import exact_line
-from chat_loop.display.rows import name_text
+from chat_loop.display.conversation_rows import name_text
 from chat_loop.display.status import home_text
 from chat_loop.errors import SessionNotFound
 from chat_loop.library.filters import SessionFilter

@@ -12,7 +12,7 @@ from chat_loop.display.questions import Question, parts_of
 from chat_loop.redact.outgoing import Answer
 
 if TYPE_CHECKING:
-    from chat_loop.display.manager import DisplayManager
+    from chat_loop.display.display_manager import DisplayManager
     from chat_loop.input.lines import Reader
 
 

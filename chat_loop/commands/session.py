@@ -15,15 +15,15 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chat_loop.characters import exact_line
-from chat_loop.commands.branches import counting, is_reference
-from chat_loop.commands.chat import Chat, Listed
-from chat_loop.commands.memory import ask_about_files
-from chat_loop.commands.recorded import (
+from chat_loop.commands.answering_model import (
     kept_parameters,
     provider_for,
     provider_for_both,
     sentences_on,
 )
+from chat_loop.commands.branches import counting, is_reference
+from chat_loop.commands.chat import Chat, Listed
+from chat_loop.commands.facts import ask_about_files
 from chat_loop.commands.references import (
     NEWEST,
     PAGE,
@@ -35,10 +35,10 @@ from chat_loop.commands.registry import OptionValues, Quit, registry, usage_erro
 from chat_loop.conversation import continuing, plans
 from chat_loop.conversation.continuing import Planning, Resumption
 from chat_loop.display import earlier, listings
-from chat_loop.display.manager import DisplayManager
+from chat_loop.display.conversation_rows import cost_of, nothing_text
+from chat_loop.display.display_manager import DisplayManager
 from chat_loop.display.preview import Preview, preview_of
 from chat_loop.display.questions import Question
-from chat_loop.display.rows import cost_of, nothing_text
 from chat_loop.errors import SessionError, SessionNotFound, UsageError
 from chat_loop.input.editor import open_file
 from chat_loop.library.filters import filter_of

@@ -17,7 +17,7 @@ from chat_loop.characters import one_line
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import OptionValues, registry
 from chat_loop.config import NAMED, OLD_KEYS, Config, old_key_text, overlay, parse
-from chat_loop.conversation.options import AT_START, KEPT, options_of
+from chat_loop.conversation.conversation_options import AT_START, KEPT, options_of
 from chat_loop.errors import ConfigError, SaveError, UsageError, os_reason
 from chat_loop.redact import redact_text
 from chat_loop.sessions.files import Files

@@ -15,7 +15,7 @@ from chat_loop.errors import ChatLoopError
 from chat_loop.values import plural
 
 if TYPE_CHECKING:
-    from chat_loop.display.manager import DisplayManager
+    from chat_loop.display.display_manager import DisplayManager
     from chat_loop.input.lines import Reader
 
 VERBS = {"write_file": "Apply", "edit_file": "Apply", "remember": "Save", "read_file": "Read"}

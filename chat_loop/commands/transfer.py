@@ -8,7 +8,7 @@ from chat_loop.characters import one_line
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import OptionValues, pick, registry, usage_error
 from chat_loop.display import clipboard
-from chat_loop.display.text import printable
+from chat_loop.display.sanitizer import printable
 from chat_loop.errors import UsageError
 from chat_loop.export import exporting, importing
 from chat_loop.sessions.naming import MAX_NAME

@@ -12,8 +12,8 @@ from chat_loop.commands.registry import ESSENTIAL, Command, OptionValues, regist
 from chat_loop.context.budget import messages_in
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.display import panels
-from chat_loop.display.manager import DisplayManager
-from chat_loop.display.rows import Cost, cost_of, price_of
+from chat_loop.display.conversation_rows import Cost, cost_of, price_of
+from chat_loop.display.display_manager import DisplayManager
 from chat_loop.display.status import Status, home_text
 from chat_loop.errors import UsageError
 from chat_loop.sessions import reach

@@ -16,7 +16,7 @@ from chat_loop.context.budget import Narration
 from chat_loop.context.messages import Context
 from chat_loop.context.request import Frame
 from chat_loop.conversation import plans, summarizer
-from chat_loop.conversation.options import Options
+from chat_loop.conversation.conversation_options import Options
 from chat_loop.conversation.plans import Branches, ChildPlan, DelayedBlock, Draft, Wish
 from chat_loop.errors import SaveError, SessionError, SessionLocked, UsageError, save_error
 from chat_loop.events import Event, SessionFound, SummaryEnded, Warned

@@ -25,7 +25,7 @@ from chat_loop.conversation import attachments, continuing, plans, side_question
 from chat_loop.conversation import exit as ending
 from chat_loop.conversation.background import MAKING, Background
 from chat_loop.conversation.continuing import Missing, Planning
-from chat_loop.conversation.options import (
+from chat_loop.conversation.conversation_options import (
     EFFORT,
     MAX_TOKENS,
     SAMPLING,

@@ -22,7 +22,7 @@ from chat_loop.context.exchanges import (
 )
 from chat_loop.context.messages import Context, shorten_block
 from chat_loop.context.request import Frame
-from chat_loop.conversation.options import FEEDBACK
+from chat_loop.conversation.conversation_options import FEEDBACK
 from chat_loop.conversation.summarizer import build_block
 from chat_loop.errors import SessionError, UsageError
 from chat_loop.providers import Provider

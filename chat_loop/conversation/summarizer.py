@@ -15,7 +15,7 @@ from chat_loop.context import budget
 from chat_loop.context.budget import Narration, SummaryOptions
 from chat_loop.context.messages import Context
 from chat_loop.context.request import Frame
-from chat_loop.conversation.options import FEEDBACK, Options
+from chat_loop.conversation.conversation_options import FEEDBACK, Options
 from chat_loop.events import Event, SummaryEnded
 from chat_loop.providers import Provider
 from chat_loop.sessions.records import Exchange, Summary

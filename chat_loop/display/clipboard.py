@@ -10,7 +10,7 @@ import sys
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 
-from chat_loop.display.manager import DisplayManager
+from chat_loop.display.display_manager import DisplayManager
 from chat_loop.errors import UsageError
 from chat_loop.values import size_text
 

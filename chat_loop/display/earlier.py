@@ -7,8 +7,8 @@ from __future__ import annotations
 import re
 
 from chat_loop.characters import one_line
-from chat_loop.display.manager import DisplayManager
-from chat_loop.display.text import cells, cut_to
+from chat_loop.display.display_manager import DisplayManager
+from chat_loop.display.sanitizer import cells, cut_to
 from chat_loop.sessions.records import Exchange, Summary
 from chat_loop.values import STOPS
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from chat_loop.characters import one_line
-from chat_loop.display import rows as drawn
-from chat_loop.display.manager import DisplayManager, call_line
+from chat_loop.display import conversation_rows as drawn
+from chat_loop.display.display_manager import DisplayManager, call_line
 from chat_loop.display.preview import preview_of
-from chat_loop.display.text import printable
+from chat_loop.display.sanitizer import printable
 from chat_loop.sessions.records import Exchange, Query, Session, SessionRow
 from chat_loop.values import STOPS, attached_text, counts_text, plural, when_text
 

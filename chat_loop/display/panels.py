@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from chat_loop.characters import one_line
-from chat_loop.display.manager import DisplayManager
-from chat_loop.display.text import printable
+from chat_loop.display.display_manager import DisplayManager
+from chat_loop.display.sanitizer import printable
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.records import Exchange, Session, Summary
 from chat_loop.values import (

@@ -25,8 +25,8 @@ from chat_loop.display.questions import (
     draw,
     sure_question,
 )
+from chat_loop.display.sanitizer import cut_to, printable, without_controls, wrapped
 from chat_loop.display.screen import SOON_SECONDS
-from chat_loop.display.text import cut_to, printable, without_controls, wrapped
 from chat_loop.errors import ChatLoopError, OutputError
 from chat_loop.events import (
     FIRST_RETRY,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from chat_loop.display.rows import steady_text
+from chat_loop.display.conversation_rows import steady_text
 from chat_loop.sessions.records import Session
 from chat_loop.values import STOPS, counts_text, plural
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.characters import exact, exact_line
-from chat_loop.display.text import cut_to, hard_rows, wrapped
+from chat_loop.display.sanitizer import cut_to, hard_rows, wrapped
 
 Row = tuple[str, str]
 """A row of the screen, or a line of an act: its text and its style."""

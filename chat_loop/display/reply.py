@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 
 from chat_loop.characters import begun_flag
 from chat_loop.display.markdown.theme import theme_of
-from chat_loop.display.text import cells, printable
+from chat_loop.display.sanitizer import cells, printable
 from chat_loop.terminal import columns
 from chat_loop.values import size_text
 
 if TYPE_CHECKING:
-    from chat_loop.display.markdown.stream import MarkdownStream
+    from chat_loop.display.markdown.markdown_stream import MarkdownStream
 
 LARGEST_DRAW = 10_000  # characters that are drawn at once
 LARGEST_BACKLOG = 512 << 10  # characters that wait to be drawn; what comes then is not shown
@@ -263,6 +263,8 @@ def markdown_on(
     """Return a renderer of replies for a terminal. The text begins after `leads` columns, and each
     line has `indent` columns less.
     """
-    from chat_loop.display.markdown.stream import MarkdownStream  # loaded after the first prompt
+    from chat_loop.display.markdown.markdown_stream import (
+        MarkdownStream,  # loaded after the first prompt
+    )
 
     return MarkdownStream(theme_of(theme), lambda: columns(out) - indent, leads=leads, wraps=wraps)

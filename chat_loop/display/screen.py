@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
-from chat_loop.display.text import cells, cut_to, rows_of
+from chat_loop.display.sanitizer import cells, cut_to, rows_of
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 TURN_SECONDS = 0.12

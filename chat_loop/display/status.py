@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from chat_loop.characters import one_line
-from chat_loop.display.text import cells, cut_to
+from chat_loop.display.sanitizer import cells, cut_to
 from chat_loop.values import Window, compact_number, dollars_text, window_text
 
 BAR = 6  # cells of the bar that shows how full the context is

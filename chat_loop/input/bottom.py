@@ -17,9 +17,9 @@ from prompt_toolkit.formatted_text import StyleAndTextTuples
 
 from chat_loop.characters import one_line
 from chat_loop.display.questions import Drawn, Question, draw
+from chat_loop.display.sanitizer import cut_to, in_encoding
 from chat_loop.display.screen import Screen
 from chat_loop.display.status import Status, status_line
-from chat_loop.display.text import cut_to, in_encoding
 from chat_loop.input.frames import FrameOutput
 from chat_loop.input.host import Host
 from chat_loop.input.layout import Rows

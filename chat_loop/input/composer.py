@@ -33,8 +33,8 @@ from prompt_toolkit.styles import Style
 
 from chat_loop.display.nonblocking import drain
 from chat_loop.display.questions import Question
+from chat_loop.display.sanitizer import printable
 from chat_loop.display.screen import Screen
-from chat_loop.display.text import printable
 from chat_loop.errors import ChatLoopError
 from chat_loop.input import editor
 from chat_loop.input.bottom import Bottom, BottomApplication, Shown, question_rows, text_size

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.output.vt100 import Vt100_Output
 
-from chat_loop.display.text import cells, in_encoding
+from chat_loop.display.sanitizer import cells, in_encoding
 
 
 class FrameOutput(Vt100_Output):

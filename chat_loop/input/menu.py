@@ -5,7 +5,7 @@ from __future__ import annotations
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 
-from chat_loop.display.text import cells, cut_to
+from chat_loop.display.sanitizer import cells, cut_to
 
 MENU_LINES = 8
 _NAME_COLUMNS = 40

@@ -113,7 +113,7 @@ class SharedLibrary(Protocol):
 
 def open_shared(url: str, folder: Path) -> SharedLibrary:
     """Return the library at a URL for the sessions of a folder, without connecting to it."""
-    module = import_module("chat_loop.team.library")  # only those who configure it load it
+    module = import_module("chat_loop.team.team_library")  # only those who configure it load it
     library: SharedLibrary = module.TeamLibrary(url, folder)
     return library
 

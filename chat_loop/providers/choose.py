@@ -23,7 +23,7 @@ from chat_loop.providers.anthropic import AnthropicProvider
 from chat_loop.providers.bedrock import BedrockProvider, check_access
 from chat_loop.providers.capabilities import window_of
 from chat_loop.providers.catalogue import CATALOGUE, Entry, Kind, entries, entry_of
-from chat_loop.providers.listing import Listing
+from chat_loop.providers.model_list import Listing
 from chat_loop.providers.models import store
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.providers.prices import VENDORS, vendor_of

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from chat_loop.agent.registry import AgentRegistry
+from chat_loop.agent.known_agents import AgentRegistry
 from chat_loop.characters import one_line
-from chat_loop.commands.tools import NO_AGENTS, agent_lines, agent_rows
+from chat_loop.commands.tool_lists import NO_AGENTS, agent_lines, agent_rows
 from chat_loop.config import Config, Paths
 from chat_loop.display.plain import out, out_json
-from chat_loop.display.text import visible_newlines
+from chat_loop.display.sanitizer import visible_newlines
 
 
 def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:

@@ -20,7 +20,7 @@ from chat_loop.context.messages import Context
 from chat_loop.context.request import frame_of
 from chat_loop.conversation import continuing, plans
 from chat_loop.conversation.continuing import Planning
-from chat_loop.conversation.options import FEEDBACK, Options, options_of
+from chat_loop.conversation.conversation_options import FEEDBACK, Options, options_of
 from chat_loop.conversation.summarizer import complete, writer_of
 from chat_loop.display.plain import Meter, PlainDisplay, err, out
 from chat_loop.errors import SaveError, SessionError, os_reason

@@ -12,7 +12,7 @@ from argcomplete.completers import DirectoriesCompleter, FilesCompleter, Suppres
 from argcomplete.shell_integration import shellcode
 
 from chat_loop import options as command_line
-from chat_loop.agent.registry import AgentRegistry
+from chat_loop.agent.known_agents import AgentRegistry
 from chat_loop.config import expand_home, find_paths, load_config
 from chat_loop.display.plain import out
 from chat_loop.errors import ChatLoopError

@@ -22,7 +22,7 @@ from chat_loop import __version__, errors
 from chat_loop.characters import one_line
 from chat_loop.config import Config, Paths, expand_home, find_paths, load_config, old_key_text
 from chat_loop.display import plain
-from chat_loop.display.rows import unlisted_text
+from chat_loop.display.conversation_rows import unlisted_text
 from chat_loop.errors import install_hint
 from chat_loop.library.index import FILE, stale_count
 from chat_loop.parts import Parts, build

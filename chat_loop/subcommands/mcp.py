@@ -8,7 +8,7 @@ from functools import partial
 
 from chat_loop.agent.mcp_servers import McpServers
 from chat_loop.assembly import make_servers
-from chat_loop.commands.tools import NO_SERVERS, server_lines
+from chat_loop.commands.tool_lists import NO_SERVERS, server_lines
 from chat_loop.config import Config, Paths
 from chat_loop.display.plain import err, out
 from chat_loop.input.start import SIGNAL_EXIT_BASE

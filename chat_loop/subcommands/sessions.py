@@ -11,7 +11,7 @@ from msgspec.structs import asdict, replace
 
 from chat_loop.characters import one_line
 from chat_loop.config import Config, Paths
-from chat_loop.display import rows as drawn
+from chat_loop.display import conversation_rows as drawn
 from chat_loop.display.plain import Meter, err, out, out_json
 from chat_loop.errors import TRIED_AGAIN, SaveError, SessionError, UsageError
 from chat_loop.library import lineage
@@ -284,6 +284,6 @@ ACTIONS: dict[str, Action] = {
 def _action(name: str) -> Action:
     if (action := ACTIONS.get(name) or trash.ACTIONS.get(name)) is not None:
         return action
-    from chat_loop.subcommands import chains, erasure, searching  # a list does not need them
+    from chat_loop.subcommands import chains, erasing, searching  # a list does not need them
 
-    return (searching.ACTIONS | chains.ACTIONS | erasure.ACTIONS)[name]
+    return (searching.ACTIONS | chains.ACTIONS | erasing.ACTIONS)[name]

@@ -9,10 +9,10 @@ from datetime import datetime
 from functools import partial
 
 from chat_loop.characters import one_line
-from chat_loop.display import rows as drawn
+from chat_loop.display import conversation_rows as drawn
 from chat_loop.display.plain import ask, err, out
 from chat_loop.display.questions import CONFIRMING, Question
-from chat_loop.display.text import visible_newlines
+from chat_loop.display.sanitizer import visible_newlines
 from chat_loop.errors import ChatLoopError, SessionError, UsageError
 from chat_loop.library import lineage
 from chat_loop.library.filters import moment_of

@@ -18,7 +18,7 @@ from chat_loop.agent.agent import MAX_STEPS, Agent
 from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.tools import MAX_RESULT, STEP_LIMIT_RESULT, Tool, argument_error
 from chat_loop.context.exchanges import NO_REPLY, call_id
-from chat_loop.display.manager import DisplayManager
+from chat_loop.display.display_manager import DisplayManager
 from chat_loop.errors import EmptyReply, Overloaded, SessionError, StreamBroken
 from chat_loop.events import (
     Event,

@@ -19,7 +19,7 @@ from chat_loop.agent.agent_files import (
     read_file,
     short_name,
 )
-from chat_loop.agent.registry import AgentRegistry, NamedAgent
+from chat_loop.agent.known_agents import AgentRegistry, NamedAgent
 from chat_loop.config import EXAMPLE, Config, Paths, parse
 from chat_loop.errors import AgentError, ConfigError
 from chat_loop.yaml_files import split_front

@@ -17,7 +17,7 @@ from benchmarks.support.loopback import Reply as Sent
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.functions import tool_of
-from chat_loop.display.manager import DisplayManager
+from chat_loop.display.display_manager import DisplayManager
 from chat_loop.sessions.records import Result
 from chat_loop.values import ToolCall, Usage
 from tests.support.agent_turns import Turns

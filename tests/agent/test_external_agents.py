@@ -16,7 +16,7 @@ from chat_loop.agent.agent_files import Definition, apply_definition
 from chat_loop.agent.external_agents import ExternalProvider
 from chat_loop.config import AutoCompactConfig, Config
 from chat_loop.conversation.conversation import Conversation
-from chat_loop.conversation.options import Options
+from chat_loop.conversation.conversation_options import Options
 from chat_loop.errors import ProviderError, RequestRejected
 from chat_loop.events import Event, Finished, SummaryEnded, TextDelta, ToolCalled, ToolReturned
 from chat_loop.sessions.manager import SessionManager

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.long_life import growth, live
-from chat_loop.conversation.options import Options
+from chat_loop.conversation.conversation_options import Options
 
 pytestmark = pytest.mark.slow
 

@@ -15,7 +15,7 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 
 from chat_loop.browser.list import SessionList
-from chat_loop.browser.messages import AHEAD, Choice, Messages, choose
+from chat_loop.browser.message_picker import AHEAD, Choice, Messages, choose
 from chat_loop.display.preview import CHARACTERS, EXCHANGES, Preview, preview_of
 from chat_loop.errors import SessionError
 from chat_loop.sessions.records import (

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from chat_loop.context.budget import Limits
-from chat_loop.conversation.options import Options
+from chat_loop.conversation.conversation_options import Options
 from chat_loop.errors import UsageError
 from chat_loop.values import Usage, Window
 from tests.support.screens import Line, Screen, Terminal

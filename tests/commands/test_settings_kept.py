@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from benchmarks.support.loopback import Loopback
 from chat_loop.config import parse
-from chat_loop.conversation.options import Options, options_of
+from chat_loop.conversation.conversation_options import Options, options_of
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Session, Setting
 from chat_loop.values import Usage, Window

@@ -9,7 +9,7 @@ from typing import get_args, get_type_hints
 import pytest
 
 from chat_loop.config import Config, DisplayConfig, parse
-from chat_loop.display.manager import DisplayManager
+from chat_loop.display.display_manager import DisplayManager
 from chat_loop.display.markdown.theme import THEMES, theme_of
 from chat_loop.errors import ConfigError
 from tests.support.quiet_options import QUIET

@@ -23,7 +23,7 @@ from chat_loop.context.messages import Context, messages_of, pieces
 from chat_loop.context.summary import transcribe
 from chat_loop.conversation import continuing
 from chat_loop.conversation.attachments import MAX_DATA, MAX_IMAGES, with_images
-from chat_loop.conversation.options import Options
+from chat_loop.conversation.conversation_options import Options
 from chat_loop.conversation.reading import AS_TEXT
 from chat_loop.errors import ContextFull, UsageError
 from chat_loop.events import Attached, Compacted, Event, Warned

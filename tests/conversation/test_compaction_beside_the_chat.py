@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.conversation.options import Options
+from chat_loop.conversation.conversation_options import Options
 from chat_loop.events import Compacted
 from chat_loop.sessions.files import Files
 from chat_loop.values import Window

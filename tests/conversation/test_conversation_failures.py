@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.conversation.options import Options
+from chat_loop.conversation.conversation_options import Options
 from chat_loop.errors import SaveError
 from chat_loop.events import Warned
 from chat_loop.sessions.parser import parse

@@ -13,7 +13,7 @@ from benchmarks.support.loopback import Loopback, Received, failing, talk
 from benchmarks.support.loopback import Reply as Served
 from chat_loop.agent.agent import Agent
 from chat_loop.conversation.conversation import Conversation
-from chat_loop.conversation.options import Options
+from chat_loop.conversation.conversation_options import Options
 from chat_loop.errors import ContextTooLong, ProviderError
 from chat_loop.events import Compacted, Event, Retrying
 from chat_loop.providers.openai import OpenAIProvider

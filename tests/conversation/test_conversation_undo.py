@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chat_loop.context.budget import Limits
-from chat_loop.conversation.options import Options
+from chat_loop.conversation.conversation_options import Options
 from chat_loop.sessions.parser import parse
 from chat_loop.values import Usage, Window
 from tests.support.scripted_chat import SUMMARY, Says, Step, Talk

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from chat_loop.agent.agent import Agent
 from chat_loop.context.budget import room
 from chat_loop.conversation.conversation import Conversation
-from chat_loop.conversation.options import Options
+from chat_loop.conversation.conversation_options import Options
 from chat_loop.events import Event
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.values import Window

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from chat_loop.context.budget import Limits
-from chat_loop.conversation.options import Options
+from chat_loop.conversation.conversation_options import Options
 from chat_loop.values import Usage
 from tests.support.scripted_chat import Says, Talk, words
 

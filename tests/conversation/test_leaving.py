@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from chat_loop.conversation import exit as ending
-from chat_loop.conversation.options import Options
+from chat_loop.conversation.conversation_options import Options
 from chat_loop.events import Event, SummaryPrepared, Warned
 from chat_loop.sessions import records
 from tests.support.scripted_chat import SUMMARY, Says, Talk

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chat_loop.conversation import continuing
-from chat_loop.conversation.options import Options
+from chat_loop.conversation.conversation_options import Options
 from chat_loop.errors import Overloaded
 from chat_loop.values import Window
 from tests.support.scripted_chat import Clock, Says, Talk, names

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from chat_loop.context.request import measure
 from chat_loop.conversation import continuing
 from chat_loop.conversation.background import MAKING
-from chat_loop.conversation.options import Options
+from chat_loop.conversation.conversation_options import Options
 from chat_loop.errors import SessionLocked
 from chat_loop.events import Event, SummaryPrepared
 from chat_loop.sessions import summary_block

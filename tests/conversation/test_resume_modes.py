@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from chat_loop.conversation import continuing
-from chat_loop.conversation.options import Options
+from chat_loop.conversation.conversation_options import Options
 from chat_loop.conversation.plans import ChildPlan
 from chat_loop.sessions.records import Restoration, Session
 from chat_loop.values import Message, Usage, Window

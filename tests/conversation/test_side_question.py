@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from chat_loop.conversation.options import Options
+from chat_loop.conversation.conversation_options import Options
 from chat_loop.errors import ProviderError
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Aside, AsideReply, Reply, Session

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.conversation.options import Options
+from chat_loop.conversation.conversation_options import Options
 from chat_loop.errors import StalePlan
 from tests.support.scripted_chat import SUMMARY, Talk
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from chat_loop.context.budget import Limits
 from chat_loop.context.wanted_text import LONGEST, WantedText
-from chat_loop.conversation.options import Options
+from chat_loop.conversation.conversation_options import Options
 from chat_loop.conversation.why import MOST_SAID, Origins, origins_of
 from chat_loop.errors import UsageError
 from chat_loop.sessions import summary_block

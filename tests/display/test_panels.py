@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.commands.view import sizes_of_replies
-from chat_loop.display.manager import DisplayManager
+from chat_loop.display.display_manager import DisplayManager
 from chat_loop.display.panels import show_block, sparkline
 from chat_loop.sessions.chain import read_chain
 from chat_loop.sessions.records import Header, Query, Reply, Session, Summary, Undo

@@ -17,7 +17,7 @@ from chat_loop.display.questions import (
     parts_of,
     question_text,
 )
-from chat_loop.display.text import cells
+from chat_loop.display.sanitizer import cells
 from tests.support.strategies import texts
 
 CHOICES = ("yes", "no", "always", "project", "view")

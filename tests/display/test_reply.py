@@ -8,7 +8,7 @@ import re
 import pytest
 
 from chat_loop.display import reply as reply_module
-from chat_loop.display.markdown.stream import LARGEST_CODE, LARGEST_TEXT, MarkdownStream
+from chat_loop.display.markdown.markdown_stream import LARGEST_CODE, LARGEST_TEXT, MarkdownStream
 from chat_loop.display.markdown.theme import theme_of
 from chat_loop.display.reply import LARGEST_BACKLOG, FoldedText, ReplyText
 

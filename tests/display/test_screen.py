@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.characters import one_line
-from chat_loop.display.manager import DisplayManager
+from chat_loop.display.display_manager import DisplayManager
+from chat_loop.display.sanitizer import cells
 from chat_loop.display.screen import (
     PAUSE_SECONDS,
     SOON_SECONDS,
@@ -19,7 +20,6 @@ from chat_loop.display.screen import (
     Screen,
     Waiting,
 )
-from chat_loop.display.text import cells
 from chat_loop.events import (
     ReplyEnded,
     Retrying,

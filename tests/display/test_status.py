@@ -14,9 +14,9 @@ from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.commands.view import status_of
 from chat_loop.config import STATUS
 from chat_loop.context.budget import Limits
-from chat_loop.conversation.options import Options
+from chat_loop.conversation.conversation_options import Options
+from chat_loop.display.sanitizer import cells, cut_to
 from chat_loop.display.status import NOT_SAVED, Status, status_line
-from chat_loop.display.text import cells, cut_to
 from chat_loop.values import Usage, Window
 from tests.support.failing_files import FailingFiles
 from tests.support.quiet_options import QUIET

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.agent.agent_files import load
-from chat_loop.agent.registry import AgentRegistry, Question
+from chat_loop.agent.known_agents import AgentRegistry, Question
 from chat_loop.config import Paths
 from chat_loop.values import ToolCall
 from tests.support.headless import run, said, saved

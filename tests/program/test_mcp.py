@@ -22,7 +22,7 @@ from chat_loop.agent.mcp_servers import MISSING, McpServers
 from chat_loop.agent.tools import Tool
 from chat_loop.config import McpServer
 from chat_loop.conversation.conversation import Conversation
-from chat_loop.conversation.options import Options
+from chat_loop.conversation.conversation_options import Options
 from chat_loop.errors import install_hint
 from chat_loop.events import Connecting, Event, ToolReturned, Warned
 from chat_loop.library.archive_tools import TOOLS

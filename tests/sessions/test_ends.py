@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from chat_loop.conversation import continuing
-from chat_loop.conversation.options import Options
+from chat_loop.conversation.conversation_options import Options
 from chat_loop.sessions import ends as module
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.conversation.options import Options
+from chat_loop.conversation.conversation_options import Options
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Summary
 from chat_loop.sessions.writer import render

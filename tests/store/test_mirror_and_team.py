@@ -15,8 +15,8 @@ from chat_loop.library.library import Library
 from chat_loop.library.refresh import share
 from chat_loop.library.search import search_all
 from chat_loop.sessions.records import SessionRow
-from chat_loop.team.library import TeamLibrary
 from chat_loop.team.postgres import Postgres
+from chat_loop.team.team_library import TeamLibrary
 from tests.support.saved_sessions import FIRST, OPEN, SECOND
 from tests.support.shared_sessions import Machine
 from tests.support.store_servers import StoreServer

@@ -123,7 +123,7 @@ def test_a_start_with_a_store_reads_only_whose_a_session_is(tmp_path: Path) -> N
     assert done.returncode == 0
     names = [line.rpartition(b"|")[2].strip().decode() for line in done.stderr.splitlines()]
     found = {name for name in names if name.startswith(("chat_loop.store", "obstore"))}
-    assert found == {"chat_loop.store", "chat_loop.store.mirror", "chat_loop.store.state"}
+    assert found == {"chat_loop.store", "chat_loop.store.store_mirror", "chat_loop.store.state"}
 
 
 @pytest.mark.slow

@@ -18,8 +18,8 @@ from chat_loop.library.index import Index
 from chat_loop.library.library import Library
 from chat_loop.library.refresh import share
 from chat_loop.library.shared import Answer
-from chat_loop.team.library import TeamLibrary
 from chat_loop.team.postgres import Postgres
+from chat_loop.team.team_library import TeamLibrary
 
 T = TypeVar("T")
 

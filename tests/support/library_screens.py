@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.conversation.options import Options
+from chat_loop.conversation.conversation_options import Options
 from tests.support.screens import Screen
 
 CODE = Options(acknowledge=False, attach_from_archive=False, use_ai_summary=False)

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from chat_loop.conversation.options import Options
+from chat_loop.conversation.conversation_options import Options
 
 QUIET = replace(Options(), acknowledge=False, on_exit="later", attach_from_archive=False)

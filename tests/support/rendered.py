@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from chat_loop.display.markdown.stream import MarkdownStream
+from chat_loop.display.markdown.markdown_stream import MarkdownStream
 from chat_loop.display.markdown.theme import PLAIN, theme_of
 
 SGR = re.compile(r"\x1b\[[0-9;]*m")

@@ -13,8 +13,8 @@ from chat_loop.commands.registry import registry
 from chat_loop.commands.secrets import secret_gate
 from chat_loop.commands.templates import Templates
 from chat_loop.config import Config
-from chat_loop.conversation.options import Options
-from chat_loop.display.manager import DisplayManager
+from chat_loop.conversation.conversation_options import Options
+from chat_loop.display.display_manager import DisplayManager
 from chat_loop.display.questions import Question, question_text
 from chat_loop.errors import UsageError
 from chat_loop.input.lines import Reader

@@ -15,7 +15,7 @@ from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import CallLimits
 from chat_loop.conversation import continuing
 from chat_loop.conversation.conversation import Conversation
-from chat_loop.conversation.options import Options
+from chat_loop.conversation.conversation_options import Options
 from chat_loop.errors import ProviderError
 from chat_loop.events import Event, Finished, TextDelta, ThinkingDelta
 from chat_loop.providers import Provider

@@ -10,7 +10,7 @@ from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.mirror import SyncReport
 from chat_loop.sessions.records import Query, Reply, Session
 from chat_loop.sessions.writer import render
-from chat_loop.store.mirror import StoreMirror
+from chat_loop.store.store_mirror import StoreMirror
 from tests.support.saved_sessions import at
 
 

@@ -22,8 +22,8 @@ from chat_loop.library.library import Library
 from chat_loop.library.refresh import share
 from chat_loop.library.search import search_all
 from chat_loop.library.semantic import SPACE, SemanticIndex, available
-from chat_loop.team.library import TeamLibrary
 from chat_loop.team.postgres import VERSION, Postgres
+from chat_loop.team.team_library import TeamLibrary
 from tests.support.engines import binaries_with_pgvector, require_server
 from tests.support.index_tables import SEALED, fill, rows_of, up_to_date
 from tests.support.session_folders import session, write

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from chat_loop.display.markdown.blocks import Line
 from chat_loop.display.markdown.inline import Span
-from chat_loop.display.text import cells
+from chat_loop.display.sanitizer import cells
 
 LONGEST_WORD = 40  # columns; a longer word is not moved to the next line
 _PIECES = re.compile(" +|[^ ]+")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from chat_loop.display.markdown.inline import Span, spans_of
 from chat_loop.display.markdown.theme import BOLD, Theme
-from chat_loop.display.text import cells
+from chat_loop.display.sanitizer import cells
 
 MEASURED_LINES = 12  # the lines of a table that determine the widths of its columns
 _BREAK = re.compile(r"<br\s*/?>")

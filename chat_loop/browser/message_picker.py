@@ -22,7 +22,7 @@ from prompt_toolkit.output.defaults import create_output
 
 from chat_loop.browser.full_screen import full_screen
 from chat_loop.characters import one_line
-from chat_loop.display.text import cells, cut_to
+from chat_loop.display.sanitizer import cells, cut_to
 from chat_loop.errors import SessionError
 from chat_loop.sessions.records import Exchange
 

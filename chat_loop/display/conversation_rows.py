@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from itertools import count
 
 from chat_loop.characters import one_line, without_marks
-from chat_loop.display.text import cells, cut_to, padded
+from chat_loop.display.sanitizer import cells, cut_to, padded
 from chat_loop.sessions.records import SessionRow, State
 from chat_loop.values import Usage, compact_number, dollars_text, plural
 

@@ -21,7 +21,7 @@ from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import PURGED_PARENT, REMOVED, Change, Opaque, Query, Session
 from chat_loop.sessions.writer import render
-from chat_loop.subcommands import erasure
+from chat_loop.subcommands import erasing
 from chat_loop.subcommands.stored import StoredSessions
 from tests.support.headless import run
 from tests.support.saved_sessions import FIRST, OLD, OPEN, RATES, SECOND, at, put
@@ -302,7 +302,7 @@ def act(home: Path, files: Files, *arguments: str) -> int:
         build(parsed, Config(), Paths(home / "config.yaml", home, home), files=files)
     )
     try:
-        return int(getattr(erasure, parsed.action)(actions, parsed))
+        return int(getattr(erasing, parsed.action)(actions, parsed))
     finally:
         actions.library.close()
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from chat_loop.agent.agent_files import read_file
 from chat_loop.agent.approval import Approval
-from chat_loop.agent.registry import AgentRegistry
+from chat_loop.agent.known_agents import AgentRegistry
 from chat_loop.characters import exact, exact_line, one_line
 from chat_loop.commands.registry import OptionValues, pick, registry, usage_error
 from chat_loop.errors import ChatLoopError, UsageError

@@ -19,7 +19,7 @@ from chat_loop.config import Config
 from chat_loop.errors import ProviderError
 from chat_loop.providers import wire
 from chat_loop.providers.choose import create, this_machine
-from chat_loop.providers.listing import DAY, KeptLists, Listing, list_models, names_in
+from chat_loop.providers.model_list import DAY, KeptLists, Listing, list_models, names_in
 from chat_loop.providers.models.store import CATALOGUE
 from chat_loop.values import Offered, matching
 from tests.support.catalogue import BEDROCK

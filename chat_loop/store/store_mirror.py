@@ -21,8 +21,8 @@ from chat_loop.store import state
 from chat_loop.values import Finding, plural
 
 if TYPE_CHECKING:
-    from chat_loop.store.background import BackgroundSync
     from chat_loop.store.client import ObjectStore
+    from chat_loop.store.syncer import BackgroundSync
 
 LOCK = "sync"
 REMOVAL_SECONDS = 30.0  # the wait for another process that synchronizes
@@ -43,7 +43,7 @@ class StoreMirror:
 
     def start(self, tell: Tell) -> None:
         """Synchronize in a thread from now on."""
-        from chat_loop.store.background import BackgroundSync  # a list of sessions needs no thread
+        from chat_loop.store.syncer import BackgroundSync  # a list of sessions needs no thread
 
         import_module("chat_loop.store.reconcile")  # the thread would load it beside others
 

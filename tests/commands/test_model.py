@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from chat_loop.agent.agent import Agent
 from chat_loop.assembly import make_agent
 from chat_loop.config import Config, Paths
-from chat_loop.conversation.options import Options
+from chat_loop.conversation.conversation_options import Options
 from chat_loop.errors import AuthenticationFailed
 from chat_loop.memory import MemoryLocation, ProjectMemory
 from chat_loop.options import parse

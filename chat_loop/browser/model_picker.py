@@ -21,7 +21,7 @@ from prompt_toolkit.widgets import TextArea
 
 from chat_loop.browser.full_screen import full_screen
 from chat_loop.characters import one_line
-from chat_loop.display.text import cells, cut_to
+from chat_loop.display.sanitizer import cells, cut_to
 from chat_loop.values import Offered, matching
 
 LAST = 1 << 40

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from chat_loop.characters import exact_line, one_line
 from chat_loop.config import Config, ModelConfig
-from chat_loop.conversation.options import SYSTEM, recorded_parameters
+from chat_loop.conversation.conversation_options import SYSTEM, recorded_parameters
 from chat_loop.errors import ProviderError, SessionError, Undecided
 from chat_loop.providers import recorded
 from chat_loop.providers.recorded import Offer

@@ -17,8 +17,8 @@ from chat_loop.characters import one_line
 from chat_loop.display.markdown.theme import theme_of
 from chat_loop.display.questions import Question, act_lines
 from chat_loop.display.reply import FoldedText, ReplyText, markdown_on
+from chat_loop.display.sanitizer import cells, cut_to, padded, printable, wrapped
 from chat_loop.display.screen import STOP_HINT, Screen, Waiting
-from chat_loop.display.text import cells, cut_to, padded, printable, wrapped
 from chat_loop.errors import ChatLoopError
 from chat_loop.terminal import PROMPT, PROMPT_STYLE, columns, styled
 from chat_loop.values import (

@@ -11,7 +11,7 @@ import pytest
 import chat_loop
 from chat_loop.agent import agent_files
 from chat_loop.agent.agent_files import AgentFile, Definition, read_file
-from chat_loop.agent.registry import AgentRegistry, Question
+from chat_loop.agent.known_agents import AgentRegistry, Question
 from chat_loop.config import Paths
 from chat_loop.errors import AgentError
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from chat_loop.display.rows import cost_of
+from chat_loop.display.conversation_rows import cost_of
 from chat_loop.library.index import stale_count
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Restoration, Session

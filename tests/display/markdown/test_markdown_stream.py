@@ -14,9 +14,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from chat_loop.display.manager import DisplayManager
+from chat_loop.display.display_manager import DisplayManager
 from chat_loop.display.markdown.code import CodeColors
-from chat_loop.display.markdown.stream import MarkdownStream
+from chat_loop.display.markdown.markdown_stream import MarkdownStream
 from chat_loop.display.markdown.theme import THEMES, theme_of
 from chat_loop.display.reply import ReplyText
 from chat_loop.events import Event, ReplyEnded, TextDelta, ToolCalled, Warned

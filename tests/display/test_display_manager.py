@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from chat_loop.display.manager import DisplayManager
+from chat_loop.display.display_manager import DisplayManager
 from chat_loop.display.reply import FoldedText
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import (

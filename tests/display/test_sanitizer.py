@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from chat_loop.characters import one_line
 from chat_loop.display.reply import ReplyText
-from chat_loop.display.text import cells, cut_to, printable
+from chat_loop.display.sanitizer import cells, cut_to, printable
 from tests.support.strategies import texts
 
 flags = st.text(st.sampled_from("a\r\U0001f3f4\U000e0067\U000e0062\U000e007f"))

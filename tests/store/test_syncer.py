@@ -12,7 +12,7 @@ import pytest
 
 from chat_loop.sessions.mirror import SyncReport
 from chat_loop.sessions.records import Query
-from chat_loop.store.background import BackgroundSync
+from chat_loop.store.syncer import BackgroundSync
 from tests.support.ports import answering
 from tests.support.s3_server import SECRET, S3Server
 from tests.support.saved_sessions import FIRST, OPEN, at
