@@ -542,13 +542,13 @@ class DisplayManager:
 
     def _summary_prepared(self, event: events.SummaryPrepared) -> None:
         """Show the cost and the use of a summary that was made in the background."""
-        parts = []
+        text = "Summary ready"
         if event.usage:
-            parts = [f"{compact_number(event.usage.total)} tokens"]
-        if event.cost is not None:
-            parts += [dollars_text(event.cost)]
-        text = f"Summary ready ({', '.join(parts)})."
-        text += _SUMMARY_USES.get(event.use, "")
+            text += f" ({compact_number(event.usage.total)} tokens"
+            if event.cost is not None:
+                text += f", {dollars_text(event.cost)}"
+            text += ")"
+        text += f".{_SUMMARY_USES.get(event.use, '')}"
         self.prose(text, "dim", symbol="📝")
 
     def _session_sealed(self, event: events.SessionSealed) -> None:

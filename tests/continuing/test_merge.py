@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.support.loopback import Received, Reply
 from tests.support.chats import Chats, Played, field
 
+GOES_ON = "Continuing in a new session with what is saved so far."
 FACTS = {
     1: ("The budget is 8,400 euros.", "The gateway listens on port 5432."),
     2: ("Correction: the gateway listens on port 5544.", "Tom has shoe size 43."),
@@ -193,6 +195,47 @@ def test_the_question_about_unrelated_sessions_comes_first(tmp_path: Path) -> No
         chats.play("Oak.", "/new", "Ash.", "exit")
         played = chats.play("/merge session-1 session-2", "n", "exit")
     assert played.asked == ()
+
+
+def test_a_summary_that_the_user_skips_is_made_without_the_model(tmp_path: Path) -> None:
+    """The file stays as it is: a resume has its summary made."""
+    with Chats(tmp_path) as chats:
+        chats.play(*FACTS[3], "exit")
+        chats.configure(on_exit="later", resume={"acknowledge": False})
+        chats.play(*FACTS[1], "exit")
+        before = chats.transcripts()
+        chats.summary = Reply(chunks=("**Background", " Context:**"), stall_after=1)
+        skip = chats.interrupt_at("Generating session summary")
+        played = chats.play(skip, "/merge session-1 session-2", "y", "So?", "exit")
+        after = chats.transcripts()
+    assert "Summary skipped." in played.shown
+    assert facts(played) == [
+        "Ida ordered 12 handles for 96 euros. [1 user]",
+        "The budget is 8,400 euros. [2 user]",
+        "The gateway listens on port 5432. [2 user]",
+    ]
+    assert {name: after[name] for name in before} == before
+
+
+def test_a_branch_that_is_deleted_while_its_summary_is_made_stays_deleted(tmp_path: Path) -> None:
+    """What was read of it is merged all the same."""
+    with Chats(tmp_path) as chats:
+        chats.play(*FACTS[3], "exit")
+        chats.configure(on_exit="later", resume={"acknowledge": False})
+        chats.play(*FACTS[1], "exit")
+        path = chats.path("session-2")
+        answer = chats.server.handler
+
+        def delete(request: Received) -> Reply:
+            path.unlink(missing_ok=True)
+            return answer(request)
+
+        chats.server.handler = delete
+        played = chats.play("/merge session-1 session-2", "y", "So?", "exit")
+    told = f"Not saved: HOME/sessions/session-2.md: no such file or directory. {GOES_ON}"
+    assert told in " ".join(played.shown.split())
+    assert facts(played)[1] == "The budget is 8,400 euros. [2 user]"
+    assert not path.exists()
 
 
 @pytest.mark.slow

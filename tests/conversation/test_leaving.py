@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from chat_loop.conversation import continuing
 from chat_loop.conversation import exit as ending
 from chat_loop.conversation.conversation_options import Options
 from chat_loop.events import Event, SummaryPrepared, Warned
@@ -59,6 +60,37 @@ def test_a_prepared_summary_is_used_without_a_call(tmp_path: Path) -> None:
     assert seal.covers is None
     [prepared] = kinds(talk, SummaryPrepared)
     assert prepared == SummaryPrepared(usage=seal.usage, cost=0.25)
+
+
+def test_what_a_server_does_not_report_costs_nothing_known(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, "Yes.", Says((SUMMARY,), usage=None), options=PRICE)
+    left(talk, LONG, idle=True, detached=[])
+    assert kinds(talk, SummaryPrepared) == [SummaryPrepared(usage=None, cost=None)]
+    assert "summary=model" in talk.text
+
+
+def test_a_prepared_summary_is_not_taken_for_that_of_another_session(tmp_path: Path) -> None:
+    stored = []
+    for text in ("The port is 8443.", "The lamp has 40 watts."):
+        other = Talk(tmp_path, "Noted.", options=PRICE)
+        asyncio.run(other.conversation.ask(text))
+        other.conversation.close()
+        stored.append(other.path)
+    talk = Talk(tmp_path, "Yes.", SUMMARY, SUMMARY, SUMMARY, options=PRICE)
+
+    async def run() -> str:
+        await talk.conversation.ask(LONG)
+        await talk.conversation.prepare_exit()
+        await talk.conversation.background.wait()
+        planning = talk.conversation.planning()
+        first, second = map(talk.sessions.load, stored)
+        branches = continuing.branches_of(planning, first, second)
+        return (await continuing.merge(planning, branches)).block
+
+    block = asyncio.run(run())
+    assert [message.text.count("port") for [message] in talk.sent[2:]] == [1, 0]
+    assert [message.text.count("lamp") for [message] in talk.sent[2:]] == [0, 1]
+    assert "The port is 8443." in block
 
 
 def test_a_fresh_session_leaves_the_old_one_with_the_prepared_summary(tmp_path: Path) -> None:

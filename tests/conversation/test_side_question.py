@@ -110,19 +110,43 @@ def test_a_draft_is_not_stale_because_of_it(tmp_path: Path) -> None:
     assert asides(sealed)[0] == ("Aside", QUESTION)
 
 
-def test_what_arrived_is_kept_and_a_failure_raised(tmp_path: Path) -> None:
+def test_what_arrived_or_was_paid_for_is_kept_and_a_failure_raised(tmp_path: Path) -> None:
     lost = Says(("It is",), ProviderError("The line was cut.", "Try again."))
-    talk = Talk(tmp_path, "Fine.", lost, ProviderError("No.", "Wait."), options=QUIET)
+    refused = ProviderError("No.", "Wait.")
+    thought = Says(usage=Usage(input=70, output=30), thinking="A port?")
+    stopped = Says(("It ", "was"), "silence")
+    talk = Talk(tmp_path, "Fine.", lost, refused, thought, stopped, "Good.", options=QUIET)
     conversation = talk.conversation
 
     async def work() -> None:
         await conversation.ask("We test on port 5544.")
-        for _ in range(2):
+        for _ in range(3):
             with pytest.raises(ProviderError):
                 await conversation.beside(QUESTION)
+        asked = asyncio.ensure_future(conversation.beside(QUESTION))
+        await talk.model.silent.wait()
+        asked.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asked
+        await conversation.ask("Go on.")
 
     asyncio.run(work())
-    assert asides(saved(talk)) == [("Aside", QUESTION), ("AsideReply", "It is")]
+    kept = [
+        (entry.text, entry.stop, entry.usage)
+        for entry in saved(talk).entries
+        if isinstance(entry, AsideReply)
+    ]
+    assert [(text, stop) for text, stop, _ in kept] == [
+        ("It is", "error"),
+        ("", "error"),
+        ("It was", "interrupted"),
+    ]
+    assert kept[1][2] == thought.usage
+    assert [message.text for message in talk.sent[-1]] == [
+        "We test on port 5544.",
+        "Fine.",
+        "Go on.",
+    ]
 
 
 def test_the_command(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ from chat_loop.sessions.records import (
     Summary,
 )
 from chat_loop.values import Window
+from tests.support.chats import Chats, Played, call
 from tests.support.screens import Screen
 from tests.support.scripted_chat import START, SUMMARY, Talk
 from tests.support.strategies import texts
@@ -197,6 +198,18 @@ def test_a_merge_keeps_what_one_of_its_branches_has() -> None:
     ]
 
 
+def test_a_line_of_the_model_replaces_a_value_in_the_summary_that_it_is_in() -> None:
+    said = chained(1, "The mast is 12 m.", "")
+    child = chained(2, "Hi.", "s1", got=["The hull is white. [1 user]"])
+    [passage] = origins("mast is 12 m", [said, child]).passages
+    assert (passage.reason, passage.loss, passage.newer) == ("", "no room", ())
+    summary = Summary(pending=("The mast goes from 12 m to 14 m.",))
+    seal = Seal(at=START, reason="compact", source="model", summary=summary)
+    [passage] = origins("mast is 12 m", [replace(said, seal=seal), child]).passages
+    assert (passage.reason, passage.loss) == ("compact", "replaced")
+    assert [each.text for each in passage.newer] == [*summary.pending]
+
+
 def test_a_word_in_ten_thousand_messages_is_counted() -> None:
     pairs = [(f"Is rope {number} ready?", "No.") for number in range(1, 10_001)]
     found = origins("rope", [asked(*pairs)])
@@ -303,3 +316,60 @@ def test_the_command(tmp_path: Path) -> None:
     )
     assert "This conversation does not say that." in text
     assert "Usage: /why TEXT" in text
+
+
+def test_what_only_tools_and_files_say_is_in_no_summary(tmp_path: Path) -> None:
+    with Chats(tmp_path) as chats:
+        (chats.project / "harbor.txt").write_text("The gate code is 7781.\n")
+        (chats.project / "quay.txt").write_text("The quay has 14 rings.\n")
+        chats.configure(agent={"tools": ["read_file"]})
+        chats.replies["Read"] = [call("read_file", path="quay.txt"), "I have read it."]
+        played = chats.play(
+            *("Mind @harbor.txt", "Read the quay", "compact", "/why gate code", "/why 14 rings"),
+            "exit",
+        )
+    reason = "summaries do not repeat what only tools and files say"
+    for text, speaker in (("gate code", "1.1 a file"), ("14 rings", "1.2 a tool")):
+        told = " ".join(played.after(f"/why {text}").split())
+        assert f": {speaker}, " in told
+        assert "dropped by the compaction of session 1 (" in told
+        assert f"): {reason}" in told
+        assert "now not in the context" in told
+
+
+def test_what_a_person_took_out_of_a_summary_was_edited(tmp_path: Path) -> None:
+    with Chats(tmp_path) as chats:
+        chats.play("Our port is 8443.", "The lamp has 40 watts.", "exit")
+        path = chats.path("session-1")
+        before, start, after = path.read_text().partition("<!-- SESSION_SUMMARY_START -->")
+        path.write_text(before + start + after.replace("8443", "9000"))
+        stored = chats.run("sessions", "why", "8443", "--session", "session-1")
+        played = chats.play("/why 8443", "exit", options=("-r", "session-1"))
+    reason = "the summary was edited, or made again later"
+    text = " ".join(stored.shown.split())
+    assert "missing in the summary of session 1 (" in text
+    assert f"), with which a resume may go on: {reason}" in text
+    told = " ".join(played.after("/why 8443").split())
+    assert "dropped after session 1 (" in told
+    assert f"): {reason}" in told
+
+
+def test_a_chain_with_a_gap_and_a_session_that_never_ended_tell_what_is_there(
+    tmp_path: Path,
+) -> None:
+    inner: list[Played] = []
+    with Chats(tmp_path) as chats:
+
+        def go_on() -> None:
+            inner.append(chats.play("/why 8443", "exit", options=("-r", "session-1")))
+
+        chats.play("Our port is 8443.", go_on, "exit")
+        chats.play("The lamp has 40 watts.", "exit", options=("-r", "session-1"))
+        chats.lose("session-1")
+        gap = chats.play("/why 40 watts", "/why 8443", "exit", options=("-r", "session-2"))
+    [open_parent] = inner
+    told = " ".join(open_parent.after("/why 8443").split())
+    assert "kept word for word after session 1 (" in told
+    assert "now in the context: word for word in 1.1" in told
+    assert "; word for word in 2.1" in gap.after("/why 40 watts")
+    assert "No message of this conversation says “8443”" in gap.after("/why 8443")

@@ -23,6 +23,7 @@ from chat_loop.events import (
     SessionFound,
     SessionSealed,
     SummaryEnded,
+    SummaryPrepared,
     SummaryProgress,
     SummaryStarted,
     TextDelta,
@@ -202,6 +203,16 @@ def compacted(why: str) -> Compacted:
                 SummaryEnded(source="none", problem="Summary skipped."),
             ],
             "📝 Generating session summary (3 parts)...\n⚠️  Summary skipped.\n",
+        ),
+        (
+            [
+                SummaryPrepared(usage=Usage(input=900, output=100), cost=0.01),
+                SummaryPrepared(usage=None, cost=None, use="restored"),
+            ],
+            (
+                "📝 Summary ready (1K tokens, $0.0100).\n"
+                "📝 Summary ready. It replaces the extract.\n"
+            ),
         ),
         (
             [SummaryStarted(parts=1), SummaryEnded(source="extracted", problem="It is down.")],
