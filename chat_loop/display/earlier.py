@@ -10,6 +10,7 @@ from chat_loop.characters import one_line
 from chat_loop.display.display_manager import DisplayManager
 from chat_loop.display.sanitizer import cells, cut_to
 from chat_loop.sessions.records import Exchange, Summary
+from chat_loop.sessions.writer import closing_fence
 from chat_loop.values import STOPS
 
 HALF_LINES = 8
@@ -24,7 +25,6 @@ LISTS = {
 }
 """The lists of a summary that are shown, each on one line."""
 _INDENT = "  "
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
 _SEQUENCE = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -66,24 +66,9 @@ def without_middle(text: str) -> str:
     head = "\n".join(lines[:HALF_LINES])[:HALF_CHARACTERS]
     tail = "\n".join(lines[-HALF_LINES:])[-HALF_CHARACTERS:]
     missing = len(text) - len(head) - len(tail)
-    parts = [head]
-    if fence := _open_fence(head):
-        parts.append(fence)
-    parts += ["", f"[… {missing:,} characters …]", ""]
-    if fence := _open_fence(text[: len(text) - len(tail)]):
-        parts.append(fence)
-    return "\n".join([*parts, tail])
-
-
-def _open_fence(text: str) -> str:
-    """Return the fence of the code in which a text ends, or an empty string."""
-    fence = ""
-    for match in _FENCE.finditer(text):
-        if not fence:
-            fence = match[1]
-        elif match[1].startswith(fence):
-            fence = ""
-    return fence
+    again = closing_fence(text[: len(text) - len(tail)])
+    middle = f"[… {missing:,} characters …]"
+    return f"{head}\n{closing_fence(head)}\n{middle}\n\n{again}{tail}"
 
 
 def show_summary(display: DisplayManager, summary: Summary) -> None:

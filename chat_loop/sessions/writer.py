@@ -125,7 +125,9 @@ def entry_text(
     closing = marker.values_of(entry, kind.closing)
     if header.minor < 2:
         closing = {"n": values.get("n"), **closing}
-    return f"{rule}\n{opening}\n{_body(entry, header)}\n{marker.write('end', closing)}\n"
+    body = _body(entry, header)
+    end = marker.write("end", closing)
+    return f"{rule}\n{opening}\n{body}\n{end}\n{closing_fence(body)}"
 
 
 def _body(entry: records.Entry, header: records.Header) -> str:
@@ -259,16 +261,14 @@ def reply_end(entry: records.Reply | records.AsideReply, minor: int) -> str:
         parts.append(STOPS[entry.stop].capitalize())
     if entry.failed:
         parts.append("Not sent again")
-    text = f"\n{marker.write('end', values)}\n"
-    if fence := open_fence(entry.text):
-        text += f"{fence}\n"
+    text = f"\n{marker.write('end', values)}\n{closing_fence(entry.text)}"
     if parts:
         text += f"\n*{' | '.join(parts)}*\n"
     return text
 
 
-def open_fence(text: str) -> str:
-    """Return the fence that closes the code block left open by `text`, or an empty string."""
+def closing_fence(text: str) -> str:
+    """Return the line that closes the code block left open by `text`, or an empty string."""
     fence = ""
     for match in _FENCE.finditer(text):  # there may be millions
         run, sign, rest = match.groups()
@@ -277,7 +277,7 @@ def open_fence(text: str) -> str:
                 fence = run
         elif sign == fence[0] and len(run) >= len(fence) and not rest.strip():
             fence = ""
-    return fence
+    return fence and f"{fence}\n"
 
 
 def tail(seal: records.Seal, totals: records.Totals, minor: int) -> str:

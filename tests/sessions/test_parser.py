@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 from msgspec.structs import replace
 
 from chat_loop.sessions.edits import append_seal
@@ -19,6 +20,7 @@ from chat_loop.sessions.records import (
     AsideReply,
     Call,
     Covered,
+    Entry,
     Header,
     LeftOut,
     ModelChange,
@@ -35,7 +37,7 @@ from chat_loop.sessions.records import (
     Summary,
     Undo,
 )
-from chat_loop.sessions.writer import open_fence, render, tail, with_digest
+from chat_loop.sessions.writer import closing_fence, entry_text, render, tail, with_digest
 from chat_loop.values import Usage, compact_number
 from tests.support.hostile_chain import SESSIONS
 from tests.support.limits import cpu_limit
@@ -392,16 +394,32 @@ def test_hostile_sizes_are_read_in_linear_steps() -> None:
 @pytest.mark.parametrize(
     ("text", "fence"),
     [
-        ("```\ncode", "```"),
+        ("```\ncode", "```\n"),
         ("```\ncode\n```", ""),
-        ("~~~~ python\n~~~\n", "~~~~"),
+        ("~~~~ python\n~~~\n", "~~~~\n"),
         ("``` inline ```", ""),
         ("    ```\nindented code", ""),
-        ("````\n```\n", "````"),
+        ("````\n```\n", "````\n"),
     ],
 )
 def test_the_fence_a_text_leaves_open(text: str, fence: str) -> None:
-    assert open_fence(text) == fence
+    assert closing_fence(text) == fence
+
+
+@pytest.mark.parametrize("entry", WORKED.entries, ids=lambda entry: str(type(entry).__name__))
+def test_code_that_an_entry_leaves_open_ends_with_it(entry: Entry) -> None:
+    """No markdown renderer shows what follows as code, and the text stays as it was."""
+    names = {"text", "arguments", "block"}.intersection(entry.__struct_fields__)
+    changes = dict.fromkeys(names, "Before\n\n```sh\nls")
+    opened = replace(entry, **changes)
+    if names:
+        assert "\n```\n" in entry_text(opened, WORKED.header)
+    data = render(replace(WORKED, entries=(opened,)))
+    parsed = parse(data)
+    assert not parsed.damage
+    assert parsed.session is not None
+    assert parsed.session.entries == (opened,)
+    assert "<h2>After</h2>" in MarkdownIt().render(f"{data.decode()}\n\n## After")
 
 
 def test_numbers_as_the_lines_show_them() -> None:
