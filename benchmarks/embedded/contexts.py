@@ -46,7 +46,15 @@ class Chat:
     spans that its compactions covered.
     """
 
-    def __init__(self, provider: Provider, folder: Path, count: Count) -> None:
+    def __init__(
+        self,
+        provider: Provider,
+        folder: Path,
+        count: Count,
+        *,
+        system: str = SYSTEM,
+        reply_tokens: int = REPLY_TOKENS,
+    ) -> None:
         self.turns: dict[str, Turn] = {}
         """The exchanges by reference, in order."""
         self.compactions: list[Compacted] = []
@@ -54,7 +62,7 @@ class Chat:
         self._window = provider.window.tokens
         self.conversation = Conversation(
             Agent(
-                name="Assistant", system_prompt=SYSTEM, provider=provider, max_tokens=REPLY_TOKENS
+                name="Assistant", system_prompt=system, provider=provider, max_tokens=reply_tokens
             ),
             SessionManager(folder, now=Clock().now),
             count=count,
