@@ -7,7 +7,7 @@ request had (`given: size`). The user reads each reply until the summary is read
 fact is looked for in the next request; for chat-loop also in one search, in the passages that are
 attached to a question for it, and after an exit and a resume.
 
-A run continues the file of an interrupted one of the same commit.
+A run continues the file of an interrupted one of the same program.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -36,6 +37,8 @@ from benchmarks.factchain.summarisers import LOSSES, Lossy
 from benchmarks.factchain.talk import Talk
 from benchmarks.factchain.tools import with_tools
 from benchmarks.factchain.wording import PROFILES
+from benchmarks.registry import parts_of
+from benchmarks.support.code import changed
 from benchmarks.support.results import origin
 from chat_loop.tokens import TokenCounter
 
@@ -91,7 +94,7 @@ class Found(Struct, kw_only=True, omit_defaults=True):
     tokens: int
     compactions: int
     course: list[float] = []
-    """In the context after each segment."""
+    """In the context after each segment of a long conversation."""
     speakers: dict[str, tuple[int, int, int]] = {}
     """Who said it -> the facts, those in the context, and those there or in one search."""
     money: Money | None = None
@@ -114,7 +117,7 @@ class Trial:
 
     def found(self, method: str, given: str, text: str, compactions: int) -> Found:
         """Return what a context has at the end of the conversation."""
-        read = reading(method, self.talk, self.end, text, self.count)
+        read = reading(self.talk, self.end, text, self.count)
         return Found(
             case=self.case,
             profile=self.talk.profile,
@@ -148,7 +151,8 @@ class Trial:
             if segment == 1:
                 for pin in talk.pins:
                     chat.pin(pin)
-            course.append(self.share_of(chat.context, segment))
+            if self.case.talk == "long":
+                course.append(self.share_of(chat.context, segment))
         await chat.settled()
         text = chat.context
         live = [fact for fact in talk.facts if fact.live(self.end)]
@@ -194,7 +198,8 @@ class Trial:
             for segment, turns in enumerate(self.talk.segments, 1):
                 for turn in turns:
                     await have(turn, arm)
-                course.append(self.share_of("\n\n".join(arm.pieces), segment))
+                if self.case.talk == "long" and name not in ONLY_LONG:
+                    course.append(self.share_of("\n\n".join(arm.pieces), segment))
             whole = self.found(name, "window", "\n\n".join(arm.pieces), arm.compactions)
             whole.course = course
             found.append(whole)
@@ -208,16 +213,16 @@ class Trial:
 class Run(Struct):
     """The file of a run."""
 
-    settings: dict[str, object]
+    settings: dict[str, Any]
     found: list[Found]
 
 
 def begun(path: Path) -> Run:
-    """Return the run that was interrupted, if it was of this commit, or a new one."""
+    """Return the run that was interrupted, if it was of the same program, or a new one."""
     settings = msgspec.to_builtins(origin())
     with contextlib.suppress(FileNotFoundError):
         known = msgspec.json.decode(path.read_bytes(), type=Run)
-        if known.settings["commit"] == settings["commit"]:
+        if not changed(known.settings["code"], settings["code"], parts_of("factchain")):
             return known
     return Run(settings, [])
 
@@ -236,20 +241,20 @@ def measure(
     count = lru_cache(REMEMBERED)(counter.count)
     run = begun(path)
     done = {(one.case, one.profile, one.seed) for one in run.found}
-    for case, profile in product(cases, profiles):
-        for seed in range(1, 1 + min(SEEDS[case.talk], seeds or SEEDS[case.talk])):
-            if (case, profile, seed) in done:
-                continue
-            trial = Trial(case, TALKS[case.talk](seed, profile), count)
-            # the requests contain the folder's name, so it must be the same in every run
-            with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-                ours = asyncio.run(trial.ours(Path("sessions")))
-                found = [ours, *asyncio.run(trial.others(ours.tokens))]
-            run.found += found
-            path.write_bytes(msgspec.json.format(msgspec.json.encode(run), indent=1) + b"\n")
-            for one in found:
-                told = f"{one.method} ({one.given}): {one.context:.1f} % in {one.tokens:,} tokens"
-                print(f"{case.window} {case.talk} {case.loss} {profile} {seed}, {told}", flush=True)
+    for seed, case, profile in product(range(1, 1 + max(SEEDS.values())), cases, profiles):
+        if (case, profile, seed) in done or seed > min(SEEDS[case.talk], seeds or seed):
+            continue
+        trial = Trial(case, TALKS[case.talk](seed, profile), count)
+        # the requests contain the folder's name, so it must be the same in every run
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            found = [asyncio.run(trial.ours(Path("sessions")))]
+            if case.talk != "tools":
+                found += asyncio.run(trial.others(found[0].tokens))
+        run.found += found
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(run), indent=1) + b"\n")
+        for one in found:
+            told = f"{one.method} ({one.given}): {one.context:.1f} % in {one.tokens:,} tokens"
+            print(f"{case.window} {case.talk} {case.loss} {profile} {seed}, {told}", flush=True)
     return run
 
 

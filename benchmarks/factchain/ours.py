@@ -8,7 +8,6 @@ changes, only this file changes.
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -296,18 +295,6 @@ class Ours:
             block=max(kept, default=0),
             dropped=0 if found.now else max(lost, default=0),
         )
-
-    async def again(self, folder: Path) -> Ours:
-        """Return the conversation after a crash and an exit: a copy of the folder in which the last
-        session is resumed twice.
-        """
-        shutil.copytree(self.folder, folder)
-        other = Ours(folder, self._summariser, self._count, window=self._window, tools=self._tools)
-        other._clock = self._clock
-        other._begin()
-        await other._resume(self.conversation.live.header.id)
-        await other.exit_and_resume()
-        return other
 
     async def exit_and_resume(self) -> None:
         """Leave as `/exit` does, start again, and resume the last session."""

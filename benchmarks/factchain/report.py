@@ -7,15 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import mean, median, quantiles
 
-from benchmarks.factchain.baselines import FREE, TEMPLATE, TRUNCATE, VERBATIM
-from benchmarks.factchain.run import OURS, Reading, Results
+from benchmarks.factchain.run import Reading, Results
 from benchmarks.factchain.scoring import share
-from benchmarks.factchain.talk import SEGMENTS, Fact
-from benchmarks.factchain.wording import KINDS, LANGUAGES, PROFILES
-
-ARMS = (OURS, TRUNCATE, FREE, TEMPLATE, VERBATIM)
-AGES = ((0, 0), (1, 2), (3, 5), (6, 9))
-"""The age groups: the fewest and the most compactions since a fact's first one."""
+from benchmarks.factchain.talk import SEGMENTS
+from benchmarks.factchain.wording import PROFILES
 
 LIMIT = 6_500
 """The tokens of talk that the goals allow."""
@@ -25,13 +20,11 @@ Share = float | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """An arm's scores after a number of compactions, over all conversations of a profile. Shares
-    are in percent.
+    """The scores after the last compaction, over all conversations of a wording. Shares are in
+    percent.
     """
 
-    arm: str
     profile: str
-    compactions: int
     facts: int
     context: Share
     reached: Share
@@ -63,31 +56,17 @@ class Goal:
 
 
 def rows(readings: Sequence[Reading]) -> list[Row]:
-    """Return one row per arm, profile and number of compactions, in that order."""
-    return [
-        row(chosen)
-        for arm in ARMS
-        for profile in PROFILES
-        for segment in range(1, SEGMENTS + 1)
-        if (
-            chosen := [
-                one
-                for one in readings
-                if (one.arm, one.talk.profile, one.segment) == (arm, profile, segment)
-            ]
-        )
-    ]
+    """Return one row for each wording."""
+    found = ([one for one in readings if one.talk.profile == profile] for profile in PROFILES)
+    return [row(mine) for mine in found if mine]
 
 
 def row(readings: Sequence[Reading]) -> Row:
     """Return the scores of several conversations as one row; their facts are pooled."""
-    first = readings[0]
     live = sum(len(one.live) for one in readings)
     pins = [one.pins for one in readings if one.pins is not None]
     return Row(
-        arm=first.arm,
-        profile=first.talk.profile,
-        compactions=first.segment,
+        profile=readings[0].talk.profile,
         facts=live,
         context=share(sum(len(one.context) for one in readings), live),
         reached=_pooled([one.reached for one in readings], live),
@@ -106,74 +85,6 @@ def row(readings: Sequence[Reading]) -> Row:
 def _pooled(sets: Sequence[frozenset[int] | None], live: int) -> Share:
     there = [one for one in sets if one is not None]
     return share(sum(map(len, there)), live) if len(there) == len(sets) else None
-
-
-def facets(fact: Fact, at: int) -> dict[str, str]:
-    """Return the groups of a fact after `at` segments, as names by group."""
-    age = next((low, high) for low, high in AGES if low <= at - fact.segment <= high)
-    return {
-        "type": fact.kind,
-        "language": fact.language,
-        "said by": fact.speaker,
-        "manner": "announced" if fact.announced else "in passing",
-        "age": "-".join(map(str, sorted(set(age)))),
-    }
-
-
-ORDER = {
-    "type": KINDS,
-    "language": tuple(LANGUAGES),
-    "said by": ("user", "model", "told", "used", "result"),
-    "manner": (),
-    "age": (),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """The shares of a group of facts at a number of compactions; `reached` includes one search."""
-
-    group: str
-    name: str
-    profile: str
-    compactions: int
-    facts: int
-    context: Share
-    reached: Share
-
-
-def parts(readings: Sequence[Reading]) -> list[Part]:
-    """Return the program's scores by group of facts, for the readings that include a search."""
-    counts: dict[tuple[str, str, str, int], list[int]] = {}
-    for one in readings:
-        if one.reached is not None:
-            for fact in one.live:
-                for group, name in facets(fact, one.segment).items():
-                    count = counts.setdefault(
-                        (group, name, one.talk.profile, one.segment), [0, 0, 0]
-                    )
-                    count[0] += 1
-                    count[1] += fact.number in one.context
-                    count[2] += fact.number in one.reached
-    return [
-        Part(*key, facts, share(context, facts), share(reached, facts))
-        for key, (facts, context, reached) in sorted(
-            counts.items(), key=lambda item: _place(item[0])
-        )
-    ]
-
-
-def _place(key: tuple[str, str, str, int]) -> tuple[int, int, str, str, int]:
-    """Return a key that sorts by group, name, profile and number of compactions."""
-    group, name, profile, segment = key
-    names = ORDER[group]
-    return (
-        list(ORDER).index(group),
-        names.index(name) if name in names else 0,
-        name,
-        profile,
-        segment,
-    )
 
 
 def times(results: Results) -> Mapping[str, float]:
@@ -205,28 +116,32 @@ BARS = (
 )
 
 
+def bar(window: int) -> Bar:
+    """Return the goals in a window."""
+    return next(one for one in BARS if window >= one.window)
+
+
 def goals(results: Results, window: int) -> list[Goal]:
     """Return the program's goals in a window, after ten compactions, profile by profile."""
-    bar = next(one for one in BARS if window >= one.window)
+    limits = bar(window)
     found: list[Goal] = []
     for one in rows(results.readings):
-        if one.arm == OURS and one.compactions == SEGMENTS:
-            name = f"@{SEGMENTS}, {one.profile}"
-            found += [
-                Goal(
-                    f"tokens of talk in the request {name}",
-                    one.most_tokens,
-                    bar.tokens,
-                    "",
-                    at_least=False,
-                ),
-                Goal(f"pins byte for byte {name}", one.pins, 100, " %"),
-                Goal(f"facts in the context {name}", one.context, bar.context, " %"),
-                Goal(f"the same after exit and resume {name}", one.resumed, bar.context, " %"),
-                Goal(f"facts with one search {name}", one.reached, bar.reached, " %"),
-                Goal(f"stale values {name}", one.stale, bar.stale, " %", at_least=False),
-                Goal(f"invented values in the ledger {name}", one.ledger, 0, "", at_least=False),
-            ]
+        name = f"@{SEGMENTS}, {one.profile}"
+        found += [
+            Goal(
+                f"tokens of talk in the request {name}",
+                one.most_tokens,
+                limits.tokens,
+                "",
+                at_least=False,
+            ),
+            Goal(f"pins byte for byte {name}", one.pins, 100, " %"),
+            Goal(f"facts in the context {name}", one.context, limits.context, " %"),
+            Goal(f"the same after exit and resume {name}", one.resumed, limits.context, " %"),
+            Goal(f"facts with one search {name}", one.reached, limits.reached, " %"),
+            Goal(f"stale values {name}", one.stale, limits.stale, " %", at_least=False),
+            Goal(f"invented values in the ledger {name}", one.ledger, 0, "", at_least=False),
+        ]
     if results.waits:
         wait = max(1000 * (one.longest - one.typical) for one in results.waits)
         found += [
@@ -268,71 +183,26 @@ def goals(results: Results, window: int) -> list[Goal]:
     return found
 
 
-def text(results: Results, title: str, shown: Sequence[int], window: int) -> str:
+def text(results: Results, title: str, window: int) -> str:
     """Return the tables."""
-    table = rows(results.readings)
-    heads = "".join(f"{f'@{number}':>6}" for number in shown)
-    lines = [
-        title,
-        "",
-        f"{'live facts, percent':32}{'in the context':>{6 * len(shown)}}   {'with one search':>24}",
-    ]
-    lines.append(
-        f"{'':32}{heads}   {heads}{'stale':>8}{'ledger!':>9}{'model!':>8}{'pins':>6}{'tokens':>8}"
-    )
-    for arm in ARMS:
-        for profile in PROFILES:
-            mine = {
-                one.compactions: one for one in table if (one.arm, one.profile) == (arm, profile)
-            }
-            if mine:
-                lines.append(_line(f"{arm}, {profile}", mine, shown))
+    names = ("context", "reached", "resumed", "stale", "ledger", "narrative", "pins", "tokens")
+    lines = [title, "", f"{'percent':10}" + "".join(f"{name:>11}" for name in names)]
+    for one in rows(results.readings):
+        cells = (f"{_number(getattr(one, name)):>11}" for name in names)
+        lines.append(f"{one.profile:10}{''.join(cells)}")
     lines += [
+        "stale: of the replaced values; ledger, narrative: invented values",
         "",
-        (
-            "stale: of the replaced values; ledger!, model!: invented values, kept by code, "
-            "written by a model"
-        ),
+        *_costs(results),
         "",
+        "goals",
     ]
-    lines += _broken_down(parts(results.readings), shown[-1])
-    lines += ["", *_costs(results), "", "goals"]
     lines += [
         f"  {'met   ' if goal.met else 'MISSED'}  {goal.name}: {_number(goal.value)}{goal.unit}"
         f" (goal {'>=' if goal.at_least else '<='} {goal.limit:,.0f}{goal.unit})"
         for goal in goals(results, window)
     ]
     return "\n".join(lines)
-
-
-def _line(name: str, mine: Mapping[int, Row], shown: Sequence[int]) -> str:
-    last = mine[shown[-1]]
-    context = "".join(f"{_number(mine[number].context):>6}" for number in shown)
-    reached = "".join(f"{_number(mine[number].reached):>6}" for number in shown)
-    end = f"{_number(last.stale):>8}{last.ledger:>9}{last.narrative:>8}{_number(last.pins, 0):>6}{last.tokens:>8,.0f}"
-    return f"{name:32}{context}   {reached}{end}"
-
-
-def _broken_down(found: Sequence[Part], segment: int) -> list[str]:
-    """Return the program's scores by group of facts, with the profiles side by side."""
-    chosen = {
-        (part.group, part.name, part.profile): part for part in found if part.compactions == segment
-    }
-    lines = [
-        f"{f'{OURS} @{segment}, percent':32}"
-        + "".join(f"{f'{one}: context':>20}{'search':>8}" for one in PROFILES)
-    ]
-    for group, name in dict.fromkeys((group, name) for group, name, _ in chosen):
-        cells = ""
-        for profile in PROFILES:
-            part = chosen.get((group, name, profile))
-            cells += (
-                f"{_number(part.context):>20}{_number(part.reached):>8}"
-                if part
-                else f"{'–':>20}{'–':>8}"
-            )
-        lines.append(f"  {group:10}{name:20}{cells}")
-    return lines
 
 
 def _costs(results: Results) -> list[str]:
@@ -358,21 +228,16 @@ def _costs(results: Results) -> list[str]:
     return [*lines, f"the run took {results.seconds:.0f} s"]
 
 
-def _number(value: Share, places: int = 1) -> str:
-    return "–" if value is None else f"{value:,.{places}f}"
+def _number(value: Share) -> str:
+    return "–" if value is None else f"{value:,.1f}"
 
 
 def as_json(results: Results, settings: Mapping[str, object], window: int) -> str:
-    """Return everything in the tables and the rows for all numbers of compactions as JSON."""
+    """Return everything in the tables as JSON."""
     data = {
         "settings": dict(settings),
         "rows": [asdict(one) for one in rows(results.readings)],
-        "conversations": [
-            {"seed": one.talk.seed} | asdict(row([one]))
-            for one in results.readings
-            if one.arm == OURS and one.segment == SEGMENTS
-        ],
-        "parts": [asdict(one) for one in parts(results.readings)],
+        "conversations": [{"seed": one.talk.seed} | asdict(row([one])) for one in results.readings],
         "milliseconds": dict(times(results)),
         "automatic": [asdict(one) for one in results.waits],
         "failing": [asdict(one) for one in results.faults],

@@ -1,8 +1,8 @@
-"""All arms over one conversation: the facts that are left after each compaction, and the cost."""
+"""One conversation with the program: the facts that are left, and the waits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -16,8 +16,6 @@ from benchmarks.factchain.summarisers import Faulty, Lossy, Summariser
 from benchmarks.factchain.talk import SEGMENTS, Fact, Talk
 
 OURS = "chat-loop"
-SCORED = (1, 3, 5, SEGMENTS)
-"""The numbers of compactions after which everything is scored, not just the context."""
 HIT_TOKENS = 1_500
 """The number of tokens of a search's answer that count."""
 HUNDRED = 100
@@ -30,11 +28,8 @@ Count = Callable[[str], int]
 
 
 class Reading(Struct, frozen=True, kw_only=True):
-    """The content of an arm's next request after `segment` compactions. Sets contain the numbers of
-    facts.
-    """
+    """The content of the next request after `segment` segments. Sets contain the numbers of facts."""
 
-    arm: str
     talk: Talk
     segment: int
     tokens: int
@@ -109,19 +104,10 @@ class Results:
 
 
 async def ours(
-    talk: Talk,
-    folder: Path,
-    summariser: Summariser,
-    count: Count,
-    window: int,
-    results: Results,
-    scored: Sequence[int],
+    talk: Talk, folder: Path, summariser: Summariser, count: Count, window: int, results: Results
 ) -> None:
-    """Run the program: ten segments, each followed by a compaction."""
-    tools = talk.tools  # what they return would fill the window before the segment ends
-    chat = Ours(
-        folder / "sessions", summariser, count, window=window, automatic=bool(tools), tools=tools
-    )
+    """Run the program: segments, each followed by a compaction, then an exit and a resume."""
+    chat = Ours(folder / "sessions", summariser, count, window=window)
     for segment, turns in enumerate(talk.segments, 1):
         for turn in turns:
             await chat.say(turn)
@@ -129,40 +115,24 @@ async def ours(
             for pin in talk.pins:
                 chat.pin(pin)
         results.compactions.append(await chat.compact())
-        if segment in scored:
-            results.readings.append(
-                await _scored(talk, segment, chat, count, folder / f"copy{segment}")
-            )
-        else:
-            results.readings.append(reading(OURS, talk, segment, chat.context, count))
-    chat.close()
-
-
-async def _scored(talk: Talk, segment: int, chat: Ours, count: Count, copy: Path) -> Reading:
-    """Return the reading after a compaction, with a search for each missing fact, and the facts in
-    the context after an exit and a resume.
-    """
-    found = reading(OURS, talk, segment, chat.context, count)
+    found = reading(talk, SEGMENTS, chat.context, count)
     with_search = reached(chat, found.live, found.context, count)
-    source = talk.text(segment)
-    pins = sum(pin in chat.pins for pin in talk.pins), len(talk.pins)
+    before = [pin in chat.pins for pin in talk.pins]
     ledger, narrative = chat.ledger, chat.narrative
-    if segment < SEGMENTS:
-        chat = await chat.again(copy)
-    else:
-        await chat.exit_and_resume()
-    resumed = survived(Context(chat.context), found.live)
-    kept = all(pin in chat.pins for pin in talk.pins)
-    if segment < SEGMENTS:
-        chat.close()
-    return replace(
-        found,
-        reached=frozenset(with_search),
-        resumed=frozenset(resumed),
-        ledger=invented(ledger, source),
-        narrative=invented(narrative, source),
-        pins=pins if kept else (0, len(talk.pins)),
+    await chat.exit_and_resume()
+    after = [pin in chat.pins for pin in talk.pins]
+    source = talk.text()
+    results.readings.append(
+        replace(
+            found,
+            reached=frozenset(with_search),
+            resumed=frozenset(survived(Context(chat.context), found.live)),
+            ledger=invented(ledger, source),
+            narrative=invented(narrative, source),
+            pins=(min(sum(before), sum(after)), len(talk.pins)),
+        )
     )
+    chat.close()
 
 
 def reached(chat: Ours, facts: Iterable[Fact], there: Iterable[int], count: Count) -> set[int]:
@@ -182,12 +152,11 @@ def clipped(text: str, count: Count) -> str:
     return text
 
 
-def reading(arm: str, talk: Talk, segment: int, text: str, count: Count) -> Reading:
+def reading(talk: Talk, segment: int, text: str, count: Count) -> Reading:
     """Return the facts that a context contains."""
     context = Context(text)
     live = [fact for fact in talk.facts if fact.live(segment)]
     return Reading(
-        arm=arm,
         talk=talk,
         segment=segment,
         tokens=count(text),

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from benchmarks.factchain import report
-from benchmarks.factchain.baselines import TRUNCATE
 from benchmarks.factchain.generator import generate
-from benchmarks.factchain.run import OURS, Reading, Results, reading
+from benchmarks.factchain.run import Reading, Results, reading
 from benchmarks.factchain.scoring import Context, holds, invented, stale, survived
 from benchmarks.factchain.summarisers import Lossy, Task
 from benchmarks.factchain.talk import SEGMENTS, Fact, Talk
@@ -66,13 +65,13 @@ class TestScores:
         assert survived(everything, made.facts) == {fact.number for fact in made.facts}
         assert stale(everything, made.facts, SEGMENTS) == set()
         assert invented(made.text(), made.text()) == ()
-        last = reading(OURS, made, SEGMENTS, made.text(), words)
+        last = reading(made, SEGMENTS, made.text(), words)
         assert [one.context for one in report.rows([last])] == [100.0]
 
     def test_nothing_scores_0_percent(self, profile: str) -> None:
         made = talk(profile)
         for text in ("", "\n".join(made.pins), "\n".join(fact.question for fact in made.facts)):
-            last = reading(OURS, made, SEGMENTS, text, words)
+            last = reading(made, SEGMENTS, text, words)
             assert [(one.context, one.stale) for one in report.rows([last])] == [(0.0, 0.0)]
 
     def test_what_was_not_yet_said_is_not_found(self, profile: str) -> None:
@@ -94,7 +93,7 @@ class TestScores:
         without = Context("\n".join(fact.sentence for fact in old))
         assert stale(without, made.facts, SEGMENTS) == {fact.number for fact in old}
         assert stale(without, made.facts, 1) == set()
-        last = reading(OURS, made, SEGMENTS, without.text, words)
+        last = reading(made, SEGMENTS, without.text, words)
         assert [one.stale for one in report.rows([last])] == [100.0]
 
 
@@ -195,15 +194,11 @@ class TestReport:
         found = []
         for profile in PROFILES:
             made = talk(profile)
-            for segment in range(1, SEGMENTS + 1):
-                whole = reading(OURS, made, segment, made.text(segment), words)
-                numbers = whole.context
-                found.append(
-                    replace(
-                        whole, tokens=report.LIMIT, reached=numbers, resumed=numbers, pins=(6, 6)
-                    )
-                )
-                found.append(reading(TRUNCATE, made, segment, "", words))
+            whole = reading(made, SEGMENTS, made.text(), words)
+            numbers = whole.context
+            found.append(
+                replace(whole, tokens=report.LIMIT, reached=numbers, resumed=numbers, pins=(6, 6))
+            )
         return found
 
     def test_goals_are_judged_both_ways(self) -> None:
