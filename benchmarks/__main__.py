@@ -5,7 +5,7 @@ benchmarks/results/NAME.json. Then the report, docs/benchmarks.md and the full t
 results, are written from all results that are there. What needs a model, a file or a program that is not there is named and left out.
 
 Exit codes: 0 every goal met, 1 a goal missed or a benchmark failed, 2 wrong usage, 130 or 143
-interrupted.
+interrupted. With --compare, 1 says that a benchmark failed or became worse than the committed result.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from benchmarks import ages, report
+from benchmarks import compare as comparison
 from benchmarks.registry import BENCHMARKS, Benchmark
-from benchmarks.run import MET, MISSED, NOT_MEASURED
+from benchmarks.run import FAILED, MET, MISSED, NOT_MEASURED
 from benchmarks.support.processes import kill_descendants
 from benchmarks.support.results import RESULTS, Settings, read
 
 TOP = Path(__file__).resolve().parent.parent
 REPORT = TOP / "docs" / "benchmarks.md"
-FAILED, MISUSED = 1, 2
 PATIENCE_SECONDS = 60.0
 """The time that an interrupted benchmark has to clean up."""
 
@@ -66,6 +66,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="NAME,…",
         help="also measure these installed programs: " + ", ".join(report.PEERS),
     )
+    add("--compare", action="store_true", help="fail only if worse than the committed results")
     add("--report", action="store_true", help="only write the report from the results")
     add("--stale", action="store_true", help="only print whose code has changed since")
     add("--folder", type=Path, help="write the results and the report there")
@@ -120,10 +121,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         announce(chosen, folder)
         try:
-            code = run(chosen, folder, settings)
+            ended = run(chosen, folder, settings)
         except Interrupted as interrupted:
-            print("Interrupted; results of finished benchmarks are kept.", file=sys.stderr)
             return interrupted.exit_code
+        code = compare(ended, folder) if options.compare else judge(ended)
     report.write(folder, page)
     print(f"The report is {page}.")
     return code
@@ -143,23 +144,43 @@ def seconds(benchmark: Benchmark, folder: Path) -> int:
     return benchmark.seconds if result is None else round(result.seconds)
 
 
-def run(chosen: Sequence[Benchmark], folder: Path, settings: Settings) -> int:
-    """Run the benchmarks; return the exit code. Raises Interrupted."""
-    code = MET
+def run(chosen: Sequence[Benchmark], folder: Path, settings: Settings) -> dict[str, int]:
+    """Run the benchmarks; return the exit code of each. Raises Interrupted."""
+    codes: dict[str, int] = {}
     with scratch() as variables:
-        for each in chosen:
-            print(f"\n{each.name}: {each.description}", flush=True)
-            given = msgspec.json.encode(settings, enc_hook=str).decode()
-            command = [sys.executable, "-m", "benchmarks.run", each.name, str(folder), given]
-            process = subprocess.Popen(command, cwd=TOP, env=variables)
-            try:
-                ended = process.wait()
-            finally:
-                end(process)
-            if ended not in (MET, MISSED, NOT_MEASURED):
-                print(f"{each.name} failed.", file=sys.stderr)
-            code = code or (FAILED if ended not in (MET, NOT_MEASURED) else MET)
-    return code
+        try:
+            for each in chosen:
+                print(f"\n{each.name}: {each.description}", flush=True)
+                given = msgspec.json.encode(settings, enc_hook=str).decode()
+                command = [sys.executable, "-m", "benchmarks.run", each.name, str(folder), given]
+                process = subprocess.Popen(command, cwd=TOP, env=variables)
+                try:
+                    codes[each.name] = process.wait()
+                finally:
+                    end(process)
+        except Interrupted:
+            left = ", ".join(each.name for each in chosen if each.name not in codes)
+            print(f"Interrupted. Not measured: {left}.", file=sys.stderr)
+            raise
+    return codes
+
+
+def judge(codes: Mapping[str, int]) -> int:
+    """Return the exit code of a run: `FAILED` after a failure or a missed goal."""
+    failed = [name for name, code in codes.items() if code not in (MET, MISSED, NOT_MEASURED)]
+    if failed:
+        print(f"Failed: {', '.join(failed)}.", file=sys.stderr)
+    return FAILED if failed or MISSED in codes.values() else MET
+
+
+def compare(codes: Mapping[str, int], folder: Path) -> int:
+    """Print how a run in `folder` compares with the committed results; return the exit code."""
+    is_worse = False
+    for line, is_failure in comparison.lines(codes, folder, RESULTS):
+        print(line)
+        is_worse = is_worse or is_failure
+    kept = {name: MET if code == MISSED else code for name, code in codes.items()}
+    return FAILED if is_worse else judge(kept)
 
 
 def end(process: subprocess.Popen[bytes]) -> None:

@@ -1,8 +1,8 @@
 """Run one benchmark in its own process, so that it does not see modules that another has loaded:
 `python -m benchmarks.run NAME FOLDER SETTINGS`, started by `python -m benchmarks`.
 
-The exit code is 1 after a missed goal, 4 when nothing could be measured, and 128 plus the number of
-the signal after an interruption.
+The exit code is 3 after a missed goal, 4 when nothing could be measured, 128 plus the number of the
+signal after an interruption, and 1, Python's own, after a failure.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from benchmarks.support.results import (
     origin,
 )
 
-MET, MISSED, NOT_MEASURED = 0, 1, 4
+MET, FAILED, MISSED, NOT_MEASURED = 0, 1, 3, 4
 
 
 def main(name: str, folder: Path, settings: Settings) -> int:
@@ -53,7 +53,11 @@ def main(name: str, folder: Path, settings: Settings) -> int:
         measures=results.measures,
         not_measured=results.not_measured,
     )
-    keep(folder / f"{name}.json", result)
+    try:
+        keep(folder / f"{name}.json", result)
+    except OSError as error:
+        print(f"  not written: {error}. The result before it, if any, stays.", file=sys.stderr)
+        return FAILED
     return MISSED if result.missed else MET
 
 

@@ -294,14 +294,22 @@ def read(path: Path) -> Result | None:
 
 
 def keep(path: Path, result: Result) -> None:
-    """Write a result. Raises OSError."""
-    path.write_bytes(msgspec.json.format(msgspec.json.encode(result), indent=1) + b"\n")
+    """Write a result. Raises OSError; what was there before stays then."""
+    _write(path, result)
 
 
 def write(path: Path, benchmark: str, results: Mapping[str, Any]) -> None:
-    """Write numbers in any other form, with their origin. Raises OSError."""
-    content = {"benchmark": benchmark, **msgspec.to_builtins(origin()), **results}
-    path.write_bytes(msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n")
+    """Write numbers in any other form, with their origin. Raises OSError, as `keep`."""
+    _write(path, {"benchmark": benchmark, **msgspec.to_builtins(origin()), **results})
+
+
+def _write(path: Path, content: object) -> None:
+    part = path.with_suffix(".part")
+    try:
+        part.write_bytes(msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def parser(module: str, description: str | None) -> argparse.ArgumentParser:
