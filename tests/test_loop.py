@@ -26,46 +26,6 @@ def _size(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def test_a_conversation_with_a_compaction(tmp_path: Path) -> None:
-    lines = ["Hi, I am Bob", "compact", "Who am I?", "exit"]
-    screen = Screen(
-        tmp_path, lines, "Hello\nBob.\n", SUMMARY, "Ready to continue!", "Bob.", SUMMARY
-    )
-    assert screen.text == (
-        """\
-You: Hi, I am Bob
-Sally: Hello
-Bob.
-
-Time: 2.0s | Tokens: 110 (in: 100, out: 10)
-
-You: compact
-📝 Generating session summary... ✓
-💾 Saved session: sally_20261121_223015 (1 query, 110 tokens)
-📦 Compacted 110 → 220 tokens · 1 decision, 1 fact kept. The context became larger; /uncompact goes back.
-🔄 Starting new session with summary...
-Sally: Ready to continue!
-Time: 2.0s | Tokens: 110 (in: 100, out: 10)
-
-You: Who am I?
-Sally: Bob.
-Time: 2.0s | Tokens: 110 (in: 100, out: 10)
-
-You: exit
-📝 Generating session summary... ✓
-Goodbye!
-✓ Conversation saved successfully!
-  Session ID: sally_20261121_223019
-  Queries: 1
-  Tokens: 110 (in: 100, out: 10)
-  Restoration: 110 (in: 100, out: 10)
-  Combined Total: 220
-  Resume with: chat-loop --resume sally_20261121_223019
-"""
-    )
-    assert screen.code == 0
-
-
 def test_clear_empties_the_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     assert Screen(tmp_path, ["/clear"], out=Terminal()).text.count("\x1b[H\x1b[2J\x1b[3J") == 1

@@ -19,7 +19,6 @@ from msgspec.structs import replace
 
 from chat_loop.config import MemoryConfig, parse
 from chat_loop.errors import ChatLoopError, ConfigError
-from chat_loop.events import Event, Warned
 from chat_loop.memory import (
     INTRO,
     MAX_BYTES,
@@ -525,23 +524,6 @@ def test_a_fact_is_forgotten_where_it_stands_now(tmp_path: Path) -> None:
     book.reload()
     book.remove(2)
     assert path.read_text("utf-8") == "- e\n- d\n"
-
-
-def test_a_change_that_nobody_asked_for_is_told_once(tmp_path: Path) -> None:
-    told: list[Event] = []
-    path = written(tmp_path / "project" / "MEMORY.md", "- a\n")
-    book = ProjectMemory(place(tmp_path), told.append)
-    first = book.block()
-    assert (book.block(), told) == (first, [])
-    written(path, "# Only prose changed.\n\n- a\n")
-    assert (book.block(), told) == (first, [])
-    written(path, "- a\n- b\n")
-    assert book.block() == f"{first}\n- b"
-    book.block()
-    assert told == [Warned("The memory has changed. Memory: 2 facts from ./MEMORY.md.")]
-    path.unlink()
-    assert book.block() == ""
-    assert told[1:] == [Warned("The memory has changed. Memory: none.")]
 
 
 def test_paths_are_said_as_the_user_would(tmp_path: Path) -> None:

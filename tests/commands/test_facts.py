@@ -11,11 +11,11 @@ from msgspec.structs import replace
 
 from chat_loop.context.budget import Limits
 from chat_loop.memory import INTRO, MemoryLocation
-from chat_loop.values import Usage, Window
+from chat_loop.values import Window
 from tests.support.memory_program import environment, run
 from tests.support.quiet_options import QUIET
 from tests.support.screens import Screen
-from tests.support.scripted_chat import SUMMARY, Says, said
+from tests.support.scripted_chat import SUMMARY, said
 
 BLOCK = f"Be kind.\n\n{INTRO}\n- "
 
@@ -240,24 +240,6 @@ def test_the_context_shows_the_memory_as_a_part(tmp_path: Path) -> None:
     tokens = len(INTRO.split()) + 101
     assert re.search(rf"^  System prompt  +2  .*\n  Memory  +{tokens}  ", screen.text, re.MULTILINE)
     assert f"Context: ~{tokens + 2} of 8,000 tokens" in screen.text
-
-
-def test_what_is_noted_is_counted_before_the_next_report(tmp_path: Path) -> None:
-    written(tmp_path, "- one\n")
-    step = Says(("Hello.",), usage=Usage(input=100, output=10))
-    lines = [
-        "Hi",
-        "/remember two three four",
-        "/context",
-        "Hi",
-        "/context",
-        "/forget 1",
-        "/forget 1",
-        "/context",
-    ]
-    screen = Screen(tmp_path / "s", lines, step, step, options=QUIET, memory=place(tmp_path))
-    without = 110 - len(INTRO.split()) - 6  # two bullets of 2 and 4 words
-    assert re.findall(r"Context: (\d+) of", screen.text) == ["114", "110", str(without)]
 
 
 def test_a_request_that_is_too_large_because_of_the_memory_is_not_sent(tmp_path: Path) -> None:

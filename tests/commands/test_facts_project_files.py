@@ -207,29 +207,6 @@ def test_memory_shows_the_facts_of_the_folders_above(tmp_path: Path) -> None:
     assert "Postgres 16" in (root / "MEMORY.md").read_text()
 
 
-@pytest.mark.parametrize(
-    ("data", "reason"),
-    [
-        (b"\xff\xfe", "is not used as memory: it is not UTF-8 text."),
-        (b"a\0b", "is not used as memory: it is a binary file."),
-        (b"x" * 300_000, "is not used as memory: it is larger than 256 KB."),
-        (b"word " * 500, "is not used: it has ~"),
-    ],
-)
-def test_a_file_that_cannot_be_used_is_one_sentence(
-    tmp_path: Path, data: bytes, reason: str
-) -> None:
-    path = project(tmp_path) / "AGENTS.md"
-    path.write_bytes(data)
-    book = ProjectMemory(place(tmp_path, window=2_000), lambda event: None)
-    assert book.warning.startswith(f"Memory: none. {path} {reason}")
-    assert (book.block(), book.project_files) == ("", ())
-    if b"word" in data:
-        assert book.warning.endswith(" tokens, of at most 400.")
-        assert book.fit(8_000) is False
-        assert len(book.project_files) == 1
-
-
 def test_a_smaller_window_drops_instructions_that_do_not_fit(tmp_path: Path) -> None:
     project(tmp_path, AGENTS="word " * 500)
     book = ProjectMemory(replace(place(tmp_path), trusts=True), lambda event: None)

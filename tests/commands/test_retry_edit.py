@@ -12,36 +12,13 @@ from chat_loop.agent.tools import Tool
 from chat_loop.commands.restoring import changed_by
 from chat_loop.sessions.records import Call, Exchange, Query, Result, Use
 from chat_loop.values import ALLOWED, ToolSpec
-from tests.support.images import png
 from tests.support.quiet_options import QUIET
 from tests.support.screens import Line, Screen
-from tests.support.scripted_chat import START, Model, Step, Talk
+from tests.support.scripted_chat import START, Model, Step
 
 
 def run(folder: Path, lines: list[Line], *steps: Step, **further: object) -> Screen:
     return Screen(folder, lines, *steps, options=QUIET, **further)  # type: ignore[arg-type]
-
-
-def test_retry_takes_the_files_along_as_they_were(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    notes, photo = tmp_path / "notes.txt", tmp_path / "photo.png"
-    notes.write_text("port is 5432\n")
-    photo.write_bytes(png(64, 48))
-    monkeypatch.setattr(Model, "takes_images", True)
-
-    def changed(talk: Talk) -> None:
-        notes.write_text("port is 1\n")
-        photo.unlink()
-
-    lines: list[Line] = ["look at @notes.txt and @photo.png", changed, "/retry"]
-    screen = run(tmp_path / "sessions", lines, "So.", "So it is.")
-    first, second = (messages[-1] for messages in screen.talk.sent)
-    assert first == second
-    assert "port is 5432" in second.text
-    assert [image.data != "" for image in second.images] == [True]
-    assert screen.text.count("📎 notes.txt, 13 bytes · photo.png, 64×48\n") == 2
 
 
 @pytest.mark.parametrize("answer", ["y", "n"])

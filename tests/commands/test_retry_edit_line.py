@@ -91,18 +91,6 @@ def test_what_names_a_missing_file_stands_in_the_line_again(
     assert undone(screen) == 1
 
 
-def test_on_a_terminal_it_stands_in_the_line_with_all_its_lines(tmp_path: Path) -> None:
-    with chat(tmp_path) as terminal:
-        answered(terminal, "\x1b[200~which\n  wood is\thard?\x1b[201~")
-        terminal.mark()
-        terminal.line("/edit")
-        terminal.wait_for(re.compile(r"You: which\n +wood is\^Ihard\?"))
-        terminal.wait_for("your last message: Enter resends it, Ctrl-C cancels")
-        assert "You said" in answered(terminal, "\x7f!")
-        leave(terminal)
-    assert [one.query.text for one in saved(tmp_path).exchanges] == ["which\n  wood is\thard!"]
-
-
 def test_on_a_terminal_ctrl_c_gives_up_at_once_and_the_next_entry_is_a_new_one(
     tmp_path: Path,
 ) -> None:

@@ -16,7 +16,7 @@ from benchmarks.support.loopback import Loopback
 from chat_loop.config import parse
 from chat_loop.conversation.conversation_options import Options, options_of
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.records import Session, Setting
+from chat_loop.sessions.records import Session
 from chat_loop.values import Usage, Window
 from tests.support.headless import run
 from tests.support.piped_chat import keys
@@ -93,21 +93,6 @@ def test_a_setting_is_kept_by_the_session_and_its_children(tmp_path: Path) -> No
     kept = {"auto_compact.enabled": "false", "auto_compact.preserve_recent": "4"}
     assert newest(tmp_path).settings == kept
     assert newest(tmp_path).depth == 3
-
-
-def test_a_setting_is_kept_by_the_child_of_a_session_that_is_read_at_its_ends(
-    tmp_path: Path,
-) -> None:
-    long = Says(("so long " * 40_000,), usage=None)
-    steps, window = [ANSWER, long, long, ANSWER, SUMMED], Window(10_000_000)
-    lines: list[Line] = ["Hi", "And?", OFF, "Why?", "Go on.", "compact"]
-    screen = talk(tmp_path, lines, *steps, window=window)
-    parent = screen.talk.conversation.session.header.parent
-    ends = screen.talk.sessions.load_ends(screen.talk.sessions.session_file(parent))
-    assert ends is not None
-    assert not any(isinstance(entry, Setting) for entry in ends.session.entries)
-    again = talk(tmp_path, [f"/resume {parent}"], hours=1)
-    assert not again.talk.conversation.options.limits.enabled
 
 
 def test_a_conversation_that_ends_takes_its_settings_with_it(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from chat_loop.errors import ConfigError
 from tests.support.quiet_options import QUIET
 from tests.support.screens import Line, Screen, Terminal
 from tests.support.scripted_chat import Step
-from tests.support.terminal_chat import COLOR, answered, chat, leave
+from tests.support.terminal_chat import COLOR
 
 
 @pytest.fixture(autouse=True)
@@ -67,16 +67,3 @@ def test_the_config_knows_the_same_themes() -> None:
 def test_a_reply_that_is_not_rendered_has_no_theme() -> None:
     assert DisplayManager(Terminal(), markdown=False, theme="dark").theme == ""
     assert DisplayManager(io.StringIO(), theme="dark").theme == ""
-
-
-@pytest.mark.slow
-def test_in_a_terminal_it_is_there_until_one_leaves(tmp_path: Path) -> None:
-    (tmp_path / "config.yaml").write_text("display: {theme: light}\n")
-    colors = [f"\x1b[{theme_of(name).headings[1]}mOne" for name in ("light", "dark")]
-    with chat(tmp_path) as terminal:
-        assert colors[0] in answered(terminal, "\x1b[200~a\n\n## One\x1b[201~")
-        terminal.mark()
-        terminal.line("/config display.theme dark")
-        terminal.wait_for("until you quit", timeout=60, output=True)
-        assert colors[1] in answered(terminal, "\x1b[200~b\n\n## One\x1b[201~")
-        leave(terminal)

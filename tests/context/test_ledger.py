@@ -28,6 +28,7 @@ from chat_loop.context.ledger import (
 )
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.records import Exchange, Query, Summary
+from tests.context.judged import cases
 from tests.support.scripted_chat import START, words
 from tests.support.sentences import CHATTER, FACTS, REPLIES, exchanges
 from tests.support.strategies import lines, texts
@@ -349,109 +350,6 @@ def test_secrets_are_taken_out_of_new_lines() -> None:
 
 # ---- replacing
 
-REPLACED = """\
-The loan rate is 3.4 %.|The bank confirmed the loan rate is 3.1 % now instead of 3.4 %.
-Limit czasu to 30 s.|Limit czasu to nie 30 s, tylko 45 s.
-The log retention is 35 days.|Correction: log retention is 60 days.
-The log retention is 35 days.|Update: log retention is 60 days.
-The staging timeout is 30 seconds.|Correction: the staging timeout is 45 s.
-"""
-"""A first sentence, and one of a later session that names the value it replaces or is labeled as a
-correction.
-"""
-NEWER = """\
-The staging timeout is 30 seconds.|The staging timeout is now 45 seconds.
-We leave for the airport at 6:30.|Change of plan, we leave for the airport at 5:45 instead.
-The dentist appointment for Leo is on Tuesday at 15:40.|Leo's dentist appointment has been moved to Thursday at 10:15.
-The dentist appointment for Leo is on Tuesday at 15:40.|The dentist called, Leo's appointment is now Thursday at 10:15.
-Our kitchen budget is 8,000 euros.|We raised the kitchen budget to 9,500 euros because the oven is dearer.
-The rent is 1,150 euros a month.|From May on the rent is 1,210 euros a month.
-The meeting is on Monday at 9:00.|Actually, the meeting is on Wednesday at 14:00.
-Grandma's phone number is 030 5550101.|Grandma's phone number is 030 5550199 now.
-The config lives in conf/app.yaml:12.|The config has moved to conf/main.yaml:40.
-Die Kaution beträgt 2.150 €.|Die Kaution beträgt jetzt 2.300 €.
-Der Zug fährt um 17:52 ab.|Der Zug fährt jetzt um 18:10 ab.
-Die Miete ist 1.150 Euro.|Ab Mai ist die Miete 1.210 Euro.
-Le budget de la cuisine est de 8 000 €.|Le budget de la cuisine passe à 9 500 €.
-Le rendez-vous chez le dentiste est mardi à 15h40.|Le rendez-vous chez le dentiste est reporté à jeudi 10h15.
-El presupuesto de la cocina es de 8.000 €.|El presupuesto de la cocina ahora es de 9.500 €.
-La cita del dentista es el martes a las 15:40.|La cita del dentista se ha movido al jueves a las 10:15.
-Il budget della cucina è di 8.000 €.|Il budget della cucina adesso è di 9.500 €.
-Het keukenbudget is 8.000 euro.|Het keukenbudget is nu 9.500 euro.
-O orçamento da cozinha é de 8.000 €.|O orçamento da cozinha agora é de 9.500 €.
-The deposit is 1,200 euros.|The deposit is 1,350 euros.
-I take 75 mg of aspirin every morning.|The doctor lowered my aspirin to 50 mg every morning.
-The party starts at 18:00.|The party starts at 19:00 now.
-There are 14 guests coming to the christening.|We're 17 guests at the christening now.
-The release is planned for 12 March.|The release slipped, it's now planned for 19 March.
-The server runs version 2.4.1.|We upgraded the server, it now runs version 2.5.0.
-The train leaves from platform 9.|The train now leaves from platform 7.
-My insulin dose is 12 units in the morning.|The morning insulin dose has been raised to 14 units.
-Wir treffen uns am Samstag um 11 Uhr bei Kerstin.|Das Treffen bei Kerstin ist doch erst um 13 Uhr.
-The PIN for the garage is 4471.|They changed the garage PIN to 9902.
-Die Lieferung kommt zwischen 8 und 12 Uhr am 14. März.|Die Lieferung wurde auf den 16. März verschoben.
-"""
-"""A first sentence, and a later one with another value that does not name the old one."""
-
-KEPT = """\
-The staging timeout is 30 seconds.|The production timeout is now 45 seconds.
-Anna's appointment is on Tuesday at 15:40.|Ben's appointment has been moved to Thursday at 10:15.
-Our kitchen budget is 8,000 euros.|We raised the bathroom budget to 9,500 euros.
-The rent for the flat is 1,150 euros.|The rent for the garage is now 90 euros.
-Der Zahnarzttermin von Leo ist am Dienstag um 15:40 Uhr.|Der Zahnarzttermin von Mia ist jetzt am Freitag um 9:15 Uhr.
-The read timeout is 30 seconds.|The write timeout is now 45 seconds.
-Das Küchenbudget liegt bei 8.000 Euro.|Das Badbudget liegt jetzt bei 9.500 Euro.
-Tile A costs 12 €.|Tile B costs 14 €.
-The kitchen lamp is 40 cm.|The bathroom lamp is 40 cm and its shade is 30 cm.
-Rack A holds 20 servers.|Rack B holds 20 servers and 4 switches.
-The lamp over the table in the kitchen of the old house is 40 cm.|The lamp over the table in the bathroom of the old house is 40 cm.
-The flour is 500 g.|The sugar is 300 g.
-Room 12 is booked from 3 May.|Room 14 is booked from 4 May.
-Le budget de la cuisine est de 8 000 €.|Le budget de la salle de bain est maintenant de 9 500 €.
-We use PostgreSQL for the billing service.|We now also use Redis for the session cache.
-The upload limit is 20 MB.|The download limit is now 50 MB.
-Nina can't have hazelnuts.|Nina now takes 75 mg of aspirin.
-Dinner with the Millers is on Friday at 19:00.|Lunch with the Bakers is now on Friday at 12:30.
-The train to Hamburg leaves at 17:52.|The train to Munich now leaves at 18:20.
-The summer tyres cost 420 euros.|The winter tyres now cost 510 euros.
-The budget of room 3 is 340 euros.|The budget of room 5 is now 410 euros.
-The train to Hamburg is ICE 724 at 8:04.|The train to Berlin is now ICE 610 at 9:30.
-The limit in conf/a.yaml is 30 MB.|The limit in conf/b.yaml is now 50 MB.
-Oma kommt am Freitag um 17 Uhr.|Opa kommt jetzt am Samstag um 11 Uhr.
-The blue paint costs 38 euros per litre.|The white paint now costs 29 euros per litre.
-My insulin dose is 12 units in the morning.|My insulin dose in the evening is now 8 units.
-Wir treffen uns am Samstag um 11 Uhr bei Kerstin.|Das Konzert ist jetzt am Samstag um 20 Uhr.
-Flour is 1.20 euros a kilo.|Milk is 1.35 euros a litre now.
-The PIN for the garage is 4471.|They changed the alarm PIN to 9902.
-Our flight out is LH 438 on 3 June.|Our flight back is now LH 443 on 17 June.
-The dev database listens on port 6543.|The test database now listens on port 6544.
-Our flight is LH 438 on 3 June.|We rebooked, our flight is now LH 442 on 4 June.
-Monday: run 5 km before breakfast.|Tuesday: run 8 km before breakfast.
-The dinner starts at 18:00.|Friday: the dinner starts at 19:00.
-"""
-"""Two sentences about different things, the second of which sounds like a correction."""
-
-
-NEITHER = """\
-Der Zahnarzttermin von Leo ist am Dienstag um 15:40 Uhr.|Leos Zahnarzttermin wurde auf Donnerstag, 10:15 Uhr verschoben.
-The API limit is 90 requests per minute.|The API limit was bumped from 90 to 120 requests per minute.
-Our kitchen budget is 8,000 euros.|The kitchen budget is no longer 8,000 but 9,500 euros.
-We're using PostgreSQL for the billing service.|We've switched the billing service from PostgreSQL to MariaDB.
-Let's paint the hallway sage green.|Let's paint the hallway in light grey instead of sage green.
-Das Budget für die Küche liegt bei 8.000 Euro.|Das Küchenbudget ist doch 9.500 Euro statt 8.000 Euro.
-The kitchen lamp is 40 cm.|The bathroom lamp is 40 cm and its shade is 30 cm.
-Rack A holds 20 servers.|Rack B holds 20 servers and 4 switches.
-The lamp over the table in the kitchen of the old house is 40 cm.|The lamp over the table in the bathroom of the old house is 40 cm.
-The flour is 500 g.|Mix 500 g of sugar and 300 g of butter.
-The staging gateway has 30 s.|Correction: the production gateway of the second site has 45 s.
-Todo: pay the plumber 340 euros.|The plumber now wants 360 euros instead of 340.
-"""
-"""A first sentence, and one that may or may not correct it. If in doubt, both stay, newer last."""
-
-
-def pairs(table: str) -> list[list[str]]:
-    return [row.split("|") for row in table.strip().split("\n")]
-
 
 def chain(*queries: str) -> list[str]:
     """Return the ledger's lines after a chain with one session for each query."""
@@ -462,7 +360,7 @@ def chain(*queries: str) -> list[str]:
     return [item.whole for item in items(parent)]
 
 
-@pytest.mark.parametrize(("before", "after"), pairs(REPLACED))
+@pytest.mark.parametrize(("before", "after"), cases("corrections.txt"))
 def test_a_correction_takes_the_place_of_what_it_corrects(before: str, after: str) -> None:
     parent = made(None, exchanges((before, "Fine."))).summary
     block = made(parent, exchanges(("Hello!", "Hello."), (after, "Noted."), depth=2))
@@ -471,7 +369,7 @@ def test_a_correction_takes_the_place_of_what_it_corrects(before: str, after: st
     assert block.archived == ()
 
 
-@pytest.mark.parametrize(("before", "after"), pairs(NEWER))
+@pytest.mark.parametrize(("before", "after"), cases("newer.txt"))
 def test_a_newer_value_stands_after_the_older_and_is_the_last_to_go(
     before: str, after: str
 ) -> None:
@@ -482,7 +380,7 @@ def test_a_newer_value_stands_after_the_older_and_is_the_last_to_go(
     assert [item.text for item in items(tight.summary)] == [after]
 
 
-@pytest.mark.parametrize(("one", "other"), [*pairs(KEPT), *pairs(NEITHER)])
+@pytest.mark.parametrize(("one", "other"), [*cases("apart.txt"), *cases("doubtful.txt")])
 def test_in_doubt_both_stay(one: str, other: str) -> None:
     assert sorted(chain(one, other)) == sorted([f"{one} [1 user]", f"{other} [2 user]"])
 
@@ -631,21 +529,6 @@ def test_pasted_text_replaces_nothing() -> None:
 def test_a_task_is_closed_by_a_label(done: str, closed: bool) -> None:
     task = "Todo: pay the gas bill. [1 user]"
     assert (task not in chain("Todo: pay the gas bill.", done)) is closed
-
-
-def test_two_hundred_corrections_find_their_lines_among_two_thousand() -> None:
-    parent = Summary(
-        key_facts=tuple(
-            f"The budget of room {room} is {room + 13} euros. [1 user]" for room in range(2000)
-        )
-    )
-    spoken = [
-        (f"Correction: the budget of room {room} is {room * 9} euros.", "Fine.")
-        for room in range(1, 200)
-    ]
-    block = ledger(parent, None, exchanges(*spoken, depth=2), [], [], 1_000_000, len)
-    assert block.superseded == 199
-    assert len(block.summary.key_facts) == 2000
 
 
 # ---- laws

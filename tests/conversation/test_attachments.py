@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from chat_loop.context import activity, budget
-from chat_loop.context.budget import Budget, Limits, last_report, newest_within, weigh
+from chat_loop.context import activity
+from chat_loop.context.budget import Limits, newest_within
 from chat_loop.context.exchanges import query_message
-from chat_loop.context.messages import Context, messages_of, pieces
+from chat_loop.context.messages import Context, messages_of
 from chat_loop.context.summary import transcribe
 from chat_loop.conversation import continuing
 from chat_loop.conversation.attachments import MAX_DATA, MAX_IMAGES, with_images
@@ -39,7 +39,6 @@ from chat_loop.sessions.records import (
     Reply,
     Session,
 )
-from chat_loop.sessions.writer import render
 from chat_loop.tokens import image_tokens
 from chat_loop.values import Image, Message, Usage, Window
 from tests.support.images import base64, jpeg, place, png
@@ -258,30 +257,6 @@ def test_no_image_counts_for_nothing_or_for_everything(width: int, height: int) 
     assert 0 < image_tokens(width, height) <= 1_600
 
 
-def test_files_count_as_what_they_are() -> None:
-    window = Window(10_000)
-    image = image_tokens(640, 480)
-    told = reply(1, "Hi.", Usage(input=100, output=10))
-    after = of(
-        query(1, "one"),
-        told,
-        query(2, "Look here"),
-        replace(IMAGE, number=2),
-        replace(NOTES, number=2),
-    )
-    files = image + (1 + 12) + (1 + 3 + 4 + 80)
-    report = last_report(after, words)
-    assert report is not None
-    assert report.next == 110 + (2 + 4) + files
-    whole = of(query(1, "Look here"), IMAGE, NOTES)
-    messages = messages_of(Context(whole))
-    weights = weigh(pieces(Context(whole)), "Be kind.", "", 0, words)
-    assert sum(weights.values()) == 2 + words(messages[0].text) + 4 + 4 + image
-    shown = dict(budget.parts(weights, Budget(600, window, False), 1))
-    assert shown["System prompt"] + shown["Attached files"] + shown["This session (1)"] == 600
-    assert weights["Attached files"] == words(messages[0].text) - 2 + 4 + image
-
-
 def test_files_count_when_the_newest_words_are_chosen() -> None:
     exchanges = of(
         query(1, "one"), NOTES, query(2, "two"), replace(NOTES, number=2, text="word " * 500)
@@ -324,32 +299,6 @@ def test_a_summary_knows_what_was_attached() -> None:
 
 
 # The file
-
-
-def test_the_records_as_a_reader_sees_them() -> None:
-    hostile = replace(NOTES, name="a\n<!-- chat:end -->", text="# Hi\n<!-- chat:end -->\n\x1b[2J")
-    text = render(of(IMAGE, hostile)).decode()
-    time = "at=2026-11-21T22:30:15+01:00"
-    wanted = f"""
-<!-- chat:attachment n=1 type=image/png size={len(PHOTO)} sha={DIGEST} width=640 height=480 {time} -->
-**Attached:** photo.png
-
-![640×480](attachments/{DIGEST}.png)
-<!-- chat:end -->
-
-<!-- chat:attachment n=1 type=text/plain size=14 sha={"ab" * 32} -->
-**Attached:** a⟦U+000A⟧<!-- chat:end -->
-
-<details><summary>Its text</summary>
-
-# Hi
-\\<!-- chat:end -->
-⟦U+001B⟧[2J
-
-</details>
-<!-- chat:end -->
-"""
-    assert text.split("<!-- chat:end -->\n", 1)[1] == wanted
 
 
 # Conversations

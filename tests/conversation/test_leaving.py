@@ -93,23 +93,6 @@ def test_a_prepared_summary_is_not_taken_for_that_of_another_session(tmp_path: P
     assert "The port is 8443." in block
 
 
-def test_a_fresh_session_leaves_the_old_one_with_the_prepared_summary(tmp_path: Path) -> None:
-    talk = Talk(tmp_path, "Yes.", SUMMARY, options=PRICE)
-    conversation, path = talk.conversation, talk.path
-
-    async def run() -> None:
-        await conversation.ask(LONG)
-        await conversation.prepare_exit()
-        await conversation.background.wait()
-        await conversation.leave("clear")
-
-    asyncio.run(run())
-    seal = talk.sessions.load(path).session.seal
-    assert seal is not None
-    assert (seal.source, seal.reason) == ("model", "clear")
-    assert conversation.background.state == ""
-
-
 def test_what_was_said_since_the_summary_goes_along_in_its_own_words(tmp_path: Path) -> None:
     talk = Talk(tmp_path, "Yes.", SUMMARY, "Noted.", "Ready.", options=PRICE)
     left(talk, LONG, "The port is 8443.", idle=True, detached=[])

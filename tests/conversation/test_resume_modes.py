@@ -86,20 +86,6 @@ def test_a_parent_that_is_lost_while_its_child_runs_costs_nothing(
     assert asyncio.run(talk.conversation.compact())
 
 
-def test_pins_can_be_taken_off_for_good(tmp_path: Path) -> None:
-    talk = talk_of(tmp_path, "Hi")
-    talk.conversation.pin("Bob is 41.")
-    talk.conversation.pin("Ann is 42.")
-    talk.model.steps = [SUMMED, ANSWER, SUMMED]
-    asyncio.run(talk.conversation.compact())
-    talk.conversation.unpin("Bob is 41.")
-    assert talk.conversation.context.pins == ("Ann is 42.",)
-    asyncio.run(talk.conversation.ask("Hi again"))
-    asyncio.run(talk.conversation.compact())
-    assert talk.conversation.context.pins == ("Ann is 42.",)
-    assert "41" not in restoration(talk.conversation.session).block
-
-
 def test_a_smaller_window_is_given_what_fits_and_nothing_is_left_out_of_both(
     tmp_path: Path,
 ) -> None:

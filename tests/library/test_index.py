@@ -11,12 +11,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
-from chat_loop.errors import IndexUnavailable, SessionError
+from chat_loop.errors import SessionError
 from chat_loop.library import index as index_module
 from chat_loop.library.index import FILE, VERSION, Index, discard
 from chat_loop.library.library import Library
@@ -208,35 +208,6 @@ def test_what_a_process_that_was_killed_changed_in_part_is_taken_back(tmp_path: 
         assert (shelf.ask(contents), shelf.update_index()) == ((expected, ""), 0)
 
 
-def test_two_writers_without_locks_cost_no_row(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A network disk may grant every lock: two processes change the index at the same time."""
-
-    def without_locks(path: Path | str, timeout: float = 0) -> sqlite3.Connection:
-        name = f"file:{path}?vfs=unix-none"
-        return sqlite3.connect(
-            name, timeout, uri=True, isolation_level=None, check_same_thread=False
-        )
-
-    monkeypatch.setattr(index_module, "_open", without_locks)
-    fill(tmp_path)
-    noticed = 0
-    with closing(library(tmp_path)) as shelf:
-        shelf.update_index()
-        for number in range(6):
-            other = Index(tmp_path)
-            other.ask("PRAGMA cache_size=1")
-            write(tmp_path, session(f"new{number}", text="word " * 5_000), 50 + number)
-            with closing(other), suppress(IndexUnavailable), other.transaction(writes=True):
-                other.ask("UPDATE sessions SET searched = hex(randomblob(20000))")
-                shelf.rows()
-            rows, warning = rows_of(shelf)
-            assert rows == rows_without_index(tmp_path)
-            noticed += bool(warning)
-        assert (noticed > 0, shelf.update_index()) == (True, 0)
-
-
 def test_an_index_that_was_replaced_is_opened_again(tmp_path: Path) -> None:
     """One process has the index open while another deletes it."""
     fill(tmp_path)
@@ -333,41 +304,6 @@ def test_the_index_and_its_journal_are_private(tmp_path: Path) -> None:
 
 
 # Kinds of errors.
-
-
-def test_what_sqlite_says_is_told_apart(tmp_path: Path) -> None:
-    """SQLite's errors mean a damaged index, one that cannot be used now, or a bug."""
-    fill(tmp_path, 1)
-    index = up_to_date(tmp_path)
-
-    def refused(statement: str) -> IndexUnavailable:
-        with pytest.raises(IndexUnavailable) as caught:
-            index.ask(statement)
-        return caught.value
-
-    index.ask("UPDATE sessions SET state = CAST(x'ff' AS TEXT)")
-    for statement in (
-        "SELECT state FROM sessions",
-        "SELECT * FROM gone",
-        "INSERT INTO sessions SELECT * FROM sessions",
-    ):
-        assert refused(statement).is_damaged
-    for bug in (
-        "SELEC",
-        "SELECT max(1, 2, 3) OVER (x)",
-        "SELECT * FROM sentences WHERE sentences MATCH '\"'",
-    ):
-        with pytest.raises(sqlite3.Error):
-            index.ask(bug)
-    with held(tmp_path, "EXCLUSIVE"):
-        busy = refused("SELECT * FROM sessions")
-    assert (busy.is_damaged, str(busy)) == (
-        False,
-        f"The index {tmp_path / FILE} cannot be used now: another process is writing to it.",
-    )
-    index.ask("PRAGMA query_only=1")
-    assert not refused("DELETE FROM sessions").is_damaged
-    index.close()
 
 
 # Several at once.

@@ -36,7 +36,6 @@ from chat_loop.library.vectors import (
     load,
     model_file,
     passages,
-    piece_numbers,
 )
 
 
@@ -252,29 +251,6 @@ def test_an_exchange_has_a_vector_for_each_passage_and_one_for_all(embedder: Emb
     assert len(vectors) == 3 * DIMENSIONS
     whole = vectors[2 * DIMENSIONS :]
     assert product(whole, embedder.embed(one)) > product(embedder.embed(two), embedder.embed(one))
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("", []),
-        (" \t\n", []),
-        ("Hello, world!", [7592, 1010, 2088, 999]),
-        ("unaffable embeddings", [14477, 20961, 3468, 7861, 8270, 4667, 2015]),
-        (
-            "l'été à Saint-Étienne, où ça ?",
-            [1048, 1005, 3802, 2063, 1037, 3002, 1011, 16821, 1010, 15068, 6187, 1029],
-        ),
-        (
-            "决定：测试数据库使用端口 5533。",
-            [100, 1822, 1993, *[100] * 8, 1788, 4583, 22394, 1636],
-        ),
-        ("[SEP] [CLS]", [1031, 19802, 1033, 1031, 18856, 2015, 1033]),
-        ("\ud800", [1029]),
-    ],
-)
-def test_the_numbers_of_word_pieces(embedder: Embedder, text: str, expected: list[int]) -> None:
-    assert piece_numbers(text) == [101, *expected, 102]
 
 
 def test_english_is_familiar_and_german_is_not(embedder: Embedder) -> None:

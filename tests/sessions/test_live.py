@@ -23,11 +23,10 @@ from typing import Any, Self
 
 import pytest
 
-from chat_loop.conversation import continuing
 from chat_loop.errors import SessionError
 from chat_loop.events import SessionSealed, Warned
 from chat_loop.sessions.copies import adopt_conflict_copies
-from chat_loop.sessions.manager import LoadedSession, SessionManager
+from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Query, Reply, Session
 from tests.support.disturbances import OLD, WAYS, Way, replaced
 from tests.support.scripted_chat import SUMMARY, Says, Talk
@@ -263,44 +262,6 @@ def test_a_compaction(way: Way, tmp_path: Path) -> None:
         talk.sessions.load(talk.sessions.directory / f"{child}.md").session.header.parent == parent
     )
     check(talk, way, said, parent)
-
-
-@by_name
-def test_a_fork(way: Way, tmp_path: Path) -> None:
-    talk, said = disturbed(tmp_path, way, "three")
-
-    async def on() -> None:
-        conversation = talk.conversation
-        live = LoadedSession(conversation.session, conversation.live.path, is_open=True)
-        plan = await continuing.fork(conversation.planning(), live, 1)
-        await conversation.accept(plan, acknowledge=False)
-        await conversation.ask("third words")
-
-    run(talk, on())
-    [left] = sealed_ids(talk)
-    check(talk, way, said, left)
-    child = talk.sessions.load(talk.path).session
-    assert (child.header.parent, texts(child)) == (left, ["third words", "three"])
-    assert [exchange.query.text for exchange in talk.conversation.context.exchanges] == [
-        "first words",
-        "third words",
-    ]
-
-
-@by_name
-def test_an_undo(way: Way, tmp_path: Path) -> None:
-    talk, said = disturbed(tmp_path, way, "three", SUMMARY)
-
-    async def on() -> None:
-        await talk.conversation.undo(talk.conversation.session.exchanges[-1])
-        await talk.conversation.ask("third words")
-        await talk.conversation.end()
-
-    run(talk, on())
-    [named] = sealed_ids(talk)
-    check(talk, way, [*said, "third words", "three"], named)
-    session = talk.sessions.load(talk.sessions.directory / f"{named}.md").session
-    assert [exchange.query.text for exchange in session.exchanges] == ["first words", "third words"]
 
 
 @by_name

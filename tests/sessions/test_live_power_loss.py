@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.errors import SaveError, SealError, SessionError
+from chat_loop.errors import SessionError
 from chat_loop.events import Event, TextDelta
 from chat_loop.sessions.live import SYNC_SECONDS
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.organizing import remove_leftovers
-from chat_loop.sessions.records import Pin, Query, Reply, Seal
+from chat_loop.sessions.records import Query, Reply
 from tests.support.disk import Disk, Tree
 from tests.support.scenarios import (
     SCENARIOS,
@@ -250,27 +250,6 @@ def test_the_lock_is_taken_again_when_the_folder_was_removed(tmp_path: Path) -> 
         assert not temporary.exists()
 
     asyncio.run(run())
-
-
-def test_a_disk_that_refuses_to_sync_is_not_called_safe(tmp_path: Path) -> None:
-    disk = Disk(tmp_path)
-    talk = Talk(tmp_path, "Hello", files=disk)
-    asyncio.run(talk.conversation.ask("first"))
-
-    def refuse(descriptor: int) -> None:
-        raise OSError(5, "Input/output error")
-
-    disk.sync = refuse  # type: ignore[method-assign]
-    live = talk.conversation.live
-    with pytest.raises(SealError, match="input/output error"):
-        live.seal(Seal(at=START, reason="exit"))
-    assert live.is_saved, "its words were synced before"
-    live.add(Pin(at=START, text="later"))
-    assert not live.is_saved
-    with pytest.raises(SaveError, match=r"Not saved: .*input/output error"):
-        live.seal(Seal(at=START, reason="exit"))
-    assert not live.is_sealed
-    talk.conversation.close()
 
 
 Call = tuple[str, str, int]

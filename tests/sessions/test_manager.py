@@ -366,41 +366,6 @@ def test_an_agents_name_as_part_of_an_id() -> None:
     ]
 
 
-def test_a_name_is_found_behind_a_long_restoration(tmp_path: Path) -> None:
-    sessions = manager(tmp_path)
-    live = sessions.begin(agent="A", parent="p", parent_path="/p.md")
-    live.add(
-        Restoration(at=START, parent_created=START, queries=1, tokens=2, block="word " * 20_000)
-    )
-    exchange(live, "what was it?", "that")
-    live.seal(Seal(at=START, reason="exit"))
-    live.close()
-    assert [(row.state, row.name) for row in read_rows(sessions.directory)] == [
-        ("sealed", "what was it?")
-    ]
-
-
-@pytest.mark.parametrize("room", range(0, 60, 3))
-def test_a_disk_that_is_full_only_in_mid_reply_leaves_no_hole(tmp_path: Path, room: int) -> None:
-    files = FailingFiles()
-    live = manager(tmp_path, files).begin(agent="A")
-    live.add(Query(number=1, at=START, text="one"))
-    live.begin_reply(1, START)
-    files.room = room
-    for piece in ("first words, ", "second words, ", "third words, "):
-        live.feed(piece)
-    assert files.failures == 1, "it is not tried again before the end of the reply"
-    files.room = None
-    live.feed("last words")
-    live.finish(Reply(number=1, at=START, text=live.reply_text))
-    assert live.is_saved
-    assert spoken(manager(tmp_path).load(live.path).session) == [
-        "one",
-        "first words, second words, third words, last words",
-    ]
-    live.close()
-
-
 def test_a_piece_that_the_disk_refuses_whole_is_a_tear_and_no_damage(tmp_path: Path) -> None:
     files = FailingFiles()
     live = manager(tmp_path, files).begin(agent="A")

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from chat_loop.conversation.conversation_options import Options
 from chat_loop.errors import SessionError, SessionLocked, UsageError
 from chat_loop.library.library import Library
 from chat_loop.sessions.edits import change_metadata
@@ -315,23 +314,6 @@ def test_what_a_session_is_called() -> None:
     session = Session(header=replace(header, title="A title", name="Mine"), entries=(*said,))
     assert name_of(session) == "Mine"
     assert name_of(replace(session, entries=(*said, Name(at=START, text="")))) == "A title"
-
-
-def test_a_child_is_called_and_tagged_as_its_parent(tmp_path: Path) -> None:
-    talk = Talk(tmp_path, "Oak.", SUMMARY, "Ready.", options=Options(attach_from_archive=False))
-
-    async def run() -> None:
-        await talk.conversation.ask("Which wood is hard?")
-        talk.conversation.describe(name="Wood")
-        talk.conversation.describe(tags=("home",))
-        assert await talk.conversation.compact()
-        header = talk.conversation.session.header
-        assert (header.name, header.title, header.tags) == ("Wood", "Greetings", ("home",))
-        talk.conversation.describe(name="")
-        assert name_of(talk.conversation.session) == "Greetings"
-        talk.conversation.close()
-
-    asyncio.run(run())
 
 
 def test_a_summary_gives_the_title_and_a_conversation_keeps_it() -> None:

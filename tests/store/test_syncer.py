@@ -14,7 +14,6 @@ from chat_loop.sessions.mirror import SyncReport
 from chat_loop.sessions.records import Query
 from chat_loop.store.syncer import BackgroundSync
 from tests.support.ports import answering
-from tests.support.s3_server import SECRET, S3Server
 from tests.support.saved_sessions import FIRST, OPEN, at
 from tests.support.shared_sessions import Machine
 from tests.support.store_servers import StoreServer
@@ -97,43 +96,6 @@ def test_a_store_that_is_away_is_told_once_and_caught_up(
         assert not syncer.is_behind
     assert server.objects(prefix) == {path.name: path.read_bytes()}
     assert told.empty()
-
-
-@pytest.mark.parametrize(
-    ("secret", "user", "bucket", "problem"),
-    [
-        ("wrong", 0, "chats", "refused the credentials."),
-        (SECRET, 0, "none", "does not exist."),
-        (SECRET, 1, "chats", "does not allow writing."),
-    ],
-)
-@pytest.mark.parametrize("server", ["s3"], indirect=True)
-def test_a_store_that_refuses_is_one_sentence_and_the_chat_goes_on(
-    tmp_path: Path,
-    server: S3Server,
-    url: str,
-    monkeypatch: pytest.MonkeyPatch,
-    secret: str,
-    user: int,
-    bucket: str,
-    problem: str,
-) -> None:
-    for name, value in server.environment(user, secret).items():
-        monkeypatch.setenv(name, value)
-    url = url.replace("chats", bucket, 1)
-    here = Machine(tmp_path / "here", url)
-    runs = Runs(here)
-    with syncing(runs) as (syncer, told):
-        live = here.sessions.begin(agent="Sally")
-        for number in (1, 2, 3):
-            live.add(Query(number=number, at=at(11, 21, number), text=f"Question {number}?"))
-            syncer.wake()
-            runs.ended.get(timeout=PATIENCE)
-        live.close()
-        assert told.get(timeout=PATIENCE)[0] == f"{url} {problem}"
-        assert syncer.is_behind
-    assert told.empty()
-    assert here.said() == {live.header.id: [f"Question {number}?" for number in (1, 2, 3)]}
 
 
 @pytest.mark.parametrize("server", ["s3"], indirect=True)

@@ -5,8 +5,6 @@ that is down, not ready, or denies access.
 from __future__ import annotations
 
 import itertools
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -451,22 +449,3 @@ def test_the_setting_takes_a_url_and_never_repeats_it() -> None:
         caught.value.message
         == "c, line 1: the top level: library must be postgresql://HOST/DATABASE."
     )
-
-
-def test_nothing_is_loaded_without_the_setting(tmp_path: Path) -> None:
-    code = """
-import sys
-from pathlib import Path
-import chat_loop.interactive, chat_loop.headless, chat_loop.subcommands.sessions
-from chat_loop.library.filters import SessionFilter
-from chat_loop.library.library import Library
-from chat_loop.library.search import search_all
-library = Library(Path(sys.argv[1]))
-print(len(library.rows().value.rows))
-print(len(search_all(library, "monad", SessionFilter(), 5).value))
-print([name for name in sys.modules if "psycopg" in name or name.startswith("chat_loop.team")])
-"""
-    fill(tmp_path, 3)
-    command = [sys.executable, "-c", code, str(tmp_path)]
-    result = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert result.stdout.split("\n")[2] == "[]"
