@@ -23,8 +23,6 @@ from tests.support.pty_chat import PtyChat
 DOCUMENT = (Path(__file__).parents[1] / "docs" / "headless.md").read_text(encoding="utf-8")
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "TZ": "UTC"}
 
-posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and modes of POSIX")
-
 
 def everything(folder: Path) -> dict[str, tuple[int, bytes]]:
     """Return the time and the content of every file below a folder."""
@@ -98,7 +96,6 @@ def test_nothing_is_left_on_the_disk(tmp_path: Path) -> None:
     assert everything(home) == before
 
 
-@posix
 @pytest.mark.parametrize(
     ("number", "code"),
     [
@@ -133,7 +130,6 @@ def test_a_signal_keeps_what_came(tmp_path: Path, number: signal.Signals, code: 
 
 
 @pytest.mark.slow
-@posix
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_a_reader_that_leaves_ends_the_reply(tmp_path: Path, options: tuple[str, ...]) -> None:
     query = "word " * 25_000  # larger than the buffer of a pipe
@@ -157,7 +153,6 @@ def test_a_reader_that_leaves_ends_the_reply(tmp_path: Path, options: tuple[str,
     assert len(reply.text) < len(query)
 
 
-@posix
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 @pytest.mark.parametrize(
     "arguments",
@@ -230,7 +225,6 @@ def test_the_example_of_the_document_is_what_is_printed(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@posix
 def test_a_dumb_terminal_is_sent_no_control_characters_of_a_reply(tmp_path: Path) -> None:
     with Loopback() as server:
         server.enqueue(Reply(chunks=("\x1b]0;owned\x07\x1b[2J\x9b31m",)))
@@ -273,7 +267,6 @@ def test_a_pipe_gets_no_control_codes_of_a_reply_but_its_lines(tmp_path: Path) -
 
 
 @pytest.mark.slow
-@posix
 def test_a_reply_on_a_terminal_is_rendered(tmp_path: Path) -> None:
     source = "# Tide\n\nIt is **high** at noon, and " + "low " * 30 + "later.\n"
     with Loopback() as server:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import stat
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -35,6 +33,7 @@ from chat_loop.memory import (
 from chat_loop.sessions.files import Files
 from chat_loop.tokens import estimate
 from chat_loop.values import plural
+from tests.support.nobody import as_nobody
 
 GOLDEN = Path(__file__).parent / "golden" / "memory"
 FACT = "Deploys happen on Tuesdays,\nnever on Fridays."
@@ -351,7 +350,6 @@ def identity(path: Path) -> tuple[int, ...]:
     return status.st_mode, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="files of POSIX")
 @pytest.mark.parametrize("name", HOSTILE)
 def test_what_is_no_memory_is_said_and_left_alone(tmp_path: Path, name: str) -> None:
     make, reason = HOSTILE[name]
@@ -374,25 +372,6 @@ def test_what_is_no_memory_is_said_and_left_alone(tmp_path: Path, name: str) -> 
     assert identity(path) == before
 
 
-@contextlib.contextmanager
-def as_nobody() -> Iterator[Path]:
-    """A folder of a user who is not root; the test runs as this user: root may do anything."""
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
-        root = os.geteuid() == 0
-        folder = Path(name)
-        if root:
-            os.chown(folder, 65534, 65534)
-            os.seteuid(65534)
-        try:
-            yield folder
-        finally:
-            for path in (folder / "project", folder / "project" / "MEMORY.md"):
-                path.chmod(0o700)
-            if root:
-                os.seteuid(0)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
 def test_files_and_folders_that_may_not_be_read_or_written() -> None:
     with as_nobody() as folder:
         book = memory_of(folder)

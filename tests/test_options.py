@@ -86,7 +86,6 @@ def test_without_a_terminal_a_message_is_answered_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX")
 @pytest.mark.parametrize(
     "arguments", [("--max-tokens", "many"), ("--model",), ("--resume=1", "--new-session")]
 )

@@ -134,27 +134,6 @@ def test_memory_puts_an_edit_into_effect_and_says_so(tmp_path: Path) -> None:
     assert screen.talk.model.requests[-1].system == f"{BLOCK}two"
 
 
-def test_forget_takes_the_number_that_was_shown(tmp_path: Path) -> None:
-    path = written(tmp_path, "- one\n- two\n")
-
-    def edit(text: str) -> str:
-        path.write_text("- zero\n- one\n- two\n", "utf-8")
-        return text
-
-    screen = Screen(
-        tmp_path / "s", ["A", "/memory", "/compact --preview", "/forget 2", "/forget TWO", "/forget 9"], "1", SUMMARY,
-        answers=["e", "n"], edit=edit, options=QUIET, memory=place(tmp_path),
-    )  # fmt: skip
-    assert path.read_text("utf-8") == "- zero\n- one\n"
-    assert screen.text.endswith(
-        "You: /forget 2\n2  two\nForgotten; 2 facts left in ./MEMORY.md.\n"
-        "You: /forget TWO\n✗ /forget takes a number from 1 to 2.\n  /help forget has more.\n"
-        "You: /forget 9\n✗ /forget takes a number from 1 to 2.\n  /help forget has more.\n"
-        "Goodbye!\n✓ Conversation saved successfully!\n"
-        + screen.text.rpartition("successfully!\n")[2]
-    )
-
-
 def test_a_secret_is_written_only_without_itself(tmp_path: Path) -> None:
     written(tmp_path, "- one\n")
     line = "/remember The key is sk-ant-api03-AbCdEf0123456789AbCdEf0123456789AbCd"

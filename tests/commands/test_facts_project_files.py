@@ -252,7 +252,6 @@ def sent_tokens(home: Path) -> list[int]:
     ]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX")
 def test_a_chat_asks_once_before_the_first_message(tmp_path: Path) -> None:
     folder = project(tmp_path, AGENTS="Use tabs. " * 50)
     argv = [sys.executable, "-m", "chat_loop", "--model", "scripted:echo"]
@@ -276,7 +275,6 @@ def test_a_chat_asks_once_before_the_first_message(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX")
 def test_ctrl_c_at_the_question_goes_on_without_the_file(tmp_path: Path) -> None:
     folder = project(tmp_path, AGENTS="Use tabs. " * 50)
     argv = [sys.executable, "-m", "chat_loop", "--model", "scripted:echo"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,9 +12,6 @@ from benchmarks.support.loopback import Loopback, Reply
 from tests.support.pty_chat import PtyChat
 from tests.support.tool_chat import PATIENCE, at_prompt, calling, chatting
 
-pytestmark = pytest.mark.skipif(
-    sys.platform == "win32", reason="pseudo-terminals and shells of POSIX"
-)
 QUESTION = re.compile(r"Restore (\d files?)\? \[y\]es \[n\]o")
 Tool = tuple[str, dict[str, object]]
 

@@ -76,21 +76,6 @@ def test_text_that_would_be_a_command_stays_text(tmp_path: Path) -> None:
     assert screen.talk.sent[1:] == [said("/info"), said(" /info please")]
 
 
-def test_what_names_a_missing_file_stands_in_the_line_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "a.txt").write_text("this is a\n")
-    lines: list[Line] = ["Hi", "/edit", "see @b.txt", "see @a.txt", "see @a.txt"]
-    screen = run(tmp_path / "s", lines, "H.", "So.", answers=("n", "y"))
-    assert screen.reader.offered == ["Hi", "see @b.txt", "see @a.txt"]
-    assert "✗ No file named b.txt.\n" in screen.text
-    assert "Send a.txt, 10 bytes along? [y]es [n]o n\nNot sent.\n" in screen.text
-    assert len(screen.talk.sent) == 2
-    assert "this is a\n" in screen.talk.sent[-1][-1].text
-    assert undone(screen) == 1
-
-
 def test_on_a_terminal_ctrl_c_gives_up_at_once_and_the_next_entry_is_a_new_one(
     tmp_path: Path,
 ) -> None:

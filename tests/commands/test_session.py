@@ -202,48 +202,6 @@ def test_names_and_tags(tmp_path: Path) -> None:
     )
 
 
-def test_on_a_narrow_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "40")
-    shelf(tmp_path)
-    lines = ["sessions", "/search gateway port", "/tree kitchen", "/tree 1", "/merge 1 2"]
-    assert run(tmp_path, *lines, hours=7, answers=("q",)) == (
-        """\
-You: sessions
-1  Wie heiß wird [b]Öl[/b]?…  4h  1 msg
-2  Kitch… ⑂1.2 “The gateway…  5h  3 msg
-3  Kit… ⑂1.2 “The gat… #home  5h  4 msg
-You: /search gateway port
-  1  Kitchen · 2.1 · today 00:30
-     You: The gateway listens on port
-     6000 now.
-  2  Kitchen · 2.1 · Nov 21, 23:30 #home
-     You: The gateway listens on port
-     5544 now.
-  3  Kitchen · 1.2 · Nov 21, 22:30 #home
-     You: The gateway listens on port
-     5432.
-/show N, /resume N and /quote N take these numbers.
-You: /tree kitchen
-1  Kitch… ⑂1.2 “The gateway…  5h  3 msg
-2  Kit… ⑂1.2 “The gat… #home  5h  4 msg
-✗ 2 sessions match “kitchen”.
-  Choose one by number.
-You: /tree 1
-3 sessions, 550 tokens:
-  1  ● Kitchen #home
-       Nov 21, 22:30 · 2 queries, 220 t…
-  2  ├─● “The gateway listens on port 6…
-     │   today 00:30 · 1 query, 110 tok…
-  3  └─● “The gateway listens on… #home
-         Nov 21, 23:30 · 2 queries, 220…
-You: /merge 1 2
-✗ sally_20261122_003015 continues sally_20261121_223015: there is nothing to merge.
-  /resume sally_20261122_003015 has both.
-Goodbye!
-"""
-    )
-
-
 def notes(folder: Path, count: int) -> None:
     """Write the sessions n1, n2, …, the newest last."""
     folder.mkdir(exist_ok=True)

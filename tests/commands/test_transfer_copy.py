@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from base64 import b64decode
 from pathlib import Path
 
@@ -131,7 +130,6 @@ def test_a_mac_has_its_own() -> None:
     assert programs({}, lambda name: name, "darwin") == [("pbcopy",)]
 
 
-@pytest.mark.skipif(os.name == "nt", reason="programs that are shell scripts")
 def test_a_program_gets_the_text_and_the_terminal_nothing(
     tmp_path: Path, nowhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,7 +141,6 @@ def test_a_program_gets_the_text_and_the_terminal_nothing(
     assert "Copied the reply to “Hi”: 6 characters, 1 line, with xclip." in screen.text
 
 
-@pytest.mark.skipif(os.name == "nt", reason="programs that are shell scripts")
 def test_where_one_fails_the_next_one_is_asked(
     tmp_path: Path, nowhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,7 +154,6 @@ def test_where_one_fails_the_next_one_is_asked(
     assert copied(on_terminal(tmp_path / "b", ["Hi", "/copy"], "Hello")) == ["Hello"]
 
 
-@pytest.mark.skipif(os.name == "nt", reason="programs that are shell scripts")
 def test_windows_gets_what_its_program_understands(tmp_path: Path, nowhere: Path) -> None:
     got = program(nowhere, "clip.exe")
     on_terminal(tmp_path, ["Hi", "/copy"], "é\nü")

@@ -283,36 +283,6 @@ OPEN = replace(PLAIN, pending=("Write tests [3]",))
         (EXACT.partition("**Pending:**")[0], PLAIN),
         (EXACT.replace("We spoke.", "We\nspoke."), PLAIN),
         (
-            EXACT.replace("Rate limits", "Ratenbegrenzung für Müller").replace(
-                "Token bucket", "Eimer statt Fenster"
-            ),
-            Summary(
-                background="We spoke.",
-                topics=("Ratenbegrenzung für Müller [1]",),
-                decisions=("Eimer statt Fenster [2]",),
-            ),
-        ),
-        (
-            EXACT.replace("- none", "- Nothing may be deployed on Fridays [4]"),
-            Summary(
-                background="We spoke.",
-                topics=("Rate limits [1]",),
-                decisions=("Token bucket [2]",),
-                pending=("Nothing may be deployed on Fridays [4]",),
-            ),
-        ),
-        (
-            EXACT.replace(
-                "- none", "- No approval is needed\n- No open ports\n- None of them may write there"
-            ),
-            Summary(
-                background="We spoke.",
-                topics=("Rate limits [1]",),
-                decisions=("Token bucket [2]",),
-                pending=("No approval is needed", "No open ports", "None of them may write there"),
-            ),
-        ),
-        (
             EXACT.replace(
                 "- none",
                 "<!-- chat:end -->\n- a <!-- chat:end -->\n- ## Query 2\n- **You:** forged",

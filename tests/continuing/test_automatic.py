@@ -327,26 +327,6 @@ def test_a_smaller_model_gets_what_fits_before_the_next_message(tmp_path: Path) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("length", [20, 400, 900])
-def test_after_a_refusal_the_block_leaves_room_for_the_query(tmp_path: Path, length: int) -> None:
-    with Chats(tmp_path, window=8_192) as chats:
-        chats.configure(auto_compact={"use_ai_summary": False}, on_exit="later")
-        chats.served_window = 2_048
-        facts = [
-            " ".join(
-                f"Server {number}-{part} has port {7000 + 10 * number + part}."
-                for part in range(18)
-            )
-            for number in range(14)
-        ]
-        played = chats.play(*facts, "What of " + "the harbor " * (length // 3) + "?", "exit")
-    assert played.shown.count("Assistant: You said") == 15
-    assert "📦 Compacted" in played.shown
-    assert "What of the harbor" in played.requests[-1].text
-    assert "has port" in played.requests[-1].block
-
-
-@pytest.mark.slow
 def test_a_resumed_block_is_shortened_for_a_window_that_turns_out_smaller(tmp_path: Path) -> None:
     ports = [f"Server {number} of the harbor has port {7000 + number}." for number in range(150)]
     with Chats(tmp_path) as chats:

@@ -307,28 +307,6 @@ def test_a_branch_that_is_open_elsewhere_is_left_where_it_is(
     assert len(listed.shown.splitlines()) == 2, "what goes on elsewhere stays a conversation"
 
 
-def test_a_branch_without_a_reply_yet_that_is_open_elsewhere_is_merged_as_it_began(
-    tmp_path: Path,
-) -> None:
-    with Chats(tmp_path) as chats:
-        chats.configure(auto_compact={"use_ai_summary": False})
-        chats.play("Tom has shoe size 43.", "The lamp has 40 watts.", "exit")
-        chats.play("/resume session-1 --quick", "/fork 1.1", "The gate is 77 cm.", "exit")
-        merged: list[Played] = []
-
-        def merge() -> None:
-            merged.append(chats.play("/merge session-2 session-3", "So?", "exit"))
-
-        chats.play("/resume session-1 --quick", "/pin The roof is 9 m wide.", merge, "exit")
-    [played] = merged
-    told = "session-3 is open in another process. Going on in a branch beside it, as it began."
-    assert told in played.shown
-    sent = played.requests[-1].text
-    assert "40 watts" in sent
-    assert "77 cm" in sent
-    assert "The roof" not in sent
-
-
 def test_nothing_that_was_undone_before_a_merge_comes_back(tmp_path: Path) -> None:
     """Its reference could name another message since, and no words are carried."""
     with Chats(tmp_path) as chats:

@@ -47,27 +47,6 @@ def test_a_session_records_who_answers_and_where(tmp_path: Path) -> None:
     assert "secret" not in chatted + asked
 
 
-def test_a_session_goes_on_with_its_model_on_every_way_in_a_chat(tmp_path: Path) -> None:
-    with Chats(tmp_path, window=4_000) as chats:
-        chats.replies["Our port"] = "It is a calm day by the sea. " * 160
-        chats.play("Our port is 8443.", "exit")
-        typed = "resume 1\nWhich lock?\nexit\n"
-        runs = [
-            chats.run("-c", stdin="Which lock?\nexit\n"),
-            chats.run("-r", "session-1", stdin="Which lock?\n/compact\nexit\n"),
-            chats.run(stdin=typed),
-            chats.run(stdin="/resume session-1 --full\nAnd?\nexit\n"),
-        ]
-        chats.configure(sessions={"auto_resume": True})
-        runs.append(chats.run(stdin="Which lock?\nexit\n"))
-        files = chats.transcripts()
-    assert [run.code for run in runs] == [0] * 5
-    assert [models(run.asked) for run in runs] == [{RECORDED}] * 5
-    assert len(runs[2].acknowledgments) == 1
-    assert all(field(text, "Endpoint") == "http://SERVER/v1" for text in files.values())
-    assert not any("continuing with" in run.shown for run in runs)
-
-
 @pytest.mark.slow
 def test_a_question_goes_on_with_the_model_that_answered_last(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:

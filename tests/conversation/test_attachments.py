@@ -5,7 +5,6 @@ lost image is handled.
 from __future__ import annotations
 
 import asyncio
-import errno
 import os
 import stat
 from collections.abc import Callable
@@ -419,19 +418,6 @@ def test_files_that_are_too_long_for_the_window_are_refused(tmp_path: Path, here
             asyncio.run(say(talk, text))
         assert error.value.message == f"{start}with a window of 8K a message has room for 3,277."
     assert len(talk.sent) == 1
-
-
-def test_an_image_that_cannot_be_kept_is_sent_all_the_same(tmp_path: Path, here: Path) -> None:
-    class Full(Files):
-        def replace(self, path: Path, data: bytes) -> None:
-            if path.suffix == ".png":
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            super().replace(path, data)
-
-    talk = seeing(Talk(tmp_path / "sessions", "I see.", files=Full()))
-    asyncio.run(say(talk, "Look at @photo.png"))
-    assert warnings(talk.events) == ["photo.png cannot be saved: no space left on device."]
-    assert talk.sent[0][0].images == (SHOWN,)
 
 
 async def test_a_compaction_leaves_the_names_and_the_tail_its_images(

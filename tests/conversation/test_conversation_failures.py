@@ -64,18 +64,6 @@ def test_a_full_disk_is_told_once_and_so_is_its_end(tmp_path: Path) -> None:
     assert talk.sent[-1] == said("1", "one", "2", "two", "3", "three", "4")
 
 
-async def test_a_folder_that_cannot_be_written_is_told_and_the_chat_goes_on(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way")
-    talk = Talk(tmp_path / "file", "Hello.", "Fine.")
-
-    await talk.conversation.ask("Hi")
-    await talk.conversation.ask("How are you?")
-    (warned,) = (event for event in talk.events if isinstance(event, Warned))
-    hint = FULL_HINT.replace("Free some space or fix the permissions", "Check that folder")
-    assert warned == not_saved(talk, "not a directory", hint)
-    assert talk.sent[1] == said("Hi", "Hello.", "How are you?")
-
-
 async def test_compact_on_a_full_disk_keeps_the_words_it_cannot_save(tmp_path: Path) -> None:
     files = FailingFiles()
     talk = Talk(tmp_path, "Hello.", SUMMARY, "Yes.", SUMMARY, "Ready.", files=files)

@@ -11,7 +11,6 @@ import pytest
 from msgspec.structs import replace
 
 from chat_loop.conversation import continuing
-from chat_loop.conversation import exit as ending
 from chat_loop.conversation.conversation_options import Options
 from chat_loop.events import Event, SummaryPrepared, Warned
 from chat_loop.sessions import records
@@ -136,18 +135,6 @@ def test_nothing_is_prepared_without_need(tmp_path: Path, why: str) -> None:
     if why == "full":
         asyncio.run(talk.conversation.prepare_exit())
     assert not kinds(talk, SummaryPrepared)
-
-
-def test_a_slow_summary_is_waited_for_briefly(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ending, "EXIT_SECONDS", 0.05)
-    detached: list[str] = []
-    talk = Talk(tmp_path, "Yes.", Says(then="silence"), options=PRICE)
-    left(talk, "Hi", detached=detached)
-    assert detached == [talk.conversation.live.header.id]
-    assert talk.model.cancelled == len(talk.sent) - 1  # a busy machine may not have asked it yet
-    assert seal_of(talk).summary is None
 
 
 def test_a_process_that_cannot_be_started_is_said(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import sys
 from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
@@ -16,6 +15,7 @@ from chat_loop.errors import UsageError
 from chat_loop.sessions.records import EPOCH, Attachment
 from chat_loop.values import size_text
 from tests.support.images import gif, jpeg, png, webp
+from tests.support.nobody import as_nobody
 
 
 @pytest.fixture(autouse=True)
@@ -171,19 +171,12 @@ def test_links(here: Path) -> None:
             read_files(f"@{name}")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="only POSIX has modes")
-def test_a_file_without_permission(here: Path) -> None:
-    (here / "x.txt").write_text("x")
-    (here / "x.txt").chmod(0)
-    root = os.geteuid() == 0
-    if root:  # root may read everything
-        os.seteuid(65534)
-    try:
+def test_a_file_without_permission() -> None:
+    with as_nobody() as folder:
+        (folder / "x.txt").write_text("x")
+        (folder / "x.txt").chmod(0)
         with pytest.raises(UsageError, match=r"x\.txt cannot be read: permission denied."):
-            read("x.txt", here / "x.txt", here)
-    finally:
-        if root:
-            os.seteuid(0)
+            read("x.txt", folder / "x.txt", folder)
 
 
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="only Linux has it")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -67,19 +66,3 @@ def test_settings_that_mean_nothing_are_said(
         played = chats.run("--model", "scripted:echo", stdin="hello\n")
     assert played.code == 2
     assert message in played.errors
-
-
-def test_without_a_model_for_summaries_everything_works(tmp_path: Path) -> None:
-    with Chats(tmp_path) as chats:
-        chats.configure(
-            auto_compact={"use_ai_summary": False, "show_summary_markers": True},
-            context={"max_history_messages": 4},
-        )
-        played = chats.run("--model", "scripted:echo", stdin="\n".join(LINES))
-        transcripts = chats.transcripts()
-    shown = " ".join(played.shown.split())
-    assert "Generating session summary" not in shown
-    assert re.search(r"📦 Compacted \d+ → \d+ tokens · .*2 facts kept · without a model\.", shown)
-    assert "[SUMMARY: 1.1 to 1.2]" in shown
-    assert "- The port is 5544." in shown
-    assert all("summary=extracted" in text for text in transcripts.values())

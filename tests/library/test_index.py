@@ -9,9 +9,8 @@ import sqlite3
 import stat
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -21,6 +20,7 @@ from chat_loop.library import index as index_module
 from chat_loop.library.index import FILE, VERSION, Index, discard
 from chat_loop.library.library import Library
 from tests.support.index_tables import contents, fill, held, rows_of, rows_without_index, up_to_date
+from tests.support.nobody import as_nobody
 from tests.support.session_folders import session, write
 
 ANEW = "The index was damaged: a new one is made from the sessions."
@@ -239,22 +239,6 @@ def test_a_full_disk(tmp_path: Path) -> None:
     assert rows_of(shelf) == (rows_without_index(tmp_path), "")
     index.close()
     shelf.close()
-
-
-@contextmanager
-def as_nobody() -> Iterator[Path]:
-    """Yield a folder of an ordinary user and run as that user, because root may write anywhere."""
-    with tempfile.TemporaryDirectory() as name:
-        root, folder = os.geteuid() == 0, Path(name)
-        if root:
-            os.chown(folder, 65534, 65534)
-            os.seteuid(65534)
-        try:
-            yield folder
-        finally:
-            folder.chmod(0o700)
-            if root:
-                os.seteuid(0)
 
 
 def test_a_read_only_folder() -> None:

@@ -31,8 +31,6 @@ from chat_loop.sessions.records import Query, Reply, Session
 from tests.support.disturbances import OLD, WAYS, Way, replaced
 from tests.support.scripted_chat import SUMMARY, Says, Talk
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes and links of POSIX")
-
 PATIENCE = 60
 PROMPT, NEVER = r"You: \Z", r"(?!)"
 OUTCOMES = {"old copy by rename", "cut to half", "CRLF", "deleted", "a pipe"}

@@ -4,10 +4,7 @@ sentence.
 
 from __future__ import annotations
 
-import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,6 +13,7 @@ from chat_loop.errors import SaveError, SessionError, SessionLocked, SessionNotF
 from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.organizing import move_to_trash, restore, trashed
+from tests.support.nobody import as_nobody
 from tests.support.saved_sessions import OLD, OPEN, put
 
 
@@ -99,34 +97,10 @@ def test_a_trash_that_is_none(tmp_path: Path) -> None:
         trashed(SessionManager(tmp_path).directory)
 
 
-@contextmanager
-def read_only(folder: Path) -> Iterator[None]:
-    """Run the block as a user who may not write to the folder. Permissions do not bind root, so
-    root becomes an ordinary user.
-    """
-    root = os.geteuid() == 0
-    above = [one for one in folder.parents if len(one.parts) > 2]
-    modes = [(one, stat.S_IMODE(one.stat().st_mode)) for one in (folder, *above)]
-    for one, mode in modes:
-        one.chmod(0o555 if one == folder else mode | 0o011)
-    if root:
-        os.seteuid(65534)
-    try:
-        yield
-    finally:
-        if root:
-            os.seteuid(0)
-        for one, mode in modes:
-            one.chmod(mode)
-
-
-@pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
-def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:
-    folder = tmp_path / "sessions"
-    [path] = put(folder, OLD)
-    with (
-        read_only(folder),
-        pytest.raises(SaveError, match=r"cannot be moved: permission denied\.$"),
-    ):
-        move_to_trash(SessionManager(tmp_path), path)
-    assert path.exists()
+def test_a_folder_that_cannot_be_written_to() -> None:
+    with as_nobody() as folder:
+        [path] = put(folder, OLD)
+        folder.chmod(0o500)
+        with pytest.raises(SaveError, match=r"cannot be moved: permission denied\.$"):
+            move_to_trash(SessionManager(folder), path)
+        assert path.exists()

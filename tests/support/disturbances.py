@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,19 +79,8 @@ def without_words(data: bytes) -> bytes:
     return data.replace(b"second words", b"words")
 
 
-def in_turn(path: Path, old: Path) -> None:
-    """Save the file in one editor with a note, then in another one that had read an old version."""
-    replaced(path, path.read_bytes() + b"\nnote of the first\n")
-    replaced(path, old.read_bytes() + b"\nnote of the second\n")
-
-
 def with_line(data: bytes) -> bytes:
     return data.replace(b"\n---\n", b"\n---\na line by hand\n", 1)
-
-
-def away_and_back(path: Path) -> None:
-    without_folder(path)
-    path.parent.with_name("elsewhere").rename(path.parent)
 
 
 def another_folder(path: Path) -> None:
@@ -100,21 +88,9 @@ def another_folder(path: Path) -> None:
     path.parent.mkdir()
 
 
-def bound(path: Path) -> None:
-    with socket.socket(socket.AF_UNIX) as one:
-        place = Path.cwd()
-        os.chdir(path.parent)  # the path of a socket must be short
-        one.bind(path.name)
-        os.chdir(place)
-
-
 def added(path: Path, data: bytes) -> None:
     with path.open("ab") as file:
         file.write(data)
-
-
-def stripped(data: bytes) -> bytes:
-    return b"\n".join(line.rstrip(b" ") for line in data.split(b"\n"))
 
 
 def conflicted(path: Path) -> None:
@@ -129,73 +105,31 @@ def newer_beside(path: Path, old: Path) -> None:
 
 
 WAYS = [
-    Way("old copy in place", lambda path, old: rewritten(path, lambda _: old.read_bytes())),
     Way("old copy by rename", lambda path, old: replaced(path, old.read_bytes())),
     Way("cut to half", lambda path, old: rewritten(path, lambda data: data[: len(data) // 2])),
     Way("emptied", lambda path, old: rewritten(path, lambda _: b"")),
-    Way(
-        "first line dropped",
-        lambda path, old: rewritten(path, lambda data: data.partition(b"\n")[2]),
-    ),
-    Way(
-        "byte order mark",
-        lambda path, old: rewritten(path, lambda data: b"\xef\xbb\xbf" + data),
-        moves=False,
-    ),
     Way(
         "CRLF",
         lambda path, old: replaced(path, path.read_bytes().replace(b"\n", b"\r\n")),
         moves=False,
     ),
-    Way("UTF-16", lambda path, old: rewritten(path, lambda data: data.decode().encode("utf-16"))),
-    Way(
-        "same content, other inode",
-        lambda path, old: replaced(path, path.read_bytes()),
-        moves=False,
-    ),
     Way("deleted", lambda path, old: path.unlink(), moves=False, anew=True),
-    Way("renamed away", lambda path, old: path.rename(beside(path)), moves=False, anew=True),
     Way("folder gone", lambda path, old: without_folder(path), moves=False, anew=True),
-    Way("a folder", lambda path, old: in_place_of(path, path.mkdir)),
     Way("a pipe", lambda path, old: in_place_of(path, lambda: os.mkfifo(path))),
     Way("a symbolic link", lambda path, old: linked(path)),
     Way("words removed", lambda path, old: replaced(path, without_words(path.read_bytes()))),
     Way("exchange removed", lambda path, old: rewritten(path, without_exchange)),
-    Way(
-        "end marker removed",
-        lambda path, old: rewritten(path, lambda data: b"x".join(data.rsplit(b"<!-- chat:end", 1))),
-    ),
     Way("line appended", lambda path, old: added(path, LINE), moves=False),
-    Way(
-        "NUL bytes",
-        lambda path, old: rewritten(path, lambda data: data.replace(b"second words", bytes(12))),
-    ),
     Way(
         UNNOTICED,
         lambda path, old: unnoticed(path, lambda data: data.swapcase()),
     ),
-    Way("not readable", lambda path, old: path.chmod(0), moves=os.geteuid() != 0),
-    Way("touched", lambda path, old: os.utime(path, (1, 1)), moves=False),
-    Way("two editors in turn", in_turn),
     Way("a line in the middle", lambda path, old: rewritten(path, with_line), moves=False),
-    Way(
-        "name in capitals",
-        lambda path, old: path.rename(path.with_name(path.name.upper())),
-        moves=False,
-        anew=True,
-    ),
-    Way("a second name", lambda path, old: os.link(path, beside(path)), moves=False),
-    Way("volume away and back", lambda path, old: away_and_back(path), moves=False),
     Way("another volume in place", lambda path, old: another_folder(path), moves=False, anew=True),
-    Way("a socket", lambda path, old: in_place_of(path, lambda: bound(path))),
-    Way("NUL bytes at the end", lambda path, old: added(path, bytes(512)), moves=False),
-    Way("zeros", lambda path, old: rewritten(path, lambda data: bytes(len(data)))),
-    Way("spaces at line ends removed", lambda path, old: rewritten(path, stripped), moves=False),
     Way("conflict copies beside it", lambda path, old: conflicted(path), moves=False),
     Way(
         "the newer one is the conflict copy",
         newer_beside,
     ),
-    Way("a time to come", lambda path, old: os.utime(path, (1 << 33, 1 << 33)), moves=False),
     Way("read-only", lambda path, old: path.chmod(0o400), moves=False),
 ]

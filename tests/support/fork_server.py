@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import resource
 import signal
 import subprocess
 import sys
+import termios
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,10 +21,6 @@ from contextlib import suppress
 from functools import cache
 from multiprocessing.connection import Connection
 from pathlib import Path
-
-if sys.platform != "win32":
-    import resource
-    import termios
 
 PATIENCE_SECONDS = 240.0
 PRINT_SECONDS = 120.0
@@ -79,7 +77,7 @@ def run(
     address space may grow by at most `memory` bytes. `printed` gets the output as it arrives, so
     that `stdin` can produce its parts in answer to it.
     """
-    if AT_START & environment.keys() or sys.platform == "win32":
+    if AT_START & environment.keys():
         return subprocess.run(
             [sys.executable, "-m", "chat_loop", *arguments],
             input=stdin if isinstance(stdin, bytes) else b"".join(stdin),
