@@ -18,6 +18,7 @@ from chat_loop.sessions.images import ImageStore
 from chat_loop.sessions.records import Attachment, Call, Pin, Query, Reply
 from chat_loop.values import Usage
 from tests.support.chromium import PATIENCE_MS, chromium
+from tests.support.contrast import ENOUGH, contrast, luminance
 from tests.support.hostile_chain import FIRST, SESSIONS, START, loaded
 from tests.support.images import place, png
 
@@ -210,18 +211,9 @@ def test_no_width_needs_scrolling_sideways(browser: Browser, file: Path, width: 
     )
 
 
-def luminance(color: str) -> float:
-    channels = [int(part) / 255 for part in re.findall(r"[0-9]+", color)[:3]]
-    linear = [
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in channels
-    ]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def contrast(one: str, other: str) -> float:
-    """Return the contrast ratio of two colors as WCAG defines it."""
-    lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
-    return (lighter + 0.05) / (darker + 0.05)
+def parts(color: str) -> list[int]:
+    """Return the red, green and blue of a color as a browser tells it."""
+    return [int(part) for part in re.findall(r"[0-9]+", color)[:3]]
 
 
 PAIRS = """
@@ -256,14 +248,17 @@ def test_every_text_stands_out_from_its_ground(
     pairs = Opened(browser, file, scheme=scheme).page.evaluate(PAIRS)
     assert len(pairs) > 10
     assert [
-        (where, front, back) for where, front, back in pairs if contrast(front, back) < 4.5
+        (where, front, back)
+        for where, front, back in pairs
+        if contrast(parts(front), parts(back)) < ENOUGH
     ] == []
 
 
 def test_light_and_dark_differ(browser: Browser, file: Path) -> None:
     ground = "getComputedStyle(document.body).backgroundColor"
     light, dark = (
-        luminance(Opened(browser, file, scheme=scheme).page.evaluate(ground)) for scheme in SCHEMES
+        luminance(parts(Opened(browser, file, scheme=scheme).page.evaluate(ground)))
+        for scheme in SCHEMES
     )
     assert light > 0.85
     assert dark < 0.05

@@ -14,7 +14,7 @@ from chat_loop.values import plural
 
 COLORS = {
     "default": ("#24292f", "#d7dae0"),
-    "black": ("#6e7781", "#7f848e"),
+    "black": ("#6e7781", "#8b919c"),
     "red": ("#cf222e", "#e06c75"),
     "green": ("#116329", "#98c379"),
     "brown": ("#7d4e00", "#e5c07b"),

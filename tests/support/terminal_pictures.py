@@ -32,6 +32,7 @@ AT_PROMPT = re.compile(r"^You:(?: Type a message.*)?$\n.*context", re.MULTILINE)
 """The input line is empty, and the status is below it."""
 WORDS = {
     "terminal-reply": ("Compare the token bucket", "Two ways to limit", "largest burst", "Time:"),
+    "terminal-queue": ("Write the limiter", "The level rises", "And in Go?", "Then in Rust"),
     "terminal-compact": (
         "in: 61,",
         "Compacted 61.",
@@ -105,6 +106,17 @@ def take(bucket: Bucket, now: float) -> bool:
 ```""",
 }
 CRANE, DECIDED, PORT, PUMPS, WOOD, SEA, COMPARE = REPLIES
+WRITE = "Write the limiter."
+QUEUED = ("And in Go?", "Then in Rust.")
+LIMITER = """\
+The level rises with the time that went by, up to the size of the bucket:
+
+```python
+def refill(bucket: Bucket, now: float) -> None:
+    passed = now - bucket.at
+    bucket.level = min(bucket.size, bucket.level + passed * bucket.rate)
+    bucket.at = now
+```"""
 SHORT = """\
 **Background Context:** Initial session.
 
@@ -129,14 +141,17 @@ def played(request: Received) -> Reply:
         if query in said[-300:]:
             text = reply
     if request.system.startswith("Task: session summary"):
-        topics = [query for query in REPLIES if query in said]
+        topics = [query for query in (*REPLIES, WRITE) if query in said]
         is_first = "booking-1.log" in said
         text = SCRIPT["summary"] if is_first else SHORT.format(topics[0].rstrip("?."))
+    if WRITE in said[-300:]:
+        text = LIMITER
     words = text.split(" ")
     size = sum(map(COUNTER.count, (request.system, *request.texts)))
     return Reply(
         chunks=(words[0], *(f" {word}" for word in words[1:])),
         usage=Usage(input=size, output=COUNTER.count(text)),
+        stall_after=24 if text == LIMITER else None,
     )
 
 
@@ -172,6 +187,20 @@ def picture_of_a_reply(chat: Chat, folder: Path) -> None:
         say(newcomer, COMPARE)
         keep(newcomer, "terminal-reply", 0)
         leave(newcomer)
+
+
+def picture_of_a_queue(chat: Chat, server: Loopback) -> None:
+    with chat("--new-session") as worker:
+        worker.wait_for("context", timeout=60)
+        for line, shows in ((WRITE, "def refill"), *((line, line) for line in QUEUED)):
+            worker.line(line)
+            worker.wait_for(shows)
+        keep(worker, "terminal-queue", 0)
+        worker.mark()
+        server.release()
+        worker.wait_for(re.compile(r"(Time: \d.*){3}", re.DOTALL), output=True)
+        worker.wait_for(AT_PROMPT)
+        leave(worker)
 
 
 def picture_of_a_compaction(chat: Chat) -> None:
@@ -246,6 +275,7 @@ def main() -> None:
         config.write_text(CONFIG)
         pictures_of_going_on(chat)
         picture_of_the_browser(chat)
+        picture_of_a_queue(chat, server)
 
 
 if __name__ == "__main__":

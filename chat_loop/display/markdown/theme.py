@@ -38,9 +38,14 @@ def _colored(
 
 THEMES = {
     "auto": _colored("36", "35", "32", "36", "2", "34", entry="38;5;255;48;5;240"),
-    "dark": _colored("96", "95", "92", "93", "90", "94", entry="48;5;236"),
-    "light": _colored("34", "35", "32", "31", "90", "34", entry="48;5;254"),
+    "dark": _colored(
+        "38;5;80", "38;5;176", "38;5;114", "38;5;222", "38;5;247", "38;5;75", entry="48;5;236"
+    ),
+    "light": _colored(
+        "38;5;25", "38;5;90", "38;5;22", "38;5;124", "38;5;241", "38;5;25", entry="48;5;254"
+    ),
 }
+"""`auto` takes the terminal's own colors. Those of the others are the same in all terminals."""
 PLAIN = Theme(name=BOLD, headings=("1;4", "1", "1"), code=UNDERLINED, marks="")
 
 
