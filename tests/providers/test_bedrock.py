@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from benchmarks.support.loopback import Loopback, Reply
 from benchmarks.support.loopback_aws import framed
 from benchmarks.support.loopback_wires import unmarked
-from chat_loop.config import ProviderConfig
 from chat_loop.errors import AuthenticationFailed, NoProvider, ProviderError, install_hint
-from chat_loop.events import Event, OpaqueArrived, TextDelta, ThinkingDelta, ToolCalled
-from chat_loop.providers.bedrock import BedrockProvider
-from chat_loop.providers.catalogue import entry_of
-from chat_loop.values import Image, Message, Request, ToolCall, ToolResult, ToolSpec, Window
+from chat_loop.events import OpaqueArrived, TextDelta, ThinkingDelta, ToolCalled
+from chat_loop.values import Image, Message, Request, ToolCall, ToolResult, ToolSpec
 from tests.support.catalogue import BEDROCK, SECRET, Service
 from tests.support.images import base64, png
-from tests.support.providers import calling, closing, events_of, failure_of, host, words
+from tests.support.providers import events_of, failure_of, host
 
 TALK = Request(system="Be brief.", messages=(Message("user", "Hello"),), max_tokens=100)
 TOOL = ToolSpec("look", "Look it up.", {"type": "object"})
@@ -138,16 +132,6 @@ def test_bedrock_says_what_is_missing(
     assert server.requests == []
 
 
-def test_the_region_of_the_config_decides_where_requests_go(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    west = entry_of("bedrock", {"bedrock": ProviderConfig(region="us-west-2")})
-    provider = BedrockProvider("us.anthropic.claude-opus-4-6-v1", west, window=Window(1))
-    provider.warm()
-
-    assert provider._service.host == "bedrock-runtime.us-west-2.amazonaws.com"
-
-
 @pytest.mark.parametrize("split", [1, 7])
 def test_a_reply_in_pieces_of_any_size(server: Loopback, tmp_path: Path, split: int) -> None:
     text = "Hello wörld 🎉\u2028x"
@@ -160,22 +144,6 @@ def test_a_reply_in_pieces_of_any_size(server: Loopback, tmp_path: Path, split: 
     assert json.loads(part.text) == [{"after_text": 0, "after_calls": 0, "block": block}]
     events.remove(part)
     assert events[:-1] == [ThinkingDelta("Hmm."), TextDelta(text), ToolCalled(CALL)]
-
-
-def test_words_are_shown_while_the_rest_is_waited_for(server: Loopback, tmp_path: Path) -> None:
-    server.enqueue(Reply(chunks=("Hel", "lo"), stall_after=1))
-
-    async def run() -> list[Event]:
-        provider = BEDROCK.at(server.url, tmp_path)
-        async with closing(provider, TALK) as stream:
-            events = [await anext(words(stream))]
-            await asyncio.to_thread(server.stalled)
-            server.release()
-            events += [event async for event in words(stream)]
-        await provider.close()
-        return events
-
-    assert asyncio.run(run())[:2] == [TextDelta("Hel"), TextDelta("lo")]
 
 
 def test_the_whole_request_with_tools_and_an_image(server: Loopback, tmp_path: Path) -> None:
@@ -250,41 +218,3 @@ def test_frames_that_make_no_sense_are_one_clear_line(
     assert isinstance(error, ProviderError)
     assert host(server) in error.message
     assert "\n" not in error.message
-
-
-HEADERS = st.dictionaries(
-    st.sampled_from([":event-type", ":message-type", ":exception-type", ":error-code", "x"]),
-    st.sampled_from(
-        ["chunk", "event", "exception", "error", "throttlingException", "initial-response", ""]
-    ),
-)
-
-
-PAYLOADS = st.one_of(
-    st.binary(max_size=40),
-    st.recursive(
-        st.none() | st.booleans() | st.integers() | st.text(max_size=8),
-        lambda inner: (
-            st.lists(inner, max_size=3)
-            | st.dictionaries(st.sampled_from(["bytes", "message", "p"]), inner)
-        ),
-        max_leaves=6,
-    ).map(lambda value: json.dumps(value).encode()),
-)
-
-
-def test_whatever_frames_come_there_are_events_or_one_error(
-    server: Loopback, tmp_path: Path
-) -> None:
-    """The SDK's decoder trusts its input."""
-
-    @given(st.lists(st.builds(framed, HEADERS, PAYLOADS) | st.binary(max_size=60), max_size=4))
-    def check(frames: list[bytes]) -> None:
-        server.enqueue(Reply(body=b"".join(frames), headers=EVENTS))
-        events, error = call(TALK)
-        assert error is not None, "no reply was complete"
-        assert "\n" not in error.message
-        assert all(isinstance(event, TextDelta | ThinkingDelta) for event in events)
-
-    with calling(BEDROCK.at(server.url, tmp_path)) as call:
-        check()

@@ -16,16 +16,14 @@ from chat_loop.config import Config, ModelConfig
 from chat_loop.events import Finished, TextDelta, Warned
 from chat_loop.providers import capabilities, local
 from chat_loop.providers.choose import create, this_machine
-from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.providers.wire import WireProvider
-from chat_loop.values import Parameters, Request, ToolSpec, Window
+from chat_loop.values import Parameters, Request, ToolSpec
 from tests.support.catalogue import ALL, BEDROCK, Service
 from tests.support.providers import (
     REQUEST,
     anthropic_at,
     ask_through,
     compatible_at,
-    entry,
     events_of,
     openai_at,
 )
@@ -169,12 +167,6 @@ REFUSED = {  # by a service: its words, the effort, what is sent then, and what 
         {},
         "The effort medium is left out for ten minutes.",
     ),
-    "ollama level": (
-        'think value "medium" is not supported for this model',
-        "medium",
-        {},
-        "The effort medium is left out for ten minutes.",
-    ),
     "ollama word": (
         'invalid reasoning value: "minimal" (must be "high", "medium", "low", or "none")',
         "minimal",
@@ -235,24 +227,6 @@ REFUSED = {  # by a service: its words, the effort, what is sent then, and what 
         },
         "The effort high is sent instead of max.",
     ),
-    "lmstudio": (
-        "Unrecognized request argument supplied: reasoning_effort",
-        "high",
-        {},
-        "The effort high is left out for ten minutes.",
-    ),
-    "mistral": (
-        "reasoning_effort is not enabled for this model",
-        "high",
-        {},
-        "The effort high is left out for ten minutes.",
-    ),
-    "azure": (
-        "Unrecognized request argument supplied: reasoning_effort",
-        "high",
-        {},
-        "The effort high is left out for ten minutes.",
-    ),
 }
 
 
@@ -273,22 +247,6 @@ def test_a_value_that_a_model_refuses_is_changed_and_told(
     assert warned.message.endswith(told)
     assert answer == ANSWER
     assert added(server)[1:] == [sent, sent]
-
-
-def test_what_is_left_out_is_tried_again_after_ten_minutes(server: Loopback) -> None:
-    seconds = [0.0]
-    at = entry("openai", f"{server.url}/v1")
-    window = Window(128_000)
-    provider = OpenAIProvider("gpt-4o", at, window=window, api_key="k", clock=lambda: seconds[0])
-    refusal = failing(400, "x", "Unrecognized request argument supplied: reasoning_effort")
-    server.enqueue(refusal, HI, HI, HI)
-    ask_through(provider, asking("high"))
-    seconds[0] = 599.0
-    ask_through(provider, asking("high"))
-    seconds[0] = 601.0
-    ask_through(provider, asking("high"))
-    efforts = [body.get("reasoning_effort") for body in added(server)]
-    assert efforts == ["high", None, None, "high"]
 
 
 def test_a_server_that_refuses_whatever_it_offers_gets_no_effort(server: Loopback) -> None:

@@ -9,7 +9,6 @@ import pytest
 from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.errors import ProviderError, StreamBroken
 from chat_loop.events import Finished, TextDelta
-from chat_loop.providers.endings import MEANINGS
 from chat_loop.values import StopReason, Usage
 from tests.support.endings import Meaning, endings
 from tests.support.providers import (
@@ -32,11 +31,6 @@ STOPS: dict[Meaning, StopReason] = {
     "unfinished": "end",
 }
 MAKERS = pytest.mark.parametrize("make", [anthropic_at, compatible_at])
-
-
-@pytest.mark.parametrize(("value", "meaning"), ENDINGS)
-def test_the_table_has_each_documented_value(value: str, meaning: Meaning) -> None:
-    assert MEANINGS[value.partition(":")[0].lower()] == meaning
 
 
 @MAKERS

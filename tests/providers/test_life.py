@@ -9,8 +9,6 @@ import zlib
 from collections.abc import AsyncIterator, Sequence
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.agent.ask import CallLimits, ask
@@ -236,21 +234,6 @@ def test_a_character_that_the_server_cut_is_put_together(begin: int) -> None:
             told += list(state.take_deltas())
         told += [event for event in state.final_events(with_calls=False) if event != END]
         assert "".join(event.text for event in told if isinstance(event, TextDelta)) == TEXT
-
-
-@given(st.text(), st.data())
-def test_halves_of_pairs_are_put_together_at_any_cut(text: str, data: st.DataObject) -> None:
-    halves = text.encode("utf-16-le", "surrogatepass")
-    units = [
-        halves[at : at + 2].decode("utf-16-le", "surrogatepass") for at in range(0, len(halves), 2)
-    ]
-    joiner = Joiner()
-    told = ""
-    while units:
-        size = data.draw(st.integers(1, len(units)))
-        told += joiner.feed("".join(units[:size]))
-        units = units[size:]
-    assert told + joiner.feed("", last=True) == text
 
 
 def test_a_half_without_its_other_half_is_replaced() -> None:

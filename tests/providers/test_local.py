@@ -179,13 +179,6 @@ def test_a_request_the_runtime_refuses(provider: Provider) -> None:
         collect(provider, request("Hello?", grammar="root ::= missing"))
 
 
-def test_nothing_is_printed(model: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    provider = LocalProvider(model, "m", Window(WINDOW))
-    collect(provider, request("Hello?"))
-    asyncio.run(provider.close())
-    assert capfd.readouterr() == ("", "")
-
-
 def test_closed_providers_load_again_and_unused_ones_close(model: Path) -> None:
     provider = LocalProvider(model, "m", Window(WINDOW))
     asyncio.run(provider.close())

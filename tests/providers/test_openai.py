@@ -40,37 +40,6 @@ def test_the_whole_request_for_a_summary(server: Loopback) -> None:
     }
 
 
-def test_key_and_address_from_the_environment(
-    server: Loopback, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-env")
-    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
-
-    events_of(OpenAIProvider("gpt-4o", entry("openai"), window=Window(1)))
-
-    assert server.requests[0].headers["authorization"] == "Bearer sk-env"
-
-
-@pytest.mark.parametrize(
-    ("key", "sent"), [(None, "Bearer none"), ("", "Bearer none"), ("local", "Bearer local")]
-)
-def test_nothing_of_openai_s_environment_goes_to_a_compatible_server(
-    server: Loopback, monkeypatch: pytest.MonkeyPatch, key: str | None, sent: str
-) -> None:
-    for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
-        monkeypatch.setenv(name, "secret")
-    monkeypatch.setenv(
-        "OPENAI_CUSTOM_HEADERS", "X-Gateway-Key: secret\nAuthorization: Bearer secret"
-    )
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
-
-    events_of(compatible_at(server.url, key))
-
-    headers = server.requests[0].headers
-    assert headers["authorization"] == sent
-    assert "secret" not in str(headers)
-
-
 @pytest.mark.parametrize("variable", ["OPENAI_API_KEY", "OPENAI_ADMIN_KEY"])
 def test_no_key(server: Loopback, monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
     """An admin key alone satisfies the SDK's constructor, but no model call."""

@@ -15,10 +15,9 @@ from chat_loop.config import Config
 from chat_loop.errors import AuthenticationFailed, ModelNotFound, NoProvider, ProviderError
 from chat_loop.events import Event, Finished, OpaqueArrived, TextDelta, ThinkingDelta
 from chat_loop.providers.choose import create, this_machine
-from chat_loop.providers.openai import OpenAIProvider
-from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage, Window
+from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage
 from tests.support.catalogue import ALL, AZURE
-from tests.support.providers import entry, events_of, failure_of
+from tests.support.providers import events_of, failure_of
 
 TALK = Request(system="Be brief.", messages=(Message("user", "Hello"),), max_tokens=100)
 TOOL = ToolSpec("look", "Look it up.", {"type": "object", "properties": {}})
@@ -29,18 +28,6 @@ pytestmark = pytest.mark.usefixtures("services")
 
 
 # --- Azure
-
-
-@pytest.mark.parametrize("ending", ["", "/", "/openai/v1/"])
-def test_azure_takes_its_endpoint_from_the_environment(
-    server: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ending: str
-) -> None:
-    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", f"{server.url}{ending}")
-
-    events_of(create("azure:our-gpt", Config(), this_machine(tmp_path)), TALK)
-
-    [request] = server.requests
-    assert (request.path, request.body["model"]) == ("/openai/v1/chat/completions", "our-gpt")
 
 
 def test_azure_takes_a_token_in_the_place_of_a_key(
@@ -290,20 +277,6 @@ def test_deepseek_does_not_reason_about_a_summary(server: Loopback, tmp_path: Pa
     ]
 
 
-def test_others_get_no_reasoning_back(server: Loopback, tmp_path: Path) -> None:
-    call = ToolCall("x", "look", '{"what": "a"}')
-    server.enqueue(Reply(thinking=("Hm",), calls=(call,)), Reply())
-    provider = BY_NAME["grok"].at(server.url, tmp_path)
-    assert opaque_of(events_of(provider, replace(TALK, tools=(TOOL,)))) == ""
-    answered = (
-        Message("assistant", "", (call,), opaque='{"reasoning_content": "Hm"}'),
-        Message("user", "", results=(ToolResult("x", "Yes."),)),
-    )
-    events_of(provider, replace(TALK, tools=(TOOL,), messages=(*TALK.messages, *answered)))
-
-    assert "reasoning" not in str(server.requests[1].body)
-
-
 # --- Parameters that a server does not know
 
 UNKNOWN = [
@@ -387,8 +360,3 @@ def test_importing_the_providers_imports_no_sdk() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert done.stdout == b"set()\n"
-
-
-def test_a_name_that_no_catalogue_has_is_a_server_like_others() -> None:
-    made = OpenAIProvider("m", entry("elsewhere", "http://x/v1"), window=Window(1))
-    assert (made.entry.title, made.entry.think_tags, made.calls_tools) == ("elsewhere", True, False)

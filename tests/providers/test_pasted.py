@@ -268,11 +268,3 @@ def test_a_key_for_another_service_is_recognized(
     error = error_of("openai:gpt-4o", values, own_environment)
 
     assert error.hint.startswith("It looks like a key for Anthropic.")
-
-
-def test_a_list_of_very_many_models_is_read(tmp_path: Path) -> None:
-    names = tuple(f"vendor/model-with-a-long-name-{number:06}" for number in range(100_000))
-    with Loopback(models=names) as server:
-        config = Config(providers={"office": ProviderConfig(base_url=f"{server.url}/v1")})
-        machine = Machine(environment={}, models=tmp_path, servers=())
-        assert create("office", config, machine).model == names[0]

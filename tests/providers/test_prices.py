@@ -12,7 +12,7 @@ import pytest
 from chat_loop.config import Config, ModelConfig
 from chat_loop.providers import prices
 from chat_loop.providers.catalogue import CATALOGUE
-from chat_loop.providers.prices import SELLERS, VENDORS, VERIFIED, costs
+from chat_loop.providers.prices import SELLERS, VERIFIED, costs
 from chat_loop.values import Usage, dollars_text
 
 
@@ -118,10 +118,6 @@ def test_the_models_taken_by_default_have_prices(model: str) -> None:
     assert asked is not None
     assert answered is not None
     assert 0 < asked < answered
-
-
-def test_every_prefix_can_match() -> None:
-    assert all(prefix == prefix.lower() and "/" not in prefix for prefix in VENDORS)
 
 
 @pytest.mark.parametrize(

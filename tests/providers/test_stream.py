@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import time
-from collections.abc import AsyncGenerator
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,7 +10,6 @@ from hypothesis import strategies as st
 
 from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.events import Finished, TextDelta
-from chat_loop.providers.stream import PIECE, WAIT_SECONDS, batches_of
 from tests.support.providers import REQUEST, MakeProvider, anthropic_at, calling, openai_at
 
 SSE = {"content-type": "text/event-stream"}
@@ -53,37 +48,3 @@ def test_characters_may_be_split_between_writes(server: Loopback, make: MakeProv
         for size in (1, 2, 3, 7):
             server.enqueue(Reply(chunks=(text,), usage=None, split=size))
             assert call(REQUEST) == ([TextDelta(text), Finished(stop="end")], None)
-
-
-class CountingLoop(asyncio.SelectorEventLoop):
-    """An event loop that counts the sleeps that take time."""
-
-    sleeps = 0
-
-    def call_later(self, delay: float, callback: Any, *args: Any, **more: Any) -> Any:  # type: ignore[override]
-        self.sleeps += "set_result" in callback.__name__  # of asyncio.sleep
-        return super().call_later(delay, callback, *args, **more)
-
-
-@pytest.mark.parametrize(("size", "sleeps"), [(PIECE, False), (100, True)])
-def test_only_a_slow_stream_waits_before_the_next_read(size: int, *, sleeps: bool) -> None:
-    """Drawing what has come takes long enough that each item seems late."""
-
-    async def items() -> AsyncGenerator[bytes]:
-        for _ in range(20):
-            await asyncio.sleep(0)
-            until = time.monotonic() + 2 * WAIT_SECONDS
-            while time.monotonic() < until:
-                pass
-            yield b"x" * size
-
-    async def run() -> int:
-        batches = [batch async for batch in batches_of(items(), lambda: True, len)]
-        return sum(map(len, batches))
-
-    loop = CountingLoop()
-    try:
-        assert loop.run_until_complete(run()) == 20
-    finally:
-        loop.close()
-    assert bool(loop.sleeps) == sleeps

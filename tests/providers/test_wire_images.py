@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from benchmarks.support.loopback import Loopback, failing
-from benchmarks.support.loopback_wires import unmarked
 from chat_loop.config import parse
 from chat_loop.providers.capabilities import guess_capabilities
 from chat_loop.providers.choose import Machine, create
@@ -16,7 +15,7 @@ from chat_loop.providers.local import LocalProvider
 from chat_loop.values import Image, Message, Request, ToolCall, ToolResult, Window
 from tests.support.headless import run, saved
 from tests.support.images import base64, gif, jpeg, place, png, webp
-from tests.support.providers import anthropic_at, events_of, failure_of, openai_at
+from tests.support.providers import anthropic_at, failure_of, openai_at
 
 PHOTO = png(640, 480)
 PHOTO_DATA = base64(PHOTO)
@@ -26,7 +25,6 @@ def image(data: bytes, media: str) -> Image:
     return Image("x", media, 4, 3, place(data, media), base64(data))
 
 
-KINDS = {"image/png": png(), "image/jpeg": jpeg(), "image/gif": gif(), "image/webp": webp()}
 ASK = Request(
     system="Be brief.",
     messages=(
@@ -44,84 +42,6 @@ ASK = Request(
         ),
     ),
 )
-
-
-def block(media: str) -> dict[str, Any]:
-    source = {"type": "base64", "media_type": media, "data": base64(KINDS[media])}
-    return {"type": "image", "source": source}
-
-
-def part(media: str) -> dict[str, Any]:
-    return {
-        "type": "image_url",
-        "image_url": {"url": f"data:{media};base64,{base64(KINDS[media])}"},
-    }
-
-
-def test_images_on_the_wire_of_anthropic(server: Loopback) -> None:
-    events_of(anthropic_at(server.url), ASK)
-    body = server.requests[0].body
-    assert server.requests[0].system == "Be brief."
-    del body["system"]
-    assert body | {"messages": unmarked(body["messages"])} == {
-        "model": "claude-test",
-        "max_tokens": 32_000,
-        "messages": [
-            {
-                "role": "user",
-                "content": [
-                    block("image/png"),
-                    block("image/jpeg"),
-                    {"type": "text", "text": "Two."},
-                ],
-            },
-            {
-                "role": "assistant",
-                "content": [{"type": "tool_use", "id": "c1", "name": "look", "input": {}}],
-            },
-            {
-                "role": "user",
-                "content": [
-                    {"type": "tool_result", "tool_use_id": "c1", "content": "Nothing."},
-                    block("image/gif"),
-                    block("image/webp"),
-                    {"type": "text", "text": "More."},
-                ],
-            },
-        ],
-        "stream": True,
-    }
-
-
-def test_images_on_the_wire_of_openai(server: Loopback) -> None:
-    events_of(openai_at(server.url), ASK)
-    call = {"id": "0000000c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
-    assert server.requests[0].body == {
-        "model": "gpt-4o",
-        "messages": [
-            {"role": "system", "content": "Be brief."},
-            {
-                "role": "user",
-                "content": [
-                    part("image/png"),
-                    part("image/jpeg"),
-                    {"type": "text", "text": "Two."},
-                ],
-            },
-            {"role": "assistant", "content": None, "tool_calls": [call]},
-            {"role": "tool", "tool_call_id": "0000000c1", "content": "Nothing."},
-            {
-                "role": "user",
-                "content": [
-                    part("image/gif"),
-                    part("image/webp"),
-                    {"type": "text", "text": "More."},
-                ],
-            },
-        ],
-        "stream": True,
-        "stream_options": {"include_usage": True},
-    }
 
 
 @pytest.mark.parametrize(
@@ -148,39 +68,22 @@ def test_an_image_that_is_refused_says_how_to_go_on(
     [
         ("claude-sonnet-5-5", True),
         ("claude-3-haiku-20240307", True),
-        ("gpt-4o-mini", True),
-        ("gpt-4.1", True),
-        ("gpt-5.4-mini", True),
-        ("gpt-4-turbo-2024-04-09", True),
         ("gpt-4-vision-preview", True),
         ("gpt-4", False),
-        ("gpt-4-0613", False),
-        ("gpt-3.5-turbo", False),
         ("gpt-oss-120b", False),
         ("o1", True),
-        ("o3", True),
         ("o3-mini", False),
         ("o4-mini", True),
-        ("gemini-2.5-flash", True),
         ("gemma3:4b", True),
-        ("grok-4", True),
         ("grok-3", False),
         ("grok-code-fast-1", False),
         ("llama3.2-vision:11b", True),
-        ("llama3.2:3b", False),
         ("meta-llama/Llama-4-Scout", True),
-        ("qwen2.5vl:7b", True),
         ("Qwen/Qwen3-VL-8B-Instruct", True),
-        ("qwen3:8b", False),
         ("pixtral-12b", True),
         ("mistral-medium-latest", True),
-        ("mistral-small-2501", False),
-        ("mistral-large-2411", False),
-        ("gemini-flash-latest", True),
         ("grok-4.3", True),
-        ("llava:13b", True),
         ("phi-4-vision", True),
-        ("deepseek-chat", False),
         ("my-own-model", False),
     ],
 )

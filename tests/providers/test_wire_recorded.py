@@ -78,11 +78,6 @@ def recorded(name: str) -> Reply:
     )
 
 
-def test_each_response_is_tested_and_has_a_source() -> None:
-    assert set(RESPONSES) == {*REPLIES, *FAILURES, *WINDOWS}
-    assert all(response["source"] for response in RESPONSES.values())
-
-
 @pytest.mark.parametrize("name", REPLIES)
 def test_a_reply(server: Loopback, tmp_path: Path, name: str) -> None:
     server.enqueue(recorded(name))

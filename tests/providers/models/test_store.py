@@ -90,10 +90,6 @@ def test_the_catalogue_is_consistent(model: EmbeddedModel) -> None:
             assert len({part.sha256 for part in source}) == len(source)
 
 
-def test_one_model_is_recommended() -> None:
-    assert [model.name for model in CATALOGUE if model.recommended] == ["qwen2.5-coder-1.5b"]
-
-
 def test_the_environment_chooses_the_index() -> None:
     assert index_url({}) == DEFAULT_INDEX
     assert (
