@@ -24,7 +24,6 @@ from chat_loop.events import (
     Event,
     Finished,
     ReplyEnded,
-    Retrying,
     TextDelta,
     ToolCalled,
     ToolReturned,
@@ -294,23 +293,6 @@ def test_nothing_is_tried_again_after_a_call() -> None:
     assert provider.asked == 1
 
 
-def test_each_step_may_be_tried_again() -> None:
-    async def no_pause(seconds: float) -> None:
-        """Return at once."""
-
-    provider = scripted(
-        Overloaded("Busy."), calling('{"query": "x"}'), Overloaded("Busy."), "Done."
-    )
-    limits = CallLimits(attempts=2, sleep=no_pause, jitter=lambda: 1.0)
-    agent = Agent(
-        name="Sally", system_prompt="", provider=provider, tools=(tool(echo),), limits=limits
-    )
-    events = run(agent)
-    again = Retrying(reason="Busy.", seconds=1.0, attempt=2, attempts=2)
-    assert [event for event in events if isinstance(event, Retrying)] == [again, again]
-    assert len(returned(events)) == 1
-
-
 @pytest.mark.parametrize(
     ("given", "schema", "wrong"),
     [
@@ -417,38 +399,6 @@ def test_the_time_of_a_reply_and_its_tools_is_without_the_users_answer(
     assert reply.seconds == 3.0
     [exchange] = turns.live.session.exchanges
     assert [use.result and use.result.seconds for use in exchange.uses] == [3.0]
-
-
-def test_the_estimate_of_a_step_counts_its_calls(tmp_path: Path, server: Loopback) -> None:
-    server.enqueue(
-        Sent(chunks=("I look.",), calls=(ToolCall("x", "search", '{"query": "a b"}'),), usage=None)
-    )
-    server.enqueue(Sent(chunks=("Done.",), usage=None))
-    turns = Turns(tmp_path / "sessions", openai_at(server.url), tool(echo))
-    turns.say("Hello")
-    first, second = (
-        entry.usage for entry in turns.live.session.entries if isinstance(entry, Reply)
-    )
-    assert first == Usage(input=7, output=6, estimated=True)
-    assert second == Usage(input=7, output=1, estimated=True)
-
-
-def test_what_a_turn_sent_is_what_the_next_one_sends(tmp_path: Path) -> None:
-    provider = scripted(
-        calling('{"query": "a"}', "{", "", text=" \n"),
-        calling('{"query": "b"}', text="Still looking.", name="what is\nthis"),
-        "Done.",
-        calling('{"query": "c"}'),
-        "Done again.",
-        "Bye.",
-    )
-    turns = Turns(tmp_path, provider, tool(echo))
-    turns.say("One", "Two", "Three")
-    sent = [request.messages for request in provider.requests]
-    assert sent[3] == (*sent[2], Message("assistant", "Done."), Message("user", "Two"))
-    assert sent[5] == (*sent[4], Message("assistant", "Done again."), Message("user", "Three"))
-    ids = [call.id for message in sent[5] for call in message.calls]
-    assert len({*ids}) == len(ids) == 5
 
 
 def test_an_acknowledgment_gets_the_tools_of_later_requests(tmp_path: Path) -> None:

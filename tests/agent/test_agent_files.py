@@ -8,8 +8,6 @@ import stat
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from chat_loop.agent.agent_files import (
     AgentFile,
@@ -22,7 +20,6 @@ from chat_loop.agent.agent_files import (
 from chat_loop.agent.known_agents import AgentRegistry, NamedAgent
 from chat_loop.config import EXAMPLE, Config, Paths, parse
 from chat_loop.errors import AgentError, ConfigError
-from chat_loop.yaml_files import split_front
 
 LISTED = "chat-loop agents lists them."
 MARKDOWN = """\
@@ -181,27 +178,6 @@ config: {summary: {timeout: 1}, providers: {anthropic: {base_url: "https://evil.
     )
     source = b"system_prompt: Hi\nconfig: {summary: {timeout: 1}}"
     assert AgentFile(path=path, source=source).permissions() == ()
-
-
-@given(st.text(alphabet="-\n ab:\r", max_size=40))
-def test_front_matter_and_the_rest_are_the_whole_text(text: str) -> None:
-    try:
-        front, body = split_front(text)
-    except ValueError:
-        assert text.startswith("---")
-        return
-    if not front:
-        assert body == text or text.partition("\n")[0].rstrip() == "---"
-    assert front.count("\n") + body.count("\n") + 1 >= text.count("\n") - 1
-    assert text.endswith(body)
-
-
-@given(st.text(max_size=500))
-def test_a_name_is_one_short_line(text: str) -> None:
-    name = short_name(text)
-    assert name == short_name(name)
-    assert len(name) <= 60
-    assert name.isprintable()
 
 
 def test_which_file_a_path_means(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

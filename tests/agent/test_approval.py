@@ -195,15 +195,6 @@ def test_an_approval_of_a_project_is_kept(tmp_path: Path) -> None:
         assert not User("n", kept=other).approve("edit_file", "diff 2")
 
 
-def test_an_approval_with_an_agent_ends_with_a_change_of_its_file(tmp_path: Path) -> None:
-    file = tmp_path / "approvals.json"
-    agent = ProjectApprovals(file, "/project", "/a.py 12ab")
-    assert User("p", kept=agent).approve("deploy", "deploy:")
-    assert User(kept=ProjectApprovals(file, "/project", "/a.py 12ab")).approve("deploy", "")
-    changed = ProjectApprovals(file, "/project", "/a.py 34cd")
-    assert not User("n", kept=changed).approve("deploy", "deploy:")
-
-
 @pytest.mark.parametrize("text", [OUT, POWERFUL])
 def test_what_can_do_harm_is_never_kept(tmp_path: Path, text: str) -> None:
     kept = ProjectApprovals(tmp_path / "approvals.json", "/project")

@@ -22,7 +22,7 @@ from chat_loop.errors import (
     StreamBroken,
     TimedOut,
 )
-from chat_loop.events import Event, Finished, Retrying, TextDelta, ThinkingDelta
+from chat_loop.events import Event, Finished, Retrying, TextDelta
 from chat_loop.values import Message, Request, Usage
 from tests.support.agent_turns import events_of
 from tests.support.scripted_chat import CALL_SECONDS, Model, Says, Step
@@ -68,17 +68,6 @@ def again(seconds: float, attempt: int, reason: str = "It is down.", attempts: i
     return Retrying(reason=reason, seconds=seconds, attempt=attempt, attempts=attempts)
 
 
-def test_the_events_are_the_providers() -> None:
-    asked = Asked(Says(("Hel", "lo."), thinking="A greeting."))
-    assert asked.events == [
-        ThinkingDelta("A greeting."),
-        TextDelta("Hel"),
-        TextDelta("lo."),
-        Finished(stop="end", usage=USAGE),
-    ]
-    assert asked.model.requests == [REQUEST]
-
-
 def test_pauses_double_and_the_last_attempts_error_is_raised() -> None:
     last = Overloaded("It is still down.")
     asked = Asked(DOWN, DOWN, DOWN, DOWN, last)
@@ -86,12 +75,6 @@ def test_pauses_double_and_the_last_attempts_error_is_raised() -> None:
     assert asked.error is last
     assert asked.slept == [1.0, 2.0, 4.0, 8.0]
     assert asked.model.requests == [REQUEST] * 5
-
-
-def test_a_later_attempt_that_works_is_the_reply() -> None:
-    asked = Asked(DOWN, DOWN, "Hello.")
-    assert asked.events == [again(1.0, 2), again(2.0, 3), *ANSWER]
-    assert asked.error is None
 
 
 def test_a_pause_varies_between_half_and_whole() -> None:
@@ -191,35 +174,11 @@ def test_a_first_event_that_does_not_come_is_tried_again_and_then_given_up() -> 
     assert model.cancelled == 2
 
 
-def test_a_silence_after_content_is_given_up_and_not_tried_again() -> None:
-    model = Model(Says(("Hel",), then="silence"))
-    events, error = asyncio.run(collect(model, CallLimits(idle=0.01)))
-    assert events == [TextDelta("Hel")]
-    assert isinstance(error, TimedOut)
-    assert model.cancelled == 1
-
-
 async def test_closing_the_call_closes_the_providers_stream() -> None:
     model = Model(Says(("Hel", "lo.")))
 
     async with aclosing(ask(model, REQUEST)) as events:
         assert await anext(events) == TextDelta("Hel")
-    assert model.cancelled == 1
-
-
-async def test_cancelling_in_a_silence_closes_the_providers_stream() -> None:
-    model = Model(Says(("Hel",), then="silence"))
-
-    async def read() -> None:
-        async with aclosing(ask(model, REQUEST)) as events:
-            async for _ in events:
-                pass
-
-    task = asyncio.ensure_future(read())
-    await model.silent.wait()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
     assert model.cancelled == 1
 
 

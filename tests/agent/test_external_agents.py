@@ -17,11 +17,10 @@ from chat_loop.agent.external_agents import ExternalProvider
 from chat_loop.config import AutoCompactConfig, Config
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.conversation_options import Options
-from chat_loop.errors import ProviderError, RequestRejected
+from chat_loop.errors import RequestRejected
 from chat_loop.events import Event, Finished, SummaryEnded, TextDelta, ToolCalled, ToolReturned
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.values import Message, Request, ToolCall, Usage
-from tests.support.agent_turns import events_of
 from tests.support.scripted_chat import SUMMARY, Clock, Model, words
 
 if TYPE_CHECKING:  # each test that runs one of its agents imports pydantic-ai, which takes a second
@@ -210,14 +209,6 @@ async def test_a_conversation_with_its_tools_is_saved_and_read_back(
     assert capfd.readouterr() == ("", "")
 
 
-def test_what_it_does_for_an_acknowledgment_is_not_told(tmp_path: Path) -> None:
-    async def run() -> list[Event]:
-        return await events_of(foreign(dice()), Message("user", "roll"), offer_tools=False)
-
-    kinds = [type(event) for event in asyncio.run(run())]
-    assert kinds == [TextDelta, TextDelta, TextDelta, Finished]
-
-
 class Strands:
     """The documented interface of a Strands agent: `messages`, and `stream_async` with events."""
 
@@ -371,19 +362,6 @@ class Raising:
     async def stream_async(self, prompt: str) -> AsyncIterator[str]:
         yield "begun"
         raise self._error
-
-
-async def test_what_came_before_a_failure_is_kept(tmp_path: Path) -> None:
-    events: list[Event] = []
-
-    chat = conversation(tmp_path, foreign(Raising(ValueError("no"))), events)
-    with pytest.raises(ProviderError, match="The agent Dice failed: ValueError: no"):
-        await chat.ask("hi")
-    await chat.leave("exit")
-    [path] = tmp_path.glob("*.md")
-    [exchange] = SessionManager(tmp_path).load(path).session.exchanges
-    assert exchange.reply is not None
-    assert (exchange.reply.text, exchange.reply.stop) == ("begun", "error")
 
 
 async def test_it_can_be_stopped_while_it_blocks_and_is_not_waited_for() -> None:

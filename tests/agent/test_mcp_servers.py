@@ -80,19 +80,9 @@ def test_a_tool_without_a_name_or_a_schema_costs_itself_and_no_other(tmp_path: P
 
 def test_the_tools_of_a_server_are_offered_and_called() -> None:
     async def act(offered: Offered) -> None:
-        names = [
-            "echo",
-            "add",
-            "fail",
-            "hang",
-            "escapes",
-            "large",
-            "leave",
-            "picture",
-            "environment",
-            "value",
-        ]
-        assert list(offered.tools) == [f"test_{name}" for name in [*names, "learn"]]
+        names: tuple[str, ...] = ("echo", "add", "fail", "hang", "escapes", "large", "leave")
+        names += ("picture", "environment", "value", "learn")
+        assert list(offered.tools) == [f"test_{name}" for name in names]
         spec = offered.tools["test_add"].spec
         assert spec.description == "Add two numbers."
         assert spec.parameters["properties"] == {
@@ -189,17 +179,8 @@ async def test_the_environment_is_the_servers_own(
     server = sdk(env={"TOKEN": "a ${NOTES} b", "EMPTY": "$NOTES {x}"}, cwd=str(tmp_path))
     async with connected({"test": server}, dict(os.environ)) as offered:
         names = set((await offered.call("test_environment")).split("\n"))
-        assert names <= {
-            "HOME",
-            "LOGNAME",
-            "PATH",
-            "SHELL",
-            "TERM",
-            "USER",
-            "LC_CTYPE",
-            "TOKEN",
-            "EMPTY",
-        }
+        usual = {"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LC_CTYPE"}
+        assert names <= usual | {"TOKEN", "EMPTY"}
         assert await offered.call("test_value", name="TOKEN") == "a secret of NOTES b"
         assert await offered.call("test_value", name="EMPTY") == "$NOTES {x}"
 
@@ -295,14 +276,6 @@ def test_pages_are_read_on_and_junk_is_left_out(tmp_path: Path) -> None:
     )
 
 
-def test_a_list_without_an_end_is_read_to_a_limit(tmp_path: Path) -> None:
-    async def act(offered: Offered) -> None:
-        assert len(offered.tools) == 50
-        assert recorded(tmp_path).count("tools/list") == 50
-
-    with_servers(act, raw=raw(tmp_path, {"pages": [listing(f"t{number}") for number in range(80)]}))
-
-
 def test_too_many_tools_are_said(tmp_path: Path) -> None:
     async def act(offered: Offered) -> None:
         assert len(offered.tools) == 128
@@ -331,15 +304,6 @@ async def test_a_server_that_ignores_its_closed_input_and_sigterm_is_killed(tmp_
     await hanging.close()
     [deaf_one] = processes(tmp_path)
     assert gone(deaf_one)
-
-
-async def test_closing_twice_and_before_anything_began(tmp_path: Path) -> None:
-    servers = McpServers({"raw": raw(tmp_path, ECHO)}, {})
-    await servers.close()
-    servers.start()
-    await servers.close()
-    await servers.close()
-    assert all(gone(process) for process in processes(tmp_path))
 
 
 @pytest.mark.slow

@@ -16,7 +16,6 @@ from chat_loop.agent.mcp_tools import (
     MAX_LISTED,
     MAX_SCHEMA,
     MAX_TEXT,
-    clean_text,
     clean_tools,
     parameters,
     result_text,
@@ -188,14 +187,6 @@ def test_a_list_of_tools_is_cleaned() -> None:
     assert skipped == ("“”", "“a”", "“”", f"“{'x' * 39}…”", "“”", "“”", "“bare”", "“odd”")
     many = [{"name": f"t{number}", "inputSchema": {}} for number in range(5_000)]
     assert len(clean_tools(many)[0]) == MAX_LISTED
-
-
-@given(st.text(max_size=300), st.integers(1, 200))
-def test_cleaned_text_can_be_seen_and_sent(text: str, most: int) -> None:
-    made = clean_text(text, most)
-    assert len(made) <= most
-    assert all(sign in "\n\t" or sign.isprintable() for sign in made)
-    made.encode()
 
 
 @pytest.mark.parametrize(

@@ -108,18 +108,6 @@ def test_leaving_gives_the_prompt_back(home: Path, key: str) -> None:
     assert newest(home) == ""
 
 
-@pytest.mark.slow
-def test_words_after_the_command_filter(home: Path) -> None:
-    with chat(home) as terminal:
-        open_browser(terminal, "what is")
-        terminal.wait_for("1 of 3 match “what is”")
-        terminal.send("\r")
-        terminal.wait_for("✓ Found: Sally")
-        chatting(terminal, "on we go")
-        leave(terminal)
-    assert newest(home) == OLD.header.id
-
-
 def test_d_and_y_trashes_and_any_other_key_does_not(home: Path) -> None:
     folder = home / "sessions"
     with chat(home) as terminal:
@@ -179,20 +167,6 @@ def test_an_editor_that_fails_is_told_in_the_browser(home: Path, editor: str) ->
 
 
 @pytest.mark.slow
-def test_what_is_open_elsewhere_is_not_edited(home: Path) -> None:
-    held = take_lock(home / "sessions", OPEN.header.id)
-    with chat(home) as terminal:
-        open_browser(terminal)
-        terminal.send("e")
-        terminal.wait_for("is open in another process")
-        terminal.send("q")
-        terminal.wait_for("context")
-        leave(terminal)
-    held.close()
-    assert not (home / "editor.sh.modes").exists()
-
-
-@pytest.mark.slow
 def test_the_open_session_has_no_number_and_is_not_selected(home: Path) -> None:
     with chat(home) as terminal:
         chatting(terminal, "I am here")
@@ -202,26 +176,4 @@ def test_the_open_session_has_no_number_and_is_not_selected(home: Path) -> None:
         assert re.search("^> 1 .* Which port does the database", shown, re.MULTILINE)
         terminal.send("q")
         terminal.wait_for("context")
-        leave(terminal)
-
-
-@pytest.mark.slow
-def test_nothing_is_drawn_over_the_browser_or_a_question(home: Path) -> None:
-    """A running command shows its time once a second, but not while the browser or a question has
-    the screen.
-    """
-    agent = home / "another.md"
-    agent.write_text("---\nname: Another\n---\nBe kind.\n")
-    (home / "config.yaml").write_text(f"agent: {{default: {agent}}}\n")
-    with chat(home) as terminal:
-        chatting(terminal, "first")
-        open_browser(terminal)
-        with pytest.raises(AssertionError):
-            terminal.wait_for("Another …", timeout=2.5)
-        terminal.send("\r")
-        terminal.wait_for("Different agent detected. Continue? [y]es [n]o")
-        with pytest.raises(AssertionError):
-            terminal.wait_for("Another …", timeout=2.5)
-        terminal.line("n")
-        terminal.wait_for("Not resumed.")
         leave(terminal)

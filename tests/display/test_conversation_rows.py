@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +13,12 @@ import pytest
 from msgspec.structs import replace
 
 from chat_loop.display.conversation_rows import cost_of
-from chat_loop.library.index import stale_count
-from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Restoration, Session
-from chat_loop.sessions.rows import newest_first
 from chat_loop.sessions.writer import render
 from chat_loop.values import Usage
-from tests.support.environments import environment
 from tests.support.headless import ECHO, run
 from tests.support.library_screens import CODE, in_zone
-from tests.support.pty_chat import PtyChat
-from tests.support.saved_sessions import ALL, FIRST, SECOND, at, last_id, put, simple
+from tests.support.saved_sessions import ALL, FIRST, SECOND, at, put, simple
 from tests.support.screens import Screen
 
 
@@ -201,30 +195,6 @@ def test_runs_of_p_and_queries_without_a_reply_are_listed_on_demand(tmp_path: Pa
     assert (row["parent"], row["mode"], row["queries"]) == ("talk", None, 2)
 
 
-@pytest.mark.slow
-def test_the_start_offers_the_last_conversation_that_came_to_something(tmp_path: Path) -> None:
-    folder = tmp_path / "sessions"
-    run(tmp_path, *ECHO, stdin=b"How do I sort?\n")
-    run(tmp_path, *ECHO, "-p", "Name a port.")
-    run(tmp_path, *ECHO, "-p", "Another one.")
-    sessions = SessionManager(folder)
-    assert sessions.load(folder / f"{last_id(folder)}.md").session.header.mode == "print"
-    env = environment(tmp_path)
-    with PtyChat([sys.executable, "-m", "chat_loop", *ECHO], env=env, cols=80) as terminal:
-        terminal.wait_for("Last time: How do I sort?")
-        terminal.line("exit")
-        assert terminal.exit_code() == 0
-
-
-def test_the_second_list_reads_no_file(tmp_path: Path) -> None:
-    folder = tmp_path / "sessions"
-    put(folder, *(simple(f"s{number:03}", at(11, 1, number)) for number in range(150)))
-    first = run(tmp_path, "sessions", "list")
-    assert first.stderr == b""
-    assert stale_count(folder, newest_first(folder)) == 0
-    assert run(tmp_path, "sessions", "list").stdout == first.stdout
-
-
 def test_numbers_beyond_the_first_page_are_taken_at_the_start_as_well(tmp_path: Path) -> None:
     put(
         tmp_path / "sessions", *(simple(f"s{number:03}", at(11, 1, number)) for number in range(30))
@@ -286,18 +256,6 @@ def test_prices_that_nobody_knows_are_not_free(tmp_path: Path) -> None:
     assert json.loads(run(tmp_path, "sessions", "stats", "--json").stdout)["conversations"] == 1
 
 
-def test_marks_and_line_ends_of_editors_change_no_row(tmp_path: Path) -> None:
-    folder = tmp_path / "sessions"
-    put(folder, *ALL)
-    expected = listed(tmp_path)
-    for path in folder.glob("*.md"):
-        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
-    found = listed(tmp_path)
-    assert [(row["id"], row["name"], row["queries"], row["updated"]) for row in found] == [
-        (row["id"], row["name"], row["queries"], row["updated"]) for row in expected
-    ]
-
-
 def test_names_have_the_room_that_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told(tmp_path, "How do I sort a list of dictionaries by two keys at once?")
     for width, room in ((80, 75), (40, 37)):
@@ -321,18 +279,6 @@ def test_copies_of_sync_tools_are_named(tmp_path: Path) -> None:
     said = run(tmp_path, "sessions", "list").stderr.decode()
     assert said.startswith(f"2 files not listed: {copies[0]}, {copies[1]}. ")
     assert "2 files not listed" in run(tmp_path, "doctor").stdout.decode()
-
-
-def test_a_folder_with_runs_of_p_alone_does_not_say_that_there_are_no_sessions(
-    tmp_path: Path,
-) -> None:
-    run(tmp_path, *ECHO, "-p", "one question")
-    empty = "No conversations yet; --all also lists runs of -p and failed ones.\n"
-    assert run(tmp_path, "sessions", "list").stderr.decode() == empty
-    assert "one question" in run(tmp_path, "sessions", "list", "--all").stdout.decode()
-    shown = told(tmp_path / "sessions", "sessions", "resume 1")
-    assert empty in shown
-    assert "No session 1." in shown
 
 
 def test_the_cost_of_many_calls_is_that_of_calls_of_usual_size() -> None:

@@ -349,16 +349,6 @@ def test_the_thinking_of_all_steps_of_the_last_reply_is_kept() -> None:
     assert len(display.thinking) == 1 << 20
 
 
-@pytest.mark.parametrize("event", [TextDelta("Hi"), ThinkingDelta("Hm.")])
-def test_the_waiting_line_does_not_stand_below_a_reply_that_arrives(event: Event) -> None:
-    display = DisplayManager(Terminal())
-    display.begin_waiting()
-    display.show(event)
-    pause = display.waiting.next_turn()
-    assert pause is not None
-    assert pause > 1, "the next turn of the sign is not for now"
-
-
 def test_no_color_leaves_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     events: list[Event] = [

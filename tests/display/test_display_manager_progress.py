@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import shutil
 import subprocess
 import sys
 import termios
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from chat_loop.display.plain import err
-from chat_loop.library.library import Library
-from chat_loop.library.shared import Answer
 from tests.support.environments import environment
 from tests.support.model_server import ModelServer, fake_model, open_model_server
 from tests.support.pty_chat import PtyChat
 from tests.support.saved_sessions import FIRST, put
-from tests.support.screens import Screen, Terminal
 from tests.support.terminal_chat import chat, leave
 
 ROOT = Path(__file__).parents[2]
@@ -99,47 +94,6 @@ def test_in_a_chat_the_reading_of_sessions_shows_itself(without_index: Path) -> 
         terminal.line("/search bucket --since 2020-01-01")
         terminal.wait_for(re.compile(r"^Reading sessions: [\d,]+ of [\d,]+ .", re.MULTILINE), 60)
         terminal.wait_for(re.compile(r"older: |take these numbers", re.MULTILINE), 60, output=True)
-        terminal.wait_for("context")
-        assert "Reading" not in terminal.text()
-        leave(terminal)
-
-
-def test_a_look_that_was_stopped_tells_nothing_any_more(tmp_path: Path) -> None:
-    chat_ = Screen(tmp_path, [], out=Terminal()).chat
-    begun, stopped, told = threading.Event(), threading.Event(), threading.Event()
-
-    def look(library: Library) -> Answer[None]:
-        progress = library._progress
-        assert progress is not None
-        progress(1, 3)
-        begun.set()
-        stopped.wait(20)
-        progress(2, 3)
-        told.set()
-        return Answer(None)
-
-    async def run() -> tuple[bool, bool]:
-        task = asyncio.ensure_future(chat_.look(look))
-        await asyncio.to_thread(begun.wait, 20)
-        before = chat_.display.waiting.is_active
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        stopped.set()
-        await asyncio.to_thread(told.wait, 20)
-        return before, chat_.display.waiting.is_active
-
-    assert asyncio.run(run()) == (True, False)
-
-
-@pytest.mark.slow
-def test_the_browser_shows_the_reading_before_it_begins(without_index: Path) -> None:
-    with chat(without_index, "--model", "scripted:echo", "--new-session") as terminal:
-        terminal.line("/sessions browse")
-        terminal.wait_for(re.compile(r"^Reading sessions: [\d,]+ of [\d,]+ .", re.MULTILINE), 60)
-        terminal.wait_for("Rate limiter", 60)
-        terminal.mark()
-        terminal.send("\x1b")
-        terminal.wait_for("You:", output=True)
         terminal.wait_for("context")
         assert "Reading" not in terminal.text()
         leave(terminal)

@@ -196,28 +196,6 @@ def test_what_is_written_waits_in_its_order_until_it_is_read() -> None:
     assert read == whole
 
 
-def test_what_is_not_read_is_given_up_at_the_end_and_standard_output_is_what_it_was() -> None:
-    with terminal():
-        before = sys.stdout
-        with nonblocking_output():
-            assert (sys.stdout.fileno(), sys.stdout.isatty()) == (before.fileno(), True)
-            sys.stdout.write("x" * 1_000_000)
-            sys.stdout.flush()
-        assert sys.stdout is before
-
-
-def test_a_terminal_that_is_gone_is_told_with_a_later_piece() -> None:
-    with terminal() as (reading, _), nonblocking_output():
-        sys.stdout.write("x" * 1_000_000)
-        sys.stdout.flush()
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(nothing, reading)  # closes the terminal's other side
-        os.close(nothing)
-        drain(sys.stdout)
-        with pytest.raises(OSError, match="Input/output error"):
-            settle_written("more")
-
-
 def test_a_process_with_many_files_open_waits_for_its_terminal_as_any_other() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = 1200
@@ -239,18 +217,3 @@ def test_a_process_with_many_files_open_waits_for_its_terminal_as_any_other() ->
             settling.join(PATIENCE)
             assert not settling.is_alive()
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-
-
-def settle_written(text: str) -> None:
-    sys.stdout.write(text)
-    drain(sys.stdout)
-
-
-def test_what_is_no_terminal_is_left_alone(tmp_path: Path) -> None:
-    with (
-        (tmp_path / "file").open("w") as file,
-        contextlib.redirect_stdout(file),
-        nonblocking_output(),
-    ):
-        assert sys.stdout is file
-        drain(sys.stdout)

@@ -13,15 +13,13 @@ from msgspec.structs import replace
 from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.commands.view import status_of
 from chat_loop.config import STATUS
-from chat_loop.context.budget import Limits
-from chat_loop.conversation.conversation_options import Options
 from chat_loop.display.sanitizer import cells, cut_to
 from chat_loop.display.status import NOT_SAVED, Status, status_line
 from chat_loop.values import Usage, Window
 from tests.support.failing_files import FailingFiles
 from tests.support.quiet_options import QUIET
 from tests.support.screens import Line, Screen
-from tests.support.scripted_chat import SUMMARY, Says, Step, Talk
+from tests.support.scripted_chat import SUMMARY, Talk
 from tests.support.terminal_chat import answered, chat, compatible, leave
 
 FULL = Status(
@@ -161,35 +159,6 @@ def test_before_anything_is_said_and_while_nothing_is_saved(tmp_path: Path) -> N
     assert re.match(r"NOT SAVED · .* · Hi$", shown)
 
 
-def test_the_summary_in_the_background_is_told(tmp_path: Path) -> None:
-    import asyncio
-
-    limits = Limits(max_tokens=200, preserve_recent=2, trigger_threshold=0.9)
-    usage = Usage(input=130, output=10)
-    steps: list[Step] = ["Oak.", Says(("So.",), usage=usage), SUMMARY]
-    options = Options(acknowledge=False, attach_from_archive=False, limits=limits)
-    talk = Talk(tmp_path, *steps, options=options, window=Window(4_000))
-    states = []
-
-    async def run() -> None:
-        await talk.conversation.ask("Which wood is hard?")
-        states.append(talk.conversation.background.state)
-        await talk.conversation.ask("And bright?")
-        states.append(talk.conversation.background.state)
-        await talk.conversation.background.wait()
-        states.append(talk.conversation.background.state)
-        await talk.conversation.undo(talk.conversation.session.exchanges[-1])
-        states.append(talk.conversation.background.state)
-        talk.model.steps += [Says(("So.",), usage=usage), "No.", "No."]
-        await talk.conversation.ask("And bright?")
-        await talk.conversation.background.wait()
-        states.append(talk.conversation.background.state)
-        talk.conversation.close()
-
-    asyncio.run(run())
-    assert states == ["", "in progress", "ready", "", "failed"]
-
-
 def test_on_a_terminal_it_stands_below_the_prompt_and_never_in_the_scrollback(
     tmp_path: Path,
 ) -> None:
@@ -240,23 +209,6 @@ def test_a_summary_that_becomes_ready_is_told_without_a_key(tmp_path: Path) -> N
         terminal.ctrl("c")
         terminal.ctrl("d")
         terminal.wait_for("Goodbye!", timeout=60)
-
-
-@pytest.mark.slow
-def test_what_is_waited_for_is_shown_with_its_seconds_and_goes_without_a_trace(
-    tmp_path: Path,
-) -> None:
-    with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
-        server.enqueue(Reply(chunks=("one",), stall_after=0))
-        terminal.mark()
-        terminal.line("which wood is hard?")
-        terminal.wait_for(re.compile(r"^Assistant … . \d+ s · Esc to stop$", re.MULTILINE))
-        server.stalled()
-        server.release()
-        terminal.wait_for("Assistant: one", timeout=60)
-        terminal.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=60, output=True)
-        assert "…" not in terminal.text().partition("You: which")[2]
-        leave(terminal)
 
 
 def test_it_is_never_behind_the_conversation(tmp_path: Path) -> None:

@@ -191,15 +191,6 @@ def test_lines_of_summaries_link_to_the_messages_that_say_them() -> None:
     assert "[more](#s1q1)" in page
 
 
-def test_the_structure_names_fields_that_exist() -> None:
-    assert {
-        (cls.__name__, name)
-        for cls, names in exporting._STRUCTURE.items()
-        for name in names
-        if name not in get_type_hints(cls)
-    } == set()
-
-
 def test_one_session_is_exported_as_its_transcript() -> None:
     assert export_bytes(loaded(FIRST), "markdown", secrets=True) == render(FIRST)
 

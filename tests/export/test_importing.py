@@ -194,24 +194,6 @@ def test_the_same_session_twice_is_one_and_two_under_one_id_are_two(tmp_path: Pa
     ]
 
 
-@pytest.mark.slow
-def test_many_sessions_under_one_id_are_told_apart_in_linear_time(tmp_path: Path) -> None:
-    class Counting(Files):
-        tries = 0
-
-        def create(self, path: Path) -> int:
-            self.tries += 1
-            return super().create(path)
-
-    files = Counting()
-    stored = store(
-        SessionManager(tmp_path, files=files),
-        *(named("a", text=str(number)) for number in range(300)),
-    )
-    assert len({one.id for one in stored if one.is_new}) == 300
-    assert files.tries < 1_000
-
-
 def test_parents_in_a_circle_are_stored_as_they_are(tmp_path: Path) -> None:
     circle = [named("a", "c"), named("b", "a"), named("c", "b"), named("self", "self")]
     read = imported(documents.write_json(circle, {}), "x")

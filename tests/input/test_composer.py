@@ -147,24 +147,6 @@ def test_escape_stops_the_reply_and_sends_what_is_queued(tmp_path: Path, keys: s
 
 
 @pytest.mark.slow
-def test_alt_keys_edit_the_line_during_a_reply(tmp_path: Path) -> None:
-    with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
-        begun(terminal, server, "Half", " a reply.")
-        terminal.send("one two")
-        terminal.wait_for("You… one two")
-        terminal.send("\x1bbx")  # Alt-b goes back a word
-        terminal.wait_for("You… one xtwo")
-        terminal.send("\x1b\r")  # Alt-Enter adds a line
-        terminal.wait_for("You… one x\n     two")
-        server.release()
-        terminal.wait_for("Half a reply.")
-        terminal.wait_for("You: one x\n     two")
-        terminal.ctrl("c")
-        leave(terminal)
-    assert asked(tmp_path) == ["first"]
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("draft", ["", "a draft"])
 def test_after_a_reply_that_failed_queued_messages_wait_for_the_user(
     tmp_path: Path, draft: str
@@ -198,23 +180,6 @@ def test_after_a_reply_that_failed_queued_messages_wait_for_the_user(
     assert asked(tmp_path) == ["first", "second", *([draft, "third"] if draft else []), "fourth"]
 
 
-@pytest.mark.slow
-def test_the_rows_of_a_table_stand_above_the_line_while_they_come(tmp_path: Path) -> None:
-    table = "Rows:\n\n| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n"
-    with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
-        server.enqueue(Reply(chunks=(table, "| long | 5 |\n\nDone."), stall_after=1))
-        terminal.line("first")
-        server.stalled()
-        terminal.send("typed")
-        terminal.wait_for("Rows:\n\na │ b\n──┼──\n1 │ 2\n3 │ 4\nYou… typed\n")
-        server.release()
-        terminal.wait_for("long │ 5\n\nDone.\n")
-        assert "1 │ 2\n3 │ 4\nYou" not in terminal.text()
-        terminal.wait_for("You: typed")
-        terminal.ctrl("c")
-        leave(terminal)
-
-
 def test_ctrl_d_during_a_reply_leaves_after_it(tmp_path: Path) -> None:
     with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
         begun(terminal, server, "Half", " a reply.")
@@ -241,18 +206,6 @@ def test_a_plain_terminal_is_sent_nothing_but_lines(tmp_path: Path) -> None:
     assert asked(tmp_path) == ["hello **you**"]
 
 
-@pytest.mark.slow
-def test_ctrl_c_pressed_twice_stops_the_reply_and_leaves(tmp_path: Path) -> None:
-    with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
-        begun(terminal, server, "Half", " a reply.")
-        terminal.send("\x03\x03")
-        assert terminal.exit_code() == 0
-        assert "Goodbye!" in terminal.text()
-    reply = saved(tmp_path).exchanges[0].reply
-    assert reply is not None
-    assert (reply.text, reply.stop) == ("Half", "interrupted")
-
-
 def test_ctrl_c_twice_at_the_prompt_leaves_and_once_clears_a_draft_that_up_brings_back(
     tmp_path: Path,
 ) -> None:
@@ -270,22 +223,6 @@ def test_ctrl_c_twice_at_the_prompt_leaves_and_once_clears_a_draft_that_up_bring
         terminal.wait_for("Press Ctrl-C again to quit.")
         terminal.send("\x03\x03")  # on a busy machine, one could come too late to be the second
         assert terminal.exit_code() == 0
-
-
-@pytest.mark.slow
-def test_a_reply_that_stalls_shows_how_long_it_is_silent(tmp_path: Path) -> None:
-    with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
-        begun(terminal, server, "Half", " a reply.")
-        terminal.wait_for(
-            re.compile(
-                r"^Assistant: Half\nAssistant … . ([2-9]|[1-9][0-9]+) s · Esc to stop$", re.M
-            )
-        )
-        server.release()
-        terminal.wait_for("Assistant: Half a reply.")
-        terminal.wait_for(IDLE)
-        assert "Esc to stop" not in terminal.text()
-        leave(terminal)
 
 
 @pytest.mark.parametrize(

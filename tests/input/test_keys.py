@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback, Reply
-from chat_loop.values import Usage, plural
+from chat_loop.values import plural
 from tests.support.pty_chat import PtyChat
 from tests.support.terminal_chat import chat, compatible, leave
 from tests.support.typed_lines import asked, entered, told_of_pastes
@@ -66,14 +66,6 @@ def test_two_backslashes_open_several_lines_and_an_empty_one_ends_them(tmp_path:
         entered(terminal, "two\r")
         leave(terminal)
     assert asked(tmp_path) == ["first\nsecond \\", "one", "two"]
-
-
-def test_several_lines_in_a_pipe(tmp_path: Path) -> None:
-    from tests.support.headless import ECHO, run
-
-    result = run(tmp_path, *ECHO, stdin=b"\\\\\none\ntwo\n\nthree\nexit\n")
-    assert result.returncode == 0
-    assert asked(tmp_path) == ["one\ntwo", "three"]
 
 
 def test_the_history_lasts_over_sessions_and_is_searched(tmp_path: Path) -> None:
@@ -222,45 +214,6 @@ def test_a_long_paste_that_the_terminal_does_not_tell(tmp_path: Path, text: str)
 
 
 @pytest.mark.slow
-def test_an_untold_paste_that_comes_in_parts_and_is_given_up(tmp_path: Path) -> None:
-    row = "some words of one row\r"
-    part = row * 100 + "and"
-    with chat(tmp_path) as terminal:
-        terminal.send("see ")
-        terminal.wait_for("You: see")
-        for number in (1, 2):
-            terminal.send(part)
-            terminal.wait_for(f"[paste {number}: {len(part):,} characters, 101 ")
-        terminal.ctrl("c")
-        terminal.wait_for(re.compile(r"^You:$", re.MULTILINE))
-        terminal.send(part + "\x01" + "!")  # the keys after the paste find it in the line
-        terminal.wait_for(re.compile(r"You: !\[paste [^\n]*lines\]\n"))
-        terminal.ctrl("c")
-        terminal.send((row * 3)[:-1])
-        terminal.wait_for(
-            re.compile(
-                r"You: some words of one row\n +some words of one row\n +some words of one row\n"
-            )
-        )
-        entered(terminal, "?\r")
-        leave(terminal)
-    assert asked(tmp_path) == [(row.replace("\r", "\n") * 3)[:-1] + "?"]
-
-
-@pytest.mark.slow
-def test_a_paste_of_one_long_line(tmp_path: Path) -> None:
-    (tmp_path / "config.yaml").write_text("models: {echo: {window: 10000000}}\n")
-    text = "漢x" * 250_000  # 1 MB
-    with chat(tmp_path) as terminal:
-        typing = threading.Thread(target=terminal.send, args=(f"\x1b[200~{text}\x1b[201~",))
-        typing.start()
-        terminal.wait_for("[paste 1: 500,000 characters, 1 line]", timeout=60)
-        typing.join()
-        terminal.send("\r")
-        terminal.wait_for(re.compile(r"You said: 漢x"), timeout=60, output=True)
-
-
-@pytest.mark.slow
 def test_a_folded_paste_comes_back_with_its_entry(tmp_path: Path) -> None:
     paste = "".join(f"row {number}\n" for number in range(30))
     with chat(tmp_path) as terminal:
@@ -307,51 +260,6 @@ def test_joined_and_combining_characters_are_sent_as_they_were_typed(
         entered(terminal, "?\r")
         leave(terminal)
     assert asked(tmp_path) == [f"ab1{family}2{accent}字z", "?."]
-
-
-def test_the_terminal_is_resized_while_typing(tmp_path: Path) -> None:
-    with chat(tmp_path, cols=80) as terminal:
-        terminal.send("some words that are longer than the narrow terminal")
-        terminal.wait_for("narrow terminal")
-        for cols in (20, 200, 40):
-            terminal.resize(24, cols)
-            terminal.send("!")
-            terminal.wait_for(re.compile(r"termin\s*al" if cols != 20 else r"!"))
-        entered(terminal, "\r")
-        leave(terminal)
-    assert asked(tmp_path) == ["some words that are longer than the narrow terminal!!!"]
-
-
-@pytest.mark.slow
-def test_several_entries_typed_ahead_of_a_slow_reply_are_each_one(tmp_path: Path) -> None:
-    with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
-        usage = Usage(input=20, output=5)
-        server.enqueue(Reply(chunks=("one", " two"), stall_after=1, usage=usage))
-        server.enqueue(Reply(chunks=("three", " four"), stall_after=1))
-        terminal.mark()
-        terminal.line("first")
-        terminal.wait_for("one", timeout=60, output=True)
-        terminal.line("the second of them")
-        terminal.wait_for("→ the second of them")
-        terminal.line("the third of them")
-        terminal.wait_for("→ the third of them")
-        terminal.send("half of a fourth")
-        terminal.wait_for("You… half of a fourth")
-        server.stalled()
-        server.release()
-        server.stalled(1)
-        terminal.wait_for(re.compile(r"You… half.*\n .* tokens used"))  # of the first reply
-        server.release()
-        terminal.wait_for("You said: the third of them", timeout=60, output=True)
-        terminal.wait_for(re.compile("You: half of a fourth"), timeout=60)
-        entered(terminal, ", and the rest\r")
-        leave(terminal)
-    assert asked(tmp_path) == [
-        "first",
-        "the second of them",
-        "the third of them",
-        "half of a fourth, and the rest",
-    ]
 
 
 @pytest.mark.slow

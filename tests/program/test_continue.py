@@ -86,39 +86,3 @@ def test_a_resume_takes_keys_at_once_and_gets_its_summary_behind(tmp_path: Path,
     restoration = session(tmp_path, child).restoration
     assert restoration is not None
     assert restoration.block in sent
-
-
-@pytest.mark.slow
-def test_the_block_is_shown_as_it_reads(tmp_path: Path) -> None:
-    with Loopback() as server:
-        begun(tmp_path, server)
-        (tmp_path / "config.yaml").write_text("resume: {mode: summary}\n")
-        options = ("--model", "openai:test-model", "-c")
-        with started(
-            tmp_path,
-            *options,
-            until="Restoring context...",
-            OPENAI_API_KEY="k",
-            OPENAI_BASE_URL=f"{server.url}/v1",
-        ) as terminal:
-            terminal.wait_for("/summary shows the rest.")
-            terminal.wait_for("You: ")
-            shown = terminal.text()
-            assert "Topics: conversation" in shown
-            assert "Key facts: Our port is 8443." in shown
-            assert "**" not in shown
-            assert "<!--" not in shown
-            terminal.line("exit")
-            assert terminal.exit_code() == 0
-        assert server.requests == []
-
-
-@pytest.mark.slow
-def test_the_tree_of_a_child_that_has_not_begun_is_its_parents(tmp_path: Path) -> None:
-    with Loopback() as server:
-        begun(tmp_path, server)
-        shown = chat(tmp_path, server, "/tree", "/fork 1", "Which port?", "exit", options=("-c",))
-        assert "1 session, " in shown
-        assert "Forked after 1.1" in shown
-        assert len(files(tmp_path)) == 2
-        assert server.requests[0].texts[:1] == (QUESTION,)

@@ -12,9 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback, failing
-from chat_loop import consent
 from chat_loop.errors import install_hint
-from chat_loop.providers.models.store import SMOLLM2
 from tests.support.headless import run
 
 EDITABLE = {"url": "file:///home/me/chat%20loop", "dir_info": {"editable": True}}
@@ -66,22 +64,6 @@ def test_the_command_that_adds_an_extra_fits_the_installation(
 
 def test_here_it_names_where_the_package_came_from() -> None:
     assert "chat-loop[search] @ " in install_hint("search")
-
-
-def test_a_model_without_its_runtime_is_fetched_with_a_word(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(consent, "find_spec", lambda name: None)
-    path = tmp_path / f"{SMOLLM2.name}.gguf"
-    with path.open("wb") as file:  # the file already exists, so nothing is fetched
-        file.write(b"GGUF")
-        file.truncate(SMOLLM2.size)
-
-    consent.fetch(SMOLLM2, tmp_path)
-
-    assert capsys.readouterr().err == (
-        f"The package xllamacpp, which runs it, is missing: {install_hint('local')}\n"
-    )
 
 
 def test_without_a_terminal_nobody_is_told_to_type_compact(tmp_path: Path) -> None:

@@ -38,19 +38,6 @@ def test_a_reply_that_was_cut_is_said_and_exits_with_3(
     assert [event["stop"] for event in told if event["event"] == "reply_ended"] == [stop]
 
 
-def test_tools_that_were_stopped_at_their_limit_are_said_and_exit_with_3(
-    tmp_path: Path, server: Loopback
-) -> None:
-    (tmp_path / "config.yaml").write_text("tools: {max_steps: 1}\n")
-    call = ToolCall("a", "list_files", "{}")
-    server.enqueue(Reply(calls=(call,)), Reply(chunks=("I give up.",)))
-
-    result = run(tmp_path, *at(server), "--tools", "list_files", "-p", "one")
-
-    assert (result.returncode, result.stdout) == (3, b"I give up.\n")
-    assert result.stderr.decode().startswith(STEPS)
-
-
 def test_in_a_chat_both_are_said(tmp_path: Path, server: Loopback) -> None:
     (tmp_path / "config.yaml").write_text(
         "tools: {max_steps: 1}\nauto_compact: {summary_on_exit: false}\n"
@@ -80,14 +67,6 @@ def test_a_call_without_an_offer_is_named_and_exits_with_1(
     sentence = "The model only called list_files, where it was to answer."
     assert (result.returncode, result.stdout) == (1, b"")
     assert sentence in " ".join(result.stderr.decode().split())
-
-
-def test_a_whole_reply_still_exits_with_0(tmp_path: Path, server: Loopback) -> None:
-    server.enqueue(Reply(chunks=("All.",)))
-
-    result = run(tmp_path, *at(server), "-p", "one")
-
-    assert (result.returncode, result.stdout, result.stderr) == (0, b"All.\n", b"")
 
 
 EMPTY = "The model returned an empty reply."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import sys
 from pathlib import Path
 
@@ -14,33 +13,6 @@ from tests.support.headless import ECHO, run
 from tests.support.mcp_descriptions import until
 from tests.support.pty_chat import PtyChat
 from tests.support.real_program import PATIENCE, command
-
-AGENT = """
-import sys
-
-def agent(text):
-    return f"switches after {sys.getswitchinterval()} s"
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX")
-def test_threads_switch_as_before_once_everything_is_loaded(tmp_path: Path) -> None:
-    path = tmp_path / "agent.py"
-    path.write_text(AGENT)
-    command = [sys.executable, "-m", "chat_loop", "--trust-agent", "--agent", str(path)]
-    with PtyChat(command, env=environment(tmp_path)) as chat:
-        chat.wait_for("context", PATIENCE)
-        for _ in range(100):  # nothing reports when everything is loaded
-            chat.mark()
-            chat.line("when?")
-            chat.wait_for(
-                re.compile(r"switches after \S+ s.*You:", re.DOTALL), PATIENCE, output=True
-            )
-            if "after 0.005 s" in chat.output():
-                break
-        else:
-            raise AssertionError(chat.text())
 
 
 @pytest.mark.slow

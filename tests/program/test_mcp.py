@@ -281,25 +281,6 @@ def test_the_servers_on_the_command_line(tmp_path: Path) -> None:
     assert all(gone(process) for process in processes(tmp_path))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_while_servers_are_checked_leaves_no_process(
-    tmp_path: Path, number: signal.Signals
-) -> None:
-    configured(tmp_path, args=[SERVER, "silent"])
-    process = subprocess.Popen(
-        command(None, "mcp"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment(tmp_path),
-    )
-    asyncio.run(until(lambda: bool(processes(tmp_path))))
-    process.send_signal(number)
-    assert ended(process) == (128 + number, "", "")
-    [child] = processes(tmp_path)
-    assert not runs(child)
-
-
 WITHOUT = (
     "import sys; sys.modules['mcp'] = None; from chat_loop.cli import main; "
     "sys.exit(main(sys.argv[1:]))"
@@ -329,28 +310,6 @@ def test_without_the_package_one_sentence_says_how_to_get_it(tmp_path: Path) -> 
     code, out, _ = ended(process)
     assert code == 1
     assert out.split("\n")[1] == f"  {MISSING} {install_hint('mcp')}"
-
-
-@pytest.mark.slow
-def test_a_package_that_cannot_be_imported_is_one_sentence(tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    home.mkdir()
-    configured(home)
-    package = tmp_path / "packages" / "mcp"
-    package.mkdir(parents=True)
-    (package / "__init__.py").write_text("raise TypeError('two versions')\n")
-    found = {"PYTHONPATH": str(package.parent)}
-    with Loopback() as server:
-        process = subprocess.Popen(
-            command(server, "-p", "hello"),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment(home) | found,
-        )
-        said = "The package mcp cannot be used: TypeError: two versions."
-        told = f"{said} {install_hint('mcp')}\n"
-        assert ended(process) == (0, "You said: hello\n", told)
 
 
 LOADED = """

@@ -7,38 +7,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback, failing, talk
-from tests.support.own_keys import KEY, command, run
+from tests.support.own_keys import KEY, run
 from tests.support.sibling_chats import AT_LENGTH, COMPACT
-
-
-@pytest.mark.slow
-def test_a_key_that_was_said_is_in_the_transcript_alone(tmp_path: Path) -> None:
-    with Loopback(talk) as server:
-        run(
-            tmp_path,
-            server,
-            f"{KEY} is it, I use port 8443 for {KEY}. {AT_LENGTH}",
-            COMPACT,
-            "And now?",
-        )
-    asked = [
-        request for request in server.requests if request.system.startswith("Task: session summary")
-    ]
-    assert asked
-    assert not any(KEY in text for request in asked for text in request.texts)
-    texts = "".join(path.read_text() for path in (tmp_path / "sessions").glob("*.md"))
-    assert f"{KEY} is it" in texts
-    for derived in (
-        command(tmp_path, "list"),
-        command(tmp_path, "search", "port 8443"),
-        command(tmp_path, "search", KEY),
-        command(tmp_path, "export", "1", "-", "--as", "json"),
-    ):
-        assert "Traceback" not in derived
-        assert KEY not in derived.replace(f"“{KEY}”", "").replace(f"search {KEY}", "")
-    others = [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".md"]
-    assert any(path.suffix == ".sqlite" for path in others), others
-    assert [path for path in others if KEY.encode() in path.read_bytes()] == []
 
 
 @pytest.mark.slow

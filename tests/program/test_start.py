@@ -115,20 +115,6 @@ def test_the_last_session_is_offered_and_resume_last_goes_on_with_it(tmp_path: P
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cols", [20, 42])
-def test_a_narrow_terminal_and_a_hostile_name(tmp_path: Path, cols: int) -> None:
-    hostile = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp.exe"
-    last(tmp_path, simple("odd_20261101_100000", NOW, hostile, "So."))
-    with started(tmp_path, cols=cols, until="resume last") as terminal:
-        terminal.wait_for("You:")
-        printed = terminal.output()
-        assert "\x1b]0;owned" not in printed
-        assert "\x1b[2J" not in printed
-        assert sum("resume last" in line for line in terminal.text().split("\n")) == 1
-        leave(terminal)
-
-
-@pytest.mark.slow
 def test_no_offer_without_a_session_that_can_be_gone_on_with(tmp_path: Path) -> None:
     folder = tmp_path / "sessions"
     path = last(tmp_path, OLD)

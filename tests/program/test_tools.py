@@ -182,31 +182,6 @@ def test_ctrl_c_ends_a_command_and_its_children(tmp_path: Path, server: Loopback
     assert results(tmp_path) == [("run_command", "interrupted", True)]
 
 
-@pytest.mark.slow
-def test_a_narrow_terminal_and_a_text_that_is_longer_than_the_screen(
-    tmp_path: Path, server: Loopback
-) -> None:
-    text = "".join(f"line {number} of the file\n" for number in range(100))
-    server.enqueue(
-        calling(("write_file", {"path": "new.txt", "text": text})), Reply(chunks=("Written.",))
-    )
-    with chatting(tmp_path, server, cols=40, rows=15) as chat:
-        chat.line("go")
-        chat.wait_for(
-            re.compile(r"\+line 1 of.*… 95 rows ….*\+line 97 of.*Apply", re.DOTALL), PATIENCE
-        )
-        chat.mark()
-        chat.line("v")
-        chat.wait_for(
-            re.compile(r"\(write_file\).*\(write_file\)", re.DOTALL), PATIENCE, output=True
-        )
-        whole = chat.text()
-        assert all(f"+line {number} of the file" in whole for number in range(100))
-        chat.line("yes")
-        chat.wait_for("Written.", PATIENCE)
-    assert (tmp_path / "project" / "new.txt").read_text() == text
-
-
 def test_answers_are_taken_from_a_pipe_and_its_end_is_no(tmp_path: Path, server: Loopback) -> None:
     first, second, third = (tmp_path / name for name in ("first", "second", "third"))
     server.enqueue(
@@ -303,28 +278,6 @@ def test_in_the_home_folder_no_answer_is_kept_for_all_that_is_in_it(
     assert asked in ended.stdout.decode()
     assert not (tmp_path / "a.txt").exists()
     assert not (tmp_path / "own" / "approvals.json").exists()
-
-
-@pytest.mark.slow
-def test_an_approval_holds_for_the_file_of_the_agent_as_it_is(
-    tmp_path: Path, server: Loopback
-) -> None:
-    agent, done = tmp_path / "clerk.md", tmp_path / "done"
-    keys = {"OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": f"{server.url}/v1"}
-    command = calling(("run_command", {"command": f"echo on >> {done}"}))
-
-    def asked(prompt: str, answers: bytes) -> int:
-        agent.write_text(f"---\ntools: [run_command]\nmodel: openai:gpt-test\n---\n{prompt}\n")
-        server.enqueue(command, Reply(chunks=("Done.",)))
-        ended = run(tmp_path, "--agent", str(agent), stdin=b"go\n" + answers, keys=keys)
-        return ended.stdout.decode().count(ASKED)
-
-    assert asked("Be kind.", b"p\n") == 1
-    assert asked("Be kind.", b"") == 0
-    assert asked("Be quick.", b"") == 1
-    assert done.read_text() == "on\non\n"
-    text = run(tmp_path, "--agent", str(agent), stdin=b"/tools\n", keys=keys).stdout.decode()
-    assert f"1  run_command: In {Path.cwd()}: $ echo on >> {done}" in text
 
 
 def headless(home: Path, server: Loopback, *arguments: str) -> tuple[int, str, str]:

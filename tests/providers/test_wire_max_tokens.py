@@ -17,7 +17,6 @@ from chat_loop.providers import local
 from chat_loop.values import Message, Request
 from tests.support.agent_turns import events_of
 from tests.support.catalogue import ANTHROPIC, BEDROCK, OPENAI, Service
-from tests.support.headless import run
 from tests.support.scripted_chat import Model
 from tests.support.terminal_chat import answered, chat, compatible
 
@@ -106,17 +105,6 @@ def test_the_embedded_model_is_told() -> None:
 def test_it_is_a_number_above_nothing(value: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--max-tokens", value, "-p", "Hi"]) == 2
     assert "--max-tokens" in capsys.readouterr().err
-
-
-def test_an_agent_with_a_model_of_its_own_says_so_itself(tmp_path: Path) -> None:
-    path = tmp_path / "mine.py"
-    path.write_text("def agent(text):\n    return text\n")
-    found = run(tmp_path, "--trust-agent", "--agent", str(path), "--max-tokens", "9", "-p", "Hi")
-    assert found.returncode == 2
-    assert (
-        "has a model of its own: --model, --local, --base-url, --max-tokens and --effort"
-        in found.stderr.decode()
-    )
 
 
 def test_in_a_chat_it_holds_and_is_named_to_go_on_with(tmp_path: Path) -> None:

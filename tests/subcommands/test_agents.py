@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.support.loopback import Loopback, Reply, failing
-from chat_loop.values import ToolCall, Usage
 from tests.support.environments import environment
 from tests.support.headless import ECHO, run, said, saved
 from tests.support.mcp_descriptions import until
@@ -269,85 +267,6 @@ poet    Rhymes [2J
     )
     assert told(run(home, "agents", "remove", "dice"))[0] == 0
     assert told(run(home, "agents", "show", "dice"))[0] == 2
-
-
-def test_an_agent_that_asks_a_server(tmp_path: Path) -> None:
-    file = tmp_path / "sally.yaml"
-    file.write_text(
-        "model: anthropic:m\nsystem_prompt: You are Sally.\nconfig: {memory: {enabled: false}}\n"
-    )
-    with Loopback() as server:
-        keys = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.url}
-        result = run(tmp_path, "--agent", str(file), "-p", "hi", keys=keys)
-        assert told(result) == (0, "You said: hi\n", "")
-        assert server.requests[0].system == "You are Sally."
-    assert said(saved(tmp_path)[0]) == ["hi", "You said: hi"]
-
-
-PYDANTIC_AI = '''
-"""Rolls dice."""
-
-import os
-
-from pydantic_ai import Agent
-from pydantic_ai.models.openai import OpenAIChatModel
-from pydantic_ai.providers.openai import OpenAIProvider
-
-provider = OpenAIProvider(base_url=os.environ["DICE_URL"], api_key="k")
-agent = Agent(OpenAIChatModel("dice-model", provider=provider), name="Dice", system_prompt="Roll when asked.")
-
-
-@agent.tool_plain
-def roll(sides: int) -> int:
-    """Roll a die."""
-    print("rolling")
-    return sides - 2
-'''
-
-
-@pytest.mark.slow
-def test_a_pydantic_ai_agent_with_its_own_model_and_tools(tmp_path: Path) -> None:
-    home, folder = tmp_path / "home", tmp_path / "dice"
-    folder.mkdir()
-    (folder / "agent.py").write_text(PYDANTIC_AI)
-    run(home, "agents", "add", "dice", str(folder))
-    run(home, "agents", "approve", "dice")
-    with Loopback() as server:
-        keys = {"DICE_URL": f"{server.url}/v1"}
-        call = ToolCall("t1", "roll", '{"sides": 6}')
-        server.enqueue(
-            Reply(
-                chunks=("Let me ", "roll."),
-                calls=(call,),
-                usage=Usage(input=20, output=5, cached=8),
-            ),
-            Reply(chunks=("It is ", "4."), usage=Usage(input=30, output=3)),
-            Reply(chunks=("You are ", "welcome.")),
-            failing(401, "authentication_error", "Wrong key."),
-        )
-        text = run(
-            home, "--agent", "dice", stdin=b"Roll\nThanks\nMore\n", keys=keys
-        ).stdout.decode()
-        first, second, third, *_ = server.requests
-    shown = text.partition("You: Roll\n")[2]
-    assert shown.startswith("Dice: Let me roll.\n🔧 roll: ")
-    assert "\nDice: It is 4.\nTime: " in shown
-    assert "Tokens: 58 (in: 50, out: 8, cached: 8)" in text
-    assert "rolling" not in text
-    assert (
-        "✗ The agent Dice failed: ModelAuthenticationError: status_code: 401, model_name: "
-        "dice-model" in text
-    )
-    assert [tool["function"]["name"] for tool in first.body["tools"]] == ["roll"]
-    assert first.system == third.system == "Roll when asked."
-    assert "4" in str(second.body["messages"][-1])
-    assert third.query == "Thanks"
-    [session] = saved(home)
-    assert (session.header.agent, session.header.model) == ("Dice", "python:Dice")
-    assert [
-        (use.call.name, use.result and use.result.text) for use in session.exchanges[0].uses
-    ] == [("roll", "4")]
-    assert said(session)[:3] == ["Roll", "Let me roll.", "It is 4."]
 
 
 def test_another_model_takes_over_from_an_agent_that_had_its_own(tmp_path: Path) -> None:

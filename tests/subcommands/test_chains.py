@@ -234,15 +234,6 @@ def test_export_to_files(home: Path, tmp_path: Path) -> None:
     )
 
 
-def test_export_of_a_broken_chain_says_so(home: Path) -> None:
-    (home / "sessions" / f"{FIRST.header.id}.md").unlink()
-    result = run(home, "sessions", "export", "2", "-", "--as", "json")
-    assert result.returncode == 0
-    assert FIRST.header.id in result.stderr.decode()
-    assert result.stderr.count(b"\n") == 1
-    assert len(json.loads(result.stdout)["sessions"]) == 1
-
-
 def test_import_of_several_things_at_once(home: Path, tmp_path: Path) -> None:
     """One chain may come in several files, and the rest is imported if some cannot be read."""
     single = [tmp_path / f"{name}.md" for name in ("child", "parent")]

@@ -17,9 +17,6 @@ import pytest
 
 from benchmarks.support.loopback import Loopback, failing
 from chat_loop import __version__
-from chat_loop.errors import IndexUnavailable
-from chat_loop.library.index import stale_count
-from chat_loop.sessions.rows import newest_first
 from tests.support import fork_server
 from tests.support.headless import ECHO, run
 from tests.support.injected_bugs import bug
@@ -235,24 +232,6 @@ def test_damaged_sessions_and_what_is_no_session_are_told(tmp_path: Path) -> Non
     texts = " ".join(text for _, text, _ in found["Damaged"])
     assert all(name in texts for name in ("cut_in_the_middle", "empty.md", "picture.md"))
     assert {state for state, _, _ in found["Damaged"]} == {"warning"}
-
-
-def test_the_index_as_it_stands(tmp_path: Path) -> None:
-    folder = tmp_path / "sessions"
-    assert stale_count(folder, []) is None
-    run(tmp_path, *ECHO, "-p", "hello")
-    run(tmp_path, "sessions", "list")
-    index = folder / ".index.sqlite"
-    assert stale_count(folder, newest_first(folder)) == 0
-    [file] = folder.glob("*.md")
-    os.utime(file, ns=(1, 1))
-    assert stale_count(folder, newest_first(folder)) == 1
-    whole = index.read_bytes()
-    for damage in (whole[:5000], b"x" * 9000):
-        index.write_bytes(damage)
-        with pytest.raises(IndexUnavailable):
-            stale_count(folder, [])
-        assert index.read_bytes() == damage
 
 
 def _file_for_folder(home: Path) -> None:

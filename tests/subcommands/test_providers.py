@@ -13,9 +13,8 @@ import pytest
 
 from benchmarks.support.loopback import Loopback
 from chat_loop.config import Config, ProviderConfig
-from chat_loop.providers.catalogue import CATALOGUE, entry_of
+from chat_loop.providers.catalogue import CATALOGUE
 from chat_loop.providers.choose import Machine
-from chat_loop.providers.models.store import SMOLLM2, path_of
 from chat_loop.providers.servers import accepts_connections, host_and_port, without_credentials
 from chat_loop.subcommands import providers
 from tests.support.ports import closed_port, port_of
@@ -136,25 +135,6 @@ def test_a_name_and_a_password_in_an_address_are_not_shown(
     assert found["compatible"]["missing"] == "Nothing listens at http://127.0.0.1:1/v1."
 
 
-def test_an_embedded_model_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
-    nothing = told(capsys, machine(tmp_path))["local"]
-    path = path_of(tmp_path / "models", SMOLLM2)
-    path.parent.mkdir()
-    with path.open("wb") as file:
-        file.write(b"GGUF")
-        file.truncate(SMOLLM2.size)
-    there = told(capsys, machine(tmp_path))["local"]
-
-    assert (nothing["missing"], nothing["hint"]) == (
-        "No model is installed.",
-        "chat-loop models install",
-    )
-    assert (there["usable"], there["model"]) == (True, SMOLLM2.name)
-
-
 def test_what_bedrock_and_azure_need_one_after_the_other(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -217,30 +197,3 @@ def test_places_of_addresses(address: str, place: tuple[str, int], seen: str) ->
     assert host == "llm.example" or not accepts_connections(
         address.replace("8080", str(closed_port()))
     )
-
-
-def test_settings_are_put_over_what_the_catalogue_has() -> None:
-    settings = {
-        "gemini": ProviderConfig(
-            model="gemini-2.5-pro", api_key_env="MY_KEY", headers={"X": "y"}, tools=False
-        ),
-        "mine": ProviderConfig(base_url="http://box:1/v1"),
-    }
-    changed, own = entry_of("gemini", settings), entry_of("mine", settings)
-
-    assert (changed.model, changed.keys, changed.headers, changed.tools, changed.base_url) == (
-        "gemini-2.5-pro",
-        ("MY_KEY",),
-        {"X": "y"},
-        False,
-        CATALOGUE["gemini"].base_url,
-    )
-    assert (own.kind, own.title, own.base_url, own.needs_key, own.tools) == (
-        "openai",
-        "mine",
-        "http://box:1/v1",
-        False,
-        False,
-    )
-    with pytest.raises(KeyError):
-        entry_of("nobody", settings)

@@ -95,19 +95,6 @@ def test_trash_and_restore(home: Path) -> None:
     assert output(home, "trash") == ""
 
 
-def test_trash_and_one_that_is_open(home: Path) -> None:
-    held = take_lock(home / "sessions", OPEN.header.id)
-    try:
-        result = run(home, "sessions", "trash", "1", "3")
-    finally:
-        held.close()
-    assert result.returncode == 1
-    assert result.stdout.decode().startswith(f"{OLD.header.id} is in the trash; ")
-    assert result.stderr.decode().startswith(
-        f"Session {OPEN.header.id} is open in another process."
-    )
-
-
 def forgotten(home: Path) -> list[Path]:
     """Write an old chain continued yesterday, an old chain that ended, and a future session."""
     now = datetime.now(UTC).replace(microsecond=0)
@@ -301,39 +288,3 @@ def test_a_folder_that_cannot_be_written_to(home: Path) -> None:
             assert "Traceback" not in told
             assert "in memory" not in told, "nothing is tried again: the program ends"
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(
-    os.name == "nt" or not shutil.which("setpriv"), reason="rights of POSIX, given away on Linux"
-)
-def test_what_cannot_be_read(home: Path) -> None:
-    folder = home / "sessions"
-    if bound(home, "--version").returncode:
-        pytest.skip("these rights cannot be given away here")
-    (folder / f"{OLD.header.id}.md").chmod(0)
-    found = json.loads(bound(home, "sessions", "list", "--json").stdout)["conversations"]
-    assert [(row["id"], row["state"]) for row in found] == [
-        (OPEN.header.id, "unsealed"),
-        (SECOND.header.id, "sealed"),
-        (OLD.header.id, "foreign"),
-    ]
-    shown = bound(home, "sessions", "show", "3")
-    assert (shown.returncode, shown.stdout) == (1, b"")
-    assert "permission denied" in shown.stderr.decode()
-    folder.chmod(0)
-    try:
-        for action in (
-            ("list",),
-            ("show", "1"),
-            ("show", "last"),
-            ("search", "x"),
-            ("stats",),
-            ("trash",),
-        ):
-            result = bound(home, "sessions", *action)
-            assert (result.returncode, result.stdout) == (1, b""), action
-            assert "cannot be read: permission denied." in result.stderr.decode().lower(), action
-            assert result.stderr.count(b"\n") <= 2
-    finally:
-        folder.chmod(0o700)

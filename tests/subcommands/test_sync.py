@@ -83,29 +83,6 @@ def test_a_session_that_has_not_ended_goes_on_in_both_places(tmp_path: Path, s3:
     )
 
 
-@pytest.mark.slow
-def test_a_session_that_ends_at_home_while_it_goes_on_elsewhere_has_two_children(
-    tmp_path: Path, s3: S3Server
-) -> None:
-    here, there = Home(tmp_path / "here", s3), Home(tmp_path / "there", s3)
-    put(here.sessions.directory, OPEN)
-    assert here.run("sync") == 0
-    assert there.run("sync") == 0
-    assert there.run("--resume", OPEN.header.id, "-p", "And the host?") == 0
-    assert here.run("sessions", "compact", OPEN.header.id) == 0  # seals it, as after a crash
-    assert here.run("--resume", OPEN.header.id, "-p", "And the cache?") == 0
-    for home in (here, there):
-        home.finish()
-    for home in (here, there, here):
-        assert home.run("sync") == 0
-    assert here.contents() == there.contents() == s3.objects("team/")
-    parent, *children = sorted(sessions_of(there), key=lambda session: session.depth)
-    assert parent.seal is not None
-    assert said(parent) == said(OPEN)
-    assert {said(child)[0] for child in children} == {"And the host?", "And the cache?"}
-    assert {child.header.parent for child in children} == {OPEN.header.id}
-
-
 def test_who_has_no_store_loads_nothing_of_it(tmp_path: Path) -> None:
     done = run(tmp_path, *ECHO, "-p", "Hello.", prefix=("env", "PYTHONPROFILEIMPORTTIME=1"))
     assert done.returncode == 0
@@ -113,17 +90,6 @@ def test_who_has_no_store_loads_nothing_of_it(tmp_path: Path) -> None:
     for name in (b"chat_loop.store", b"obstore"):
         assert name not in done.stderr
     assert not [*tmp_path.rglob(".sync*")]
-
-
-def test_a_start_with_a_store_reads_only_whose_a_session_is(tmp_path: Path) -> None:
-    (tmp_path / "config.yaml").write_text("sessions: {store: 's3://chats/team'}\n")
-    put(tmp_path / "sessions", OPEN)
-    profiled = ("env", "PYTHONPROFILEIMPORTTIME=1")
-    done = run(tmp_path, "sessions", "show", OPEN.header.id, prefix=profiled)
-    assert done.returncode == 0
-    names = [line.rpartition(b"|")[2].strip().decode() for line in done.stderr.splitlines()]
-    found = {name for name in names if name.startswith(("chat_loop.store", "obstore"))}
-    assert found == {"chat_loop.store", "chat_loop.store.store_mirror", "chat_loop.store.state"}
 
 
 @pytest.mark.slow
@@ -150,20 +116,6 @@ def test_a_purge_takes_a_session_out_of_the_store(tmp_path: Path, s3: S3Server) 
     assert [*stored] == [f"{SECOND.header.id}.md"]
     assert stored == here.contents()
     assert b"token bucket" not in b"".join(stored.values())
-
-
-@pytest.mark.slow
-def test_a_purge_of_a_session_in_the_trash_takes_it_out_of_the_store(
-    tmp_path: Path, s3: S3Server
-) -> None:
-    here = Home(tmp_path / "here", s3)
-    put(here.sessions.directory, FIRST, OPEN)
-    here.run("sync")
-    here.run("sessions", "trash", FIRST.header.id)
-    here.run("sync")
-    assert s3.objects("team/").keys() == {f"{name.header.id}.md" for name in (OPEN, FIRST)}
-    assert here.run("sessions", "purge", FIRST.header.id, "--yes") == 0
-    assert [*s3.objects("team/")] == [f"{OPEN.header.id}.md"]
 
 
 @pytest.mark.slow

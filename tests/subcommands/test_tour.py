@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from chat_loop.subcommands import tour
-from chat_loop.values import Message, Request
 from tests.support.environments import environment
 from tests.support.headless import run
 from tests.support.pty_chat import PtyChat
@@ -165,13 +164,3 @@ def test_leaving_early_does_not_start_the_second_run(tmp_path: Path, temporary: 
         assert terminal.exit_code() == 0
         assert "You left the tour" in terminal.text()
         assert "The next day" not in terminal.text()
-
-
-def test_the_model_answers_from_its_context_only() -> None:
-    model = tour.ScriptedModel([], "")
-    question = Message("user", "How long are backups kept?")
-    context = Message("user", "Read this.\n- Backups are kept for 30 days. [1 user]\n+ More")
-    read = Message("assistant", "Read.")
-    answer = model.reply(Request(system="", messages=(context, read, question)))
-    assert answer.text == "My context says: “Backups are kept for 30 days.”"
-    assert "not in my script" in model.reply(Request(system="", messages=(question,))).text

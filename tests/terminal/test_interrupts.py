@@ -6,7 +6,6 @@ import asyncio
 import os
 import re
 import signal
-import socket
 import sqlite3
 import sys
 from collections.abc import Callable, Iterator
@@ -349,22 +348,3 @@ def test_escape_during_a_search_of_all_sessions(tmp_path: Path) -> None:
         chat.ctrl("d")
         assert chat.exit_code(PATIENCE) == 0
     assert [query for query, _ in kept(tmp_path)] == ["hello", "are you there?"]
-
-
-def test_ctrl_c_during_a_download(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as index:
-        environment = {
-            "CHAT_LOOP_HOME": str(tmp_path),
-            "HOME": str(tmp_path),
-            "LANG": "C.UTF-8",
-            "PIP_INDEX_URL": f"http://127.0.0.1:{index.getsockname()[1]}/simple",
-        }
-        command = [sys.executable, "-m", "chat_loop", "models", "install", "smollm2-135m"]
-        with PtyChat(command, env=environment) as chat:
-            chat.wait_for("  0%", PATIENCE)
-            index.settimeout(PATIENCE)
-            with index.accept()[0]:  # it waits for an answer and imports nothing any more
-                chat.ctrl("c")
-                assert chat.exit_code(PATIENCE) == 130
-            assert chat.text().rstrip().endswith("^C")
-            assert "Traceback" not in chat.text()

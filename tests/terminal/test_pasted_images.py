@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -11,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.support.loopback import Loopback
 from tests.support.clipboards import XCLIP, Clipboard
-from tests.support.images import base64, huge_png, jpeg, png
+from tests.support.images import jpeg, png
 from tests.support.pty_chat import PtyChat
-from tests.support.terminal_chat import answered, chat, compatible, leave, saved
+from tests.support.terminal_chat import answered, chat, leave, saved
 
 pytestmark = [
     pytest.mark.slow,
@@ -169,82 +167,6 @@ def test_dropped_files_become_images_and_names(
     ]
 
 
-def test_what_names_no_file_stays_text_and_so_does_a_path_in_a_command(
-    home: Path, clipboard: Clipboard, tmp_path: Path
-) -> None:
-    (tmp_path / "b.png").write_bytes(PHOTO)
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "loop").symlink_to("loop")
-    (tmp_path / 'a"b.png').write_bytes(PHOTO)
-    os.mkfifo(tmp_path / "pipe")
-    names = ("folder", "loop", "pipe", "missing.png", 'a"b.png')
-    texts = [*(f"{tmp_path}/{name}" for name in names), "/dev/zero", f"/export {tmp_path}/b.png"]
-    with at_home(home, clipboard, cols=200) as terminal:
-        for text in texts:
-            pasted(terminal, text)
-            terminal.send("!\x7f")
-            terminal.wait_for(f"You: {text}")
-            terminal.send("\r")
-            if text.startswith("/export"):
-                terminal.wait_for("Unknown export format “.png”.")
-            terminal.wait_for(EMPTY)
-        terminal.send("!echo ")
-        pasted(terminal, f"{tmp_path}/b.png")
-        terminal.send("\r")
-        terminal.wait_for(re.compile(rf"^ *{re.escape(str(tmp_path))}/b\.png$", re.MULTILINE))
-        terminal.wait_for(EMPTY)
-        terminal.send("see @")
-        pasted(terminal, f"{tmp_path}/b.png")
-        assert f"📎 {tmp_path}/b.png, 640×480" in answered(terminal, "")
-        leave(terminal)
-    *texts_sent, _ = [exchange.query.text for exchange in saved(home).exchanges]
-    assert texts_sent == texts[:-1]
-
-
-def test_a_file_that_vanishes_before_enter_loses_no_word(
-    home: Path, clipboard: Clipboard, tmp_path: Path
-) -> None:
-    (tmp_path / "b.png").write_bytes(PHOTO)
-    with at_home(home, clipboard) as terminal:
-        pasted(terminal, f"{tmp_path}/b.png")
-        terminal.wait_for(NAME)
-        (tmp_path / "b.png").unlink()
-        terminal.send("what is it?\r")
-        terminal.wait_for("No file named")
-        terminal.wait_for(f"You: {NAME} what is it?")
-        terminal.ctrl("c")
-        leave(terminal)
-
-
-def test_what_cannot_be_pasted_is_said_in_a_sentence(home: Path, clipboard: Clipboard) -> None:
-    clipboard.put({})
-    with at_home(home, clipboard) as terminal:
-        terminal.send(f"words {CTRL_V}\r")
-        terminal.wait_for("The clipboard has neither an image nor text.")
-        terminal.wait_for(re.compile(r"^You: words$", re.MULTILINE))
-        for contents, sentence in (
-            ({"image/png": b"some text"}, "The image in the clipboard cannot be read."),
-            ({"image/png": PHOTO[:-8]}, "The image in the clipboard is damaged"),
-            ({"image/png": huge_png(60_000, 60_000)}, "60,000 × 60,000 pixels."),
-        ):
-            clipboard.put(contents)
-            terminal.send(CTRL_V)
-            terminal.wait_for(sentence)
-        terminal.wait_for(re.compile(r"^You: words$", re.MULTILINE))
-        clipboard.put({"image/png": PHOTO})
-        pasted(terminal, "")  # as some terminals paste an image
-        terminal.wait_for(f"You: words {NAME}")
-        terminal.send("\x01/btw \r")
-        terminal.wait_for("/btw takes no images.")
-        terminal.wait_for(f"You: /btw words {NAME}")
-        terminal.ctrl("c")
-        leave(terminal)
-    with at_home(home, clipboard, more={"SSH_CONNECTION": "1 2 3 4"}) as terminal:
-        terminal.send(CTRL_V)
-        terminal.wait_for("Over SSH, the clipboard of your own machine cannot be read.")
-        leave(terminal)
-
-
 def test_a_hung_clipboard_hangs_neither_the_line_nor_the_exit(
     home: Path, clipboard: Clipboard
 ) -> None:
@@ -280,42 +202,3 @@ def test_an_edited_and_a_rewound_message_keep_their_image(home: Path, clipboard:
         shown = " ".join(answered(terminal, "").split())
         assert "📎 image 1, 640×480 · image 2, 30×20 · image 3, 30×20" in shown
         leave(terminal)
-
-
-@pytest.mark.parametrize("wire", ["openai", "anthropic"])
-def test_the_image_is_sent_and_sent_again_after_a_resume_and_exported(
-    home: Path, clipboard: Clipboard, wire: str
-) -> None:
-    data = base64(PHOTO)
-    options: tuple[str, ...] = ("--model", "anthropic:claude-test")
-    config = "models: {m: {images: true}, claude-test: {images: true}}\n"
-    (home / "config.yaml").write_text(config)
-    with Loopback() as server:
-        more = {"ANTHROPIC_API_KEY": "test", "ANTHROPIC_BASE_URL": server.url}
-        part = {"type": "base64", "media_type": "image/png", "data": data}
-        image: dict[str, object] = {"type": "image", "source": part}
-        if wire == "openai":
-            options = compatible(server)
-            address = {"url": f"data:image/png;base64,{data}"}
-            image = {"type": "image_url", "image_url": address}
-        with at_home(home, clipboard, *options, more=more) as terminal:
-            terminal.send(CTRL_V)
-            terminal.wait_for(NAME)
-            answered(terminal, "what is it?")
-            leave(terminal)
-        with at_home(home, clipboard, *options, "--continue", more=more) as terminal:
-            answered(terminal, "and now?")
-            terminal.line(f"/export {home}/page.html")
-            terminal.wait_for("page.html")
-            terminal.wait_for(EMPTY)
-            leave(terminal)
-        asked = [request for request in server.requests if "what is it?" in str(request.body)]
-    for request in asked[:1], asked[-1:]:
-        contents = [message["content"] for message in request[0].body["messages"]]
-        [query] = [parts for parts in contents if "what is it?" in str(parts)]
-        assert query[0] == image
-        assert f"{NAME} what is it?" in query[1]["text"]
-        assert "Attached image: image 1, 640×480 pixels." in query[1]["text"]
-    page = (home / "page.html").read_text()
-    assert f"data:image/png;base64,{data}" in page
-    assert NAME in page

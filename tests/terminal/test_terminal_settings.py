@@ -168,17 +168,6 @@ def test_what_ends_the_program_gives_the_terminal_back(
         )
 
 
-def test_ctrl_backslash_in_a_reply_gives_the_terminal_back(tmp_path: Path) -> None:
-    with Loopback() as server, chatting(tmp_path, server) as (chat, before):
-        server.enqueue(STALLING)
-        chat.line("hello")
-        chat.wait_for("Half a sentence", PATIENCE)
-        chat.ctrl("\\")
-        assert chat.exit_code(PATIENCE) == 128 + signal.SIGQUIT
-        assert settings(chat) == before
-        assert not told_of_pastes(bytes(chat.raw))
-
-
 @pytest.mark.parametrize("number", ENDING)
 def test_what_ends_the_program_while_it_starts_gives_the_terminal_back(
     number: signal.Signals, tmp_path: Path
