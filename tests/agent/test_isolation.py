@@ -106,25 +106,6 @@ async def returned(toolbox: Toolbox, *arguments: str) -> list[ToolReturned]:
     return [event async for event in toolbox.run(calls)]
 
 
-def test_a_function_that_hangs_is_left_behind() -> None:
-    go_on = threading.Event()
-    gone_on = threading.Event()
-
-    def hangs() -> None:
-        """Hangs."""
-        assert go_on.wait(PATIENCE)
-        print("still here")  # noqa: T201
-        gone_on.set()
-
-    [result] = asyncio.run(returned(box(tool_of(hangs), seconds=0.01), "{}"))
-    assert (result.text, result.failed) == (
-        "hangs took longer than 0 seconds and was stopped.",
-        True,
-    )
-    go_on.set()
-    assert gone_on.wait(PATIENCE), "it goes on, and finds nobody"
-
-
 HANGING = """
 import asyncio, threading
 from chat_loop.agent.agent import Agent
@@ -175,11 +156,3 @@ def test_a_coroutine_that_hangs_is_stopped() -> None:
     [result] = asyncio.run(returned(box(tool_of(hangs), seconds=1), "{}"))
     assert result.text == "hangs took longer than 1 seconds and was stopped."
     assert stopped.wait(PATIENCE)
-
-
-def test_coroutines_share_a_loop() -> None:
-    async def where() -> str:
-        """Says which loop it runs on."""
-        return str(id(asyncio.get_running_loop()))
-
-    assert run(tool_of(where)) == run(tool_of(where))

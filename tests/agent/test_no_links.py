@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import stat
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -120,12 +119,3 @@ def test_a_restore_follows_no_link(root: Path) -> None:
     (root / "before").rename(root / "inner")
     file.restore()
     assert (root / "inner" / "a.txt").read_text() == "old"
-
-
-def test_a_file_keeps_its_mode_and_new_folders_are_made(root: Path) -> None:
-    (root / "inner" / "a.txt").chmod(0o640)
-    assert write(root, "inner/a.txt")[0] == "Wrote inner/a.txt: 1 line."
-    assert stat.S_IMODE((root / "inner" / "a.txt").stat().st_mode) == 0o640
-    assert write(root, "x/y/z.txt")[0] == "Wrote x/y/z.txt: 1 line."
-    assert (root / "x" / "y" / "z.txt").read_text() == "new"
-    assert sorted(path.name for path in root.rglob("*.tmp")) == []

@@ -6,8 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from chat_loop.commands.view import sizes_of_replies
 from chat_loop.display.display_manager import DisplayManager
@@ -20,7 +18,6 @@ from tests.support.screens import Line, Screen, Terminal
 from tests.support.scripted_chat import START, SUMMARY, Says, Step
 
 DRAWN = "\nTokens and context: 6 messages, at most 610 tokens\n  ▂▃▄▅▆█\n"
-VALUES = st.lists(st.integers(0, 10**9), min_size=1, max_size=400)
 
 
 def test_a_sparkline_of_a_few_values() -> None:
@@ -30,13 +27,6 @@ def test_a_sparkline_of_a_few_values() -> None:
 
 def test_more_values_than_cells_are_shown_by_their_largest() -> None:
     assert sparkline([1, 1, 8, 1, 1, 1, 4, 1], 4) == "▁█▁▄"
-
-
-@given(VALUES, st.integers(1, 200))
-def test_it_fits_and_the_largest_reaches_the_top(values: list[int], width: int) -> None:
-    drawn = sparkline(values, width)
-    assert 0 < len(drawn) <= width
-    assert "█" in drawn or not any(values)
 
 
 @pytest.mark.parametrize("columns", ["20", "80"])

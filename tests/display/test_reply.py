@@ -60,13 +60,6 @@ def test_long_code_is_one_block_with_all_its_lines() -> None:
     assert most <= LARGEST_CODE + 2 * PIECE
 
 
-def test_a_line_of_code_that_never_ends_is_broken() -> None:
-    shown, most = rendered("```\n" + "x" * 500_000)
-
-    assert shown.count("x") == 500_000
-    assert most <= LARGEST_CODE + LARGEST_TEXT + 2 * PIECE
-
-
 class Drawn:
     """A reply on a terminal, with the lengths of its drawings."""
 
@@ -129,20 +122,6 @@ def test_what_would_take_too_long_is_counted_and_not_drawn() -> None:
     asyncio.run(run())
     note = "\n[… 1.0 MB came too fast to be shown; the session has them …]\n"
     assert drawn.text == "a" * LARGEST_BACKLOG + "b" + note + "d"
-
-
-def test_a_stopped_reply_is_not_drawn_to_its_end() -> None:
-    drawn = Drawn()
-
-    async def run() -> None:
-        drawn.reply.feed("a" * 100_000)
-        await drawn.change()
-        drawn.reply.drop()
-        drawn.reply.finish()
-
-    asyncio.run(run())
-    assert set(drawn.text) == {"a"}
-    assert len(drawn.text) <= 16_000
 
 
 @pytest.mark.parametrize("is_stopped", [False, True])

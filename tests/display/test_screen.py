@@ -21,15 +21,12 @@ from chat_loop.display.screen import (
     Waiting,
 )
 from chat_loop.events import (
-    ReplyEnded,
     Retrying,
     SummaryProgress,
     SummaryStarted,
-    TextDelta,
 )
 from tests.support.screens import Terminal
 
-ENDED = ReplyEnded(number=1, stop="end", usage=None, seconds=1.0)
 STYLED = st.lists(
     st.sampled_from(["word ", "\n", "\x1b[1m", "\x1b[0m", "漢字", "x" * 100]), max_size=30
 )
@@ -126,15 +123,6 @@ def test_everything_is_printed_once_and_in_order(
     assert "".join(pieces).startswith(printed)
 
 
-def test_a_long_line_keeps_its_style_where_it_is_cut() -> None:
-    screen = Screen(io.StringIO(), Waiting())
-    screen.attach(lambda: None)
-    screen.write("\x1b[1mbold\x1b[32m" + "g" * 1000)
-    live = screen.live(10, 2)
-    assert live.startswith("\x1b[32m") or "\x1b" not in live
-    assert cells(live.replace("\x1b[32m", "")) <= 20
-
-
 def test_a_million_characters_on_one_line_cost_little_to_draw() -> None:
     screen = Screen(io.StringIO(), Waiting())
     screen.attach(lambda: None)
@@ -142,19 +130,6 @@ def test_a_million_characters_on_one_line_cost_little_to_draw() -> None:
     assert len(screen.live(80, 8)) <= 640
     screen.write("\n")
     assert screen.take() == "x" * 1_000_000 + "\n"
-
-
-def test_without_an_application_nothing_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    for out, term in ((io.StringIO(), "xterm"), (Terminal(), "dumb")):
-        monkeypatch.setenv("TERM", term)
-        display = DisplayManager(out, agent="Sal\x1bly")
-        display.begin_waiting()
-        display.show(TextDelta("Hi"))
-        display.show(ENDED)
-        assert out.getvalue() == "Sal␛ly: Hi\nTime: 1.0s\n\n"
-    out = Terminal()
-    DisplayManager(out).show(SummaryStarted(parts=1))
-    assert out.getvalue() == "📝 Generating session summary..."
 
 
 def test_a_summary_shows_at_once_how_far_it_is() -> None:

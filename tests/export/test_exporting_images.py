@@ -99,16 +99,6 @@ def test_markdown_shows_the_images_that_stand_beside_it(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["attachments", "talk.md", "there"]
 
 
-def test_exports_beside_each_other_share_their_images(tmp_path: Path) -> None:
-    there = home(tmp_path / "there")
-    for _ in range(2):
-        made = sessions(there, "export", "1", "--as", "markdown", cwd=tmp_path)
-        assert made.returncode == 0
-    found = sorted(path.name for path in tmp_path.iterdir() if path.name != "there")
-    assert found == ["attachments", "what_is_on_photo.md", "what_is_on_photo_2.md"]
-    assert len([*(tmp_path / "attachments").iterdir()]) == 2
-
-
 def test_an_image_that_is_not_what_its_name_says_is_left_out(tmp_path: Path) -> None:
     there = home(tmp_path / "there")
     document = json.loads(sessions(there, "export", "1", "-", "--as", "json", cwd=tmp_path).stdout)

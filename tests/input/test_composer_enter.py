@@ -36,14 +36,6 @@ def test_text_and_enter_in_one_write(tmp_path: Path, length: int) -> None:
     assert asked(tmp_path) == [text]
 
 
-def test_several_long_lines_each_sent_when_the_one_before_is_answered(tmp_path: Path) -> None:
-    with chat(tmp_path) as terminal:
-        for number in range(10):
-            entered(terminal, f"{LONG}{number}\r")
-        leave(terminal)
-    assert asked(tmp_path) == [f"{LONG}{number}" for number in range(10)]
-
-
 def test_enter_that_comes_a_moment_after_the_text(tmp_path: Path) -> None:
     with chat(tmp_path) as terminal:
         for number in range(10):
@@ -73,18 +65,6 @@ def test_long_lines_typed_as_soon_as_the_first_prompt_is_drawn(tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_a_long_line_typed_while_things_are_loaded_behind_the_prompt(tmp_path: Path) -> None:
-    with PtyChat(
-        [sys.executable, "-m", "chat_loop", "--model", "scripted:echo"], env=environment(tmp_path)
-    ) as chat:
-        chat.wait_for("context")  # drawn by the editor; now the program loads the rest
-        chat.send(f"{LONG}1\r")
-        chat.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=60, output=True)
-        leave(chat)
-    assert asked(tmp_path) == [f"{LONG}1"]
-
-
-@pytest.mark.slow
 def test_keys_of_a_program_that_stood_still(tmp_path: Path) -> None:
     """A program that was stopped and continued reads text and Enter at once, as after a delay in
     which it could not read.
@@ -102,14 +82,6 @@ def test_keys_of_a_program_that_stood_still(tmp_path: Path) -> None:
             chat.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=60, output=True)
         leave(chat)
     assert asked(tmp_path) == [f"{LONG}{number}" for number in range(3)]
-
-
-@pytest.mark.slow
-def test_an_expanded_text_of_several_lines_and_enter(tmp_path: Path) -> None:
-    with chat(tmp_path) as terminal:
-        entered(terminal, f"{LONG}\r{LONG}\rthe end\r")
-        leave(terminal)
-    assert asked(tmp_path) == [f"{LONG}\n{LONG}\nthe end"]
 
 
 @pytest.mark.slow

@@ -127,10 +127,3 @@ def test_a_disk_that_refuses_it_costs_the_history_only(tmp_path: Path, kind: str
         path = tmp_path / "file" / "history"
     PrivateHistory(path).append_string("one")
     assert held(path) == []
-
-
-def test_large_pastes_are_all_kept() -> None:
-    pastes = Pastes()
-    first = pastes.fold("a" * 9_000_000)
-    second = pastes.fold("b" * 9_000_000)
-    assert pastes.expand(f"{first} and {second}") == f"{'a' * 9_000_000} and {'b' * 9_000_000}"

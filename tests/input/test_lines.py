@@ -15,10 +15,8 @@ import pytest
 
 from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.display.questions import Question
-from chat_loop.errors import UsageError
-from chat_loop.input.lines import LONGEST_LINE, LineReader
+from chat_loop.input.lines import LineReader
 from tests.support.environments import environment
-from tests.support.headless import run
 from tests.support.real_program import PATIENCE, command
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes of POSIX")
@@ -76,11 +74,6 @@ def test_lines(data: bytes, expected: list[str]) -> None:
     assert lines_of(data) == expected
 
 
-def test_a_line_without_an_end_is_not_held_for_ever() -> None:
-    with pytest.raises(UsageError, match="A line of standard input has more than 64 MB"):
-        lines_of(b"x" * (LONGEST_LINE + 1))
-
-
 @pytest.mark.slow
 def test_what_nobody_asks_for_stays_in_the_pipe(tmp_path: Path) -> None:
     """While the first line is answered, the program does not read everything that is written, as
@@ -105,12 +98,6 @@ def test_what_nobody_asks_for_stays_in_the_pipe(tmp_path: Path) -> None:
             process.terminate()
             assert process.wait(PATIENCE) == 143
     assert written < 1_000_000
-
-
-def test_a_question_that_is_too_long_is_refused_instead_of_cut(tmp_path: Path) -> None:
-    result = run(tmp_path, "--model", "scripted:echo", "-p", "-", stdin=b"x" * (LONGEST_LINE + 1))
-    assert (result.returncode, result.stdout) == (2, b"")
-    assert result.stderr.startswith(b"Standard input has more than 64 MB.")
 
 
 def test_what_is_no_answer_in_a_pipe_is_the_next_entry() -> None:

@@ -8,10 +8,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.support.loopback import Loopback
 from chat_loop.config import Config, ModelConfig, ProviderConfig
 from chat_loop.errors import ContextTooLong
-from chat_loop.providers.anthropic import AnthropicProvider
 from chat_loop.providers.capabilities import (
     FAMILIES,
     Capabilities,
@@ -23,7 +21,7 @@ from chat_loop.providers.choose import Machine, create
 from chat_loop.providers.wire import WireProvider
 from chat_loop.values import Message, Request, Window
 from tests.support.headless import run
-from tests.support.providers import entry, events_of
+from tests.support.providers import events_of
 from tests.support.window_server import serving
 
 MODEL = "qwen3:8b"
@@ -330,29 +328,6 @@ def test_a_service_that_says_nonsense_leaves_the_guess(tmp_path: Path, said: obj
 
 
 # Replies
-
-
-def ceiling(provider: WireProvider, words: int = 1) -> int:
-    """The `max_tokens` of a request of `words` words to the model of `provider`."""
-    with Loopback() as server:
-        made = AnthropicProvider(
-            provider.model, entry("anthropic", server.url), window=Window(200_000), api_key="sk-x"
-        )
-        made.learn(Capabilities(reply=provider.reply_tokens))
-        events_of(made, Request(system="", messages=(Message("user", "word " * words),)))
-        return int(server.request().body["max_tokens"])
-
-
-def test_the_longest_reply_follows_the_model_and_what_the_window_has_left(tmp_path: Path) -> None:
-    assert ceiling(told(tmp_path, "anthropic:claude-sonnet-5-5", "http://127.0.0.1:1")) == 32_000
-    known = told(tmp_path, "anthropic:claude-sonnet-5-5", "http://127.0.0.1:1")
-    known.learn(Capabilities(reply=64_000))
-    assert ceiling(known) == 64_000
-    assert 8_192 <= ceiling(known, 75_000) < 64_000
-    assert ceiling(known, 190_000) == 8_192
-    assert (
-        ceiling(told(tmp_path, "anthropic:claude-3-haiku-20240307", "http://127.0.0.1:1")) == 4_096
-    )
 
 
 # Guesses that get out of date

@@ -129,18 +129,6 @@ def test_a_cancelled_task_stops_while_the_prompt_is_read(provider: Provider) -> 
     assert finished(asyncio.run(run())).stop == "length"
 
 
-def test_two_requests_run_one_after_the_other(provider: Provider) -> None:
-    async def one(text: str) -> list[Event]:
-        return [event async for event in provider.stream(request(text, max_tokens=8))]
-
-    async def run() -> tuple[list[Event], ...]:
-        return await asyncio.gather(
-            one("Tell a long story about a baker."), one("Tell a long story about a miller.")
-        )
-
-    assert [finished(events).stop for events in asyncio.run(run())] == ["length", "length"]
-
-
 def test_a_grammar_binds(provider: Provider) -> None:
     grammar = 'root ::= "- rye\\n" ("- oat\\n" | "- wheat\\n")'
     events = collect(provider, request("Name two grains.", grammar=grammar))

@@ -177,16 +177,6 @@ def test_a_process_that_crashes_is_one_error_and_the_next_question_has_a_new_one
     assert asked(tmp_path) == ["crash", "hello"]
 
 
-def test_a_process_that_dies_between_two_questions(tmp_path: Path) -> None:
-    with embedded(tmp_path) as at:
-        process = at.loading()
-        at.ask("hello")
-        os.kill(process, signal.SIGKILL)
-        assert gone(process)
-        at.ask("and now?", "said: and now?")
-        leave(at)
-
-
 def test_what_the_runtime_prints_is_not_shown(tmp_path: Path) -> None:
     with embedded(tmp_path) as at:
         at.ask("hello")

@@ -309,17 +309,6 @@ def test_a_parameter_that_is_not_known_is_left_out_from_then_on(
     assert second == (first | {"max_completion_tokens": 100} if name == "max_tokens" else first)
 
 
-def test_neither_name_of_the_ceiling_is_known(server: Loopback, tmp_path: Path) -> None:
-    for name in ("max_tokens", "max_completion_tokens"):
-        server.enqueue(failing(422, "x", f"{name}: extra inputs are not permitted"))
-    provider = BY_NAME["office"].at(server.url, tmp_path)
-    for _ in range(2):
-        assert failure_of(provider, TALK).retryable
-    events_of(provider, TALK)
-
-    assert not {"max_tokens", "max_completion_tokens"} & set(server.requests[2].body)
-
-
 @pytest.mark.parametrize(
     "said",
     [

@@ -58,11 +58,6 @@ def test_a_short_prompt_costs_less_where_long_ones_cost_more() -> None:
     assert cost(Usage(input=100_000), "gemini-1.5-flash") == pytest.approx(0.0075)
 
 
-def test_more_cached_than_asked_counts_as_asked() -> None:
-    usage = Usage(input=10, cached=30, written=30)
-    assert cost(usage, "gpt-4o") == pytest.approx(10 * 1.25 / MILLION)
-
-
 @pytest.mark.parametrize(
     "model",
     [

@@ -15,7 +15,7 @@ from chat_loop.events import Event, OpaqueArrived, TextDelta, ToolCalled, Warned
 from chat_loop.providers.catalogue import entry_of
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.providers.wire import WireProvider
-from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Window
+from chat_loop.values import Message, Request, ToolResult, ToolSpec, Window
 from tests.support.providers import anthropic_at, ask_through, events_of, failure_of
 
 TOOL = ToolSpec("look", "Look it up.", {"type": "object", "properties": {}})
@@ -321,18 +321,3 @@ def test_the_endpoint_is_the_address_without_a_password(
     assert anthropic_at("").endpoint == "https://api.anthropic.com"
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "https://proxy.example/v1/")
     assert anthropic_at("").endpoint == "https://proxy.example"
-
-
-NESTED = '{"reasoning_details": ' + "[" * 100 + "]" * 100 + "}"
-
-
-@pytest.mark.parametrize("opaque", ["", "[1, {}]", '{"calls": [', NESTED])
-def test_what_cannot_be_read_is_not_sent(server: Loopback, opaque: str) -> None:
-    """Somebody may have edited the file. Calls stay valid without it."""
-    server.enqueue(HI)
-    edited = Message("assistant", "", calls=(ToolCall("c1", "look", "{}"),), opaque=opaque)
-    results = Message("user", "", results=(ToolResult("c1", "There."),))
-    provider = service_at(server.url, "extra_content", "reasoning_details")
-    events_of(provider, replace(ASK, messages=(*ASK.messages, edited, results)))
-    sent = server.requests[0].body["messages"][1]
-    assert set(sent) == {"role", "content", "tool_calls"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import threading
 from functools import partial
 
 import pytest
@@ -124,25 +123,6 @@ def test_a_redirect_is_not_followed(
             == f"{host(server)} redirects to {target}, which is not followed ({status})."
         )
         assert other.requests == []
-
-
-def test_warm_from_many_threads_builds_one_client(
-    server: Loopback, provider_at: MakeProvider
-) -> None:
-    provider = provider_at(server.url)
-    threads = [threading.Thread(target=provider.warm) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    built = provider._client
-
-    provider.warm()
-
-    assert built is not None
-    assert provider._client is built
-    assert server.requests == [], "warming sends nothing"
-    assert events_of(provider)[0] == TextDelta("You said: Hello")
 
 
 NINES = "9" * 4000

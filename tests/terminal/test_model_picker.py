@@ -59,19 +59,3 @@ def test_as_text_and_the_names_of_providers(tmp_path: Path) -> None:
     assert named.code == 2
     said = "Unknown model “antropic:claude-x”.\nDid you mean anthropic:claude-x?\n"
     assert named.errors == said
-
-
-@pytest.mark.slow
-def test_without_any_model_an_embedded_one_is_offered(tmp_path: Path) -> None:
-    pytest.importorskip("xllamacpp")
-    with Chats(tmp_path) as chats:
-        (chats.home / "config.yaml").write_text("discover_servers: false\n")
-        chats.variables |= {"OPENAI_API_KEY": "", "ANTHROPIC_API_KEY": ""}
-        with chats.terminal(model=False) as terminal:
-            terminal.wait_for("Which one do you want to download?")
-            terminal.wait_for("or n for none:")
-            terminal.line("n")
-            assert terminal.exit_code() == 2
-            screen = "\n".join(terminal.screen())
-    assert "No model is available. No key is set, and no model server runs" in screen
-    assert "export ANTHROPIC_API_KEY=" in screen

@@ -51,20 +51,3 @@ def test_the_first_start_greets_and_no_other(tmp_path: Path, cols: int) -> None:
     with chat(tmp_path, cols=cols) as terminal:
         assert "Conversations are" not in terminal.text()
         leave(terminal)
-
-
-def test_retry_edit_and_copy_on_a_terminal(tmp_path: Path) -> None:
-    with chat(tmp_path, SSH_TTY="/dev/pts/1") as terminal:
-        answered(terminal, "which wood is hard?")
-        assert "Again: “which wood is hard?”" in answered(terminal, "/retry")
-        assert "You said: which wood is soft?" in answered(terminal, "/edit which wood is soft?")
-        terminal.mark()
-        terminal.line("/copy query")
-        terminal.wait_for(
-            "Copied your last message: 19 characters, 1 line", timeout=60, output=True
-        )
-        assert "\x1b]52;c;d2hpY2ggd29vZCBpcyBzb2Z0Pw==\x07" in terminal.output()
-        leave(terminal)
-    session = saved(tmp_path)
-    assert [exchange.query.text for exchange in session.exchanges] == ["which wood is soft?"]
-    assert session.totals.queries == 3
