@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import io
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,9 +15,8 @@ from benchmarks.support.loopback import Reply as Sent
 from benchmarks.support.loopback_wires import unmarked
 from chat_loop.agent.agent import MAX_STEPS, Agent
 from chat_loop.agent.ask import CallLimits
-from chat_loop.agent.tools import MAX_RESULT, STEP_LIMIT_RESULT, Tool, argument_error
+from chat_loop.agent.tools import MAX_RESULT, STEP_LIMIT_RESULT, Tool
 from chat_loop.context.exchanges import NO_REPLY, call_id
-from chat_loop.display.display_manager import DisplayManager
 from chat_loop.errors import EmptyReply, Overloaded, SessionError, StreamBroken
 from chat_loop.events import (
     Event,
@@ -31,7 +29,6 @@ from chat_loop.events import (
 from chat_loop.providers import Provider
 from chat_loop.sessions.records import Query, Reply, Use
 from chat_loop.values import (
-    ALLOWED,
     Message,
     Request,
     ToolCall,
@@ -293,27 +290,6 @@ def test_nothing_is_tried_again_after_a_call() -> None:
     assert provider.asked == 1
 
 
-@pytest.mark.parametrize(
-    ("given", "schema", "wrong"),
-    [
-        ({"a": 1}, {}, ""),
-        ({"a": True}, {"properties": {"a": {"type": "integer"}}}, "The argument “a” must be of type integer."),
-        ({"a": 2.0}, {"properties": {"a": {"type": "integer"}}}, "The argument “a” must be of type integer."),
-        ({"a": 2}, {"properties": {"a": {"type": "number"}}}, ""),
-        ({"a": 1}, {"properties": {"a": {"type": "boolean"}}}, "The argument “a” must be of type boolean."),
-        ({"a": []}, {"properties": {"a": {"type": "string"}}}, "The argument “a” must be of type string."),
-        ({"a": None}, {"properties": {"a": {"type": ["string", "null"]}}}, ""),
-        ({"a": "z"}, {"properties": {"a": {"enum": ["x", "y"]}}}, ""),
-        ({"a": 1}, {"properties": {}, "additionalProperties": False}, "No argument named “a”; there are: ."),
-        ({}, {"required": ["a"]}, "The argument “a” is missing."),
-    ],
-)  # fmt: skip
-def test_what_is_wrong_with_arguments(
-    given: dict[str, object], schema: dict[str, object], wrong: str
-) -> None:
-    assert argument_error(given, schema) == wrong
-
-
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Loopback]:
     clear_environment(monkeypatch, tmp_path)
@@ -514,53 +490,4 @@ def test_calls_of_a_step_that_does_not_end_are_kept_as_interrupted(tmp_path: Pat
     assert turns.messages[1:] == (
         Message("assistant", "", calls=(ToolCall(identity, "search", "{}"),)),
         Message("user", "", results=(ToolResult(identity, "interrupted", failed=True),)),
-    )
-
-
-def test_a_fault_of_a_tool_itself_is_not_hidden_and_loses_nothing(tmp_path: Path) -> None:
-    async def faulty(given: Mapping[str, object]) -> str:
-        raise ZeroDivisionError
-
-    turns = Turns(tmp_path, scripted(calling('{"query": "x"}', text="I look.")), tool(faulty))
-    with pytest.raises(ZeroDivisionError):
-        turns.say("Hello")
-    assert entries_of(turns) == [
-        ("Query", "Hello"),
-        ("I look.", "tool"),
-        ("Call", ""),
-        ("Result", "interrupted"),
-        ("", "error"),
-    ]
-
-
-def test_how_calls_are_shown() -> None:
-    out = io.StringIO()
-    display = DisplayManager(out, agent="Sally")
-    page = "first \x1b[2J line\n" * 2000
-    hostile = ToolCall("c1", "search", '{"query":\n "\x1b[2Jboats"}')
-    events: list[Event] = [
-        TextDelta("I look.\r"),
-        ToolCalled(hostile),
-        ToolCalled(ToolCall("c2", "find", "")),
-        Finished(stop="tool"),
-        ToolReturned(id="c1", name="search", text="Found.", failed=False, seconds=1.0),
-        ToolReturned(id="c2", name="find", text="No\ntool named find.", failed=True, seconds=0.0),
-        ToolReturned(id="c3", name="read", text=f"{ALLOWED}\n{page}", failed=False, seconds=0.0),
-        ToolReturned(id="c4", name="read", text="y" * 500, failed=False, seconds=0.0),
-        TextDelta("\nIt was found."),
-        Finished(stop="end"),
-        ReplyEnded(number=1, stop="end", usage=Usage(input=1, output=2), seconds=3.0),
-    ]
-    for event in events:
-        display.show(event)
-    assert out.getvalue() == (
-        "Sally: I look.␍\n"
-        '🔧 search: {"query": "␛[2Jboats"}\n'
-        "🔧 find\n"
-        "  search: Found. (1.0 s)\n"
-        "  find failed: No tool named find.\n"
-        "  read: first ␛[2J line (2,000 lines, 31.9K characters)\n"
-        f"  read: {'y' * 59}… (1 line, 500 characters)\n"
-        "Sally: It was found.\n"
-        "Time: 3.0s | Tokens: 3 (in: 1, out: 2)\n\n"
     )

@@ -342,16 +342,6 @@ def test_the_end_of_a_long_description_counts_and_is_shown(tmp_path: Path) -> No
     assert kept.file.stat().st_size < 2_000
 
 
-def test_many_changes_are_counted(tmp_path: Path) -> None:
-    parameters: dict[str, Any] = {"properties": {f"a{number}": {} for number in range(20)}}
-    user = User("always", "no")
-    user.approve("notes", "x")
-    asyncio.run(user.approve_call(tool_named("notes", parameters=parameters), "x"))
-    lines = user.seen[-2].split("\n")
-    assert len(lines) == 8
-    assert lines[6] == "  and 15 more"
-
-
 def test_a_new_answer_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
     kept = ProjectApprovals(tmp_path / "approvals.json", "/project")
     assert changed_by(User("project", "project", kept=kept), description="New.")[0]

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from chat_loop.agent import builtin
 from chat_loop.agent.builtin import SPECS, builtin_tools
 from chat_loop.agent.tools import SENSITIVE_PREFIX, Tool, Toolbox
-from chat_loop.errors import ConfigError
 from chat_loop.values import ALLOWED, ToolCall
 from tests.support.approvals import User
 
@@ -514,15 +513,3 @@ def test_whatever_a_model_writes_a_sentence_comes_back(
     if name in ("list_files", "search_files") and path in ("/", "//", "..", "~", "a/../.."):
         path = "."  # the folders outside are large
     assert bench.use(name, path=path, **more.get(name, {}))
-
-
-def test_unknown_tools_are_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError) as caught:
-        builtin_tools(["read_file", "fly"], tmp_path)
-    assert (caught.value.message, caught.value.hint) == (
-        "No tool named fly.",
-        f"The tools are: {', '.join(NAMES)}.",
-    )
-    assert [tool.spec.name for tool in builtin_tools(NAMES[::-1] * 2, tmp_path)] == list(
-        NAMES[::-1]
-    )

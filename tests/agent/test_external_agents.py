@@ -157,27 +157,6 @@ def test_pydantic_ai_with_an_answer_that_is_no_text() -> None:
     assert reply(asked(agent, "Where?")) == '{"name":"Rome"}'
 
 
-def test_pydantic_ai_whose_tool_wants_to_be_called_again() -> None:
-    from pydantic_ai import Agent as PydanticAgent
-    from pydantic_ai import ModelRetry
-    from pydantic_ai.models.test import TestModel
-
-    agent = PydanticAgent(TestModel(), retries=2)
-
-    tries: list[int] = []
-
-    @agent.tool_plain
-    def pick() -> str:
-        tries.append(1)
-        if len(tries) < 2:
-            raise ModelRetry("Pick another one.")
-        return "fine"
-
-    returned = [event for event in asked(agent, "Pick") if isinstance(event, ToolReturned)]
-    assert [event.failed for event in returned] == [True, False]
-    assert "Pick another one." in returned[0].text
-
-
 def test_a_summary_call_tells_text_only() -> None:
     kinds = [type(event) for event in asked(dice(), "Summarize", system="Task", summary=True)]
     assert kinds == [TextDelta, TextDelta, TextDelta, Finished]

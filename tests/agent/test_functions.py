@@ -15,7 +15,7 @@ import pytest
 from pydantic import BaseModel
 
 from chat_loop.agent.functions import changes, tool_of
-from chat_loop.agent.tools import Tool, Toolbox, call_text
+from chat_loop.agent.tools import Tool, Toolbox
 from chat_loop.errors import ChatLoopError, ConfigError, SessionError
 from chat_loop.events import ToolReturned
 from chat_loop.values import ToolCall
@@ -408,23 +408,3 @@ def test_what_changes_something_is_shown_first() -> None:
     assert ran == []
     assert answers(yes) == [("[allowed by the user]\ndone", False), wrong]
     assert ran == [3]
-
-
-def test_a_call_is_shown_whole() -> None:
-    given = {"text": "a\n" * 300, "deep": {"list": [1, None]}, "end": "x" * 5000}
-    text = call_text("tool", given)
-    assert text.count("\n") == 304
-    assert (
-        call_text("x of the MCP server y", {"a\n  b": 1})
-        == 'x of the MCP server y:\n  "a\\n  b": 1'
-    )
-    assert text.endswith(f'  deep: {{"list": [1, null]}}\n  end: {"x" * 5000}')
-
-
-def test_a_function_that_raises_what_ends_a_task_fails_like_any_other() -> None:
-    def cancelled() -> str:
-        """Raises it."""
-        raise asyncio.CancelledError
-
-    with pytest.raises(ChatLoopError, match="cancelled failed: RuntimeError: CancelledError"):
-        asyncio.run(asyncio.wait_for(tool_of(cancelled).run({}), 60))

@@ -111,11 +111,9 @@ def test_a_root_agent_is_an_agent(tmp_path: Path) -> None:
         ("agent = (", f"{FAILED}SyntaxError: '(' was never closed (agent.py, line 1). "),
         ("a\0b", f"{FAILED}SyntaxError: source code string cannot contain null bytes. "),
         ("x = 1", NOTHING_TO_ASK),
-        ("agent = 3", NOTHING_TO_ASK),
         ("class Sally:\n    def __call__(self, text): ...\nagent = Sally", NOTHING_TO_ASK),
         ("\n\nraise ValueError('two\\nlines.')", f"{FAILED}ValueError: two lines (agent.py, line 3). "),
         ("raise SystemExit(3)", f"{FAILED}SystemExit: 3 (agent.py, line 1). "),
-        ("raise KeyboardInterrupt", f"{FAILED}KeyboardInterrupt (agent.py, line 1). "),
         (
             "import asyncio\nraise asyncio.CancelledError",
             f"{FAILED}RuntimeError: CancelledError (agent.py, line 2). ",
@@ -131,26 +129,9 @@ def test_a_root_agent_is_an_agent(tmp_path: Path) -> None:
             ),
         ),
         ("input('who?')", f"{FAILED}EOFError: EOF when reading a line (agent.py, line 1). "),
-        ("from chat_loop import Agent\nagent = Agent(name=3)", "F/agent.py: name: expected text, got a whole number. Write text in quotes."),
-        (
-            "from chat_loop import Agent\nagent = Agent(tools=[3])",
-            "F/agent.py: tools[0]: expected text, got a whole number. Write text in quotes.",
-        ),
-        (
-            "from chat_loop import Agent\nagent = Agent(tools='read_file')",
-            "F/agent.py: tools: expected a list, got text. ",
-        ),
-        (
-            "from chat_loop import Agent\nagent = Agent(config={'memry': {}})",
-            "F/agent.py: unknown key config.memry. Did you mean config.memory?",
-        ),
         (
             "from chat_loop import Agent\nagent = Agent(nmae='x')",
             (f"{FAILED}TypeError: Unexpected keyword argument 'nmae' (agent.py, line 2). "),
-        ),
-        (
-            "from chat_loop import Agent\nagent = Agent(config=[])",
-            "F/agent.py: config: expected a mapping, got a list. ",
         ),
     ],
 )  # fmt: skip

@@ -99,15 +99,6 @@ def test_the_preview_follows_the_selection_and_can_be_hidden() -> None:
 
 
 @pytest.mark.slow
-def test_what_cannot_be_moved_is_said() -> None:
-    with browsing(50, SHELF_FAILS="trash") as terminal:
-        terminal.send("dy")
-        terminal.wait_for("The disk is full. Make room.")
-        terminal.send("q")
-        assert told(terminal)[:2] == ["chosen: none", "done: nothing"]
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(("what", "keys"), [("edit", "e")])
 def test_a_failure_leaves_the_terminal_in_order(what: str, keys: str) -> None:
     with browsing(5, SHELF_FAILS=what) as terminal:
@@ -165,45 +156,6 @@ def test_a_screen_of_80_columns() -> None:
         ]
         terminal.send("q")
         left(terminal)
-
-
-@pytest.mark.slow
-def test_ten_thousand_rows() -> None:
-    with browsing(10_000) as terminal:
-        terminal.send(END)
-        terminal.wait_for(re.compile(r"^> 10000 ", re.MULTILINE))
-        terminal.send("/9998 session")
-        terminal.wait_for("0 of 10,000")
-        terminal.send("\x15009998")
-        terminal.wait_for(re.compile(r"^> +9999 ", re.MULTILINE))
-        terminal.send("\r\r")
-        assert told(terminal)[0] == "chosen: sally_009998"
-
-
-@pytest.mark.slow
-def test_hostile_names_are_shown_not_obeyed() -> None:
-    with browsing(8, cols=200) as terminal:
-        terminal.send(DOWN * 2)
-        terminal.wait_for("␛]0;owned␇␛[2J␛[31mred <U+202E>right to left second line␍<U+009B>1m")
-        terminal.send("q")
-        left(terminal)
-        printed = terminal.raw.decode()
-        for sequence in ("\x1b]0;", "\x1b[2Jred", "\x1b[31m", "\u202e", "\x9b", "\x07"):
-            assert sequence not in printed
-
-
-@pytest.mark.slow
-def test_only_bold_dim_and_reverse_are_used() -> None:
-    with browsing(8) as terminal:
-        terminal.wait_for("Enter resume")
-        terminal.send("q")
-        left(terminal)
-        used = {
-            code
-            for codes in re.findall(r"\x1b\[([0-9;]*)m", terminal.raw.decode())
-            for code in codes.split(";")
-        }
-        assert used <= {"", "0", "1", "2", "7"}
 
 
 @pytest.mark.slow

@@ -349,29 +349,6 @@ def test_the_thinking_of_all_steps_of_the_last_reply_is_kept() -> None:
     assert len(display.thinking) == 1 << 20
 
 
-def test_no_color_leaves_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_COLOR", "1")
-    events: list[Event] = [
-        Warned("It is late."),
-        TextDelta("Hi"),
-        ReplyEnded(number=1, stop="end", usage=USAGE, seconds=1.0),
-    ]
-    text = shown(events, Terminal())
-    for number in range(30, 50):
-        assert f"\x1b[{number}m" not in text
-        assert f";{number}m" not in text
-    assert "⚠️  It is late." in text
-
-
-def test_a_summary_that_ends_on_a_terminal_leaves_one_line() -> None:
-    events: list[Event] = [
-        SummaryStarted(parts=1),
-        SummaryProgress(part=1, parts=1, characters=9),
-        SummaryEnded(source="model"),
-    ]
-    assert shown(events, Terminal()) == "📝 Generating session summary... ✓\n"
-
-
 def test_clearing_the_screen_is_for_terminals() -> None:
     for out, text in ((io.StringIO(), ""), (Terminal(), "\x1b[H\x1b[2J\x1b[3J")):
         DisplayManager(out).clear_screen()

@@ -18,7 +18,7 @@ from chat_loop.sessions.images import ImageStore
 from chat_loop.sessions.records import Attachment, Call, Pin, Query, Reply
 from chat_loop.values import Usage
 from tests.support.chromium import PATIENCE_MS, chromium
-from tests.support.contrast import ENOUGH, contrast, luminance
+from tests.support.contrast import ENOUGH, contrast
 from tests.support.hostile_chain import FIRST, SESSIONS, START, loaded
 from tests.support.images import place, png
 
@@ -252,16 +252,6 @@ def test_every_text_stands_out_from_its_ground(
         for where, front, back in pairs
         if contrast(parts(front), parts(back)) < ENOUGH
     ] == []
-
-
-def test_light_and_dark_differ(browser: Browser, file: Path) -> None:
-    ground = "getComputedStyle(document.body).backgroundColor"
-    light, dark = (
-        luminance(parts(Opened(browser, file, scheme=scheme).page.evaluate(ground)))
-        for scheme in SCHEMES
-    )
-    assert light > 0.85
-    assert dark < 0.05
 
 
 def test_on_paper_the_words_are_there_without_the_navigation(browser: Browser, file: Path) -> None:

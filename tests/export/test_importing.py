@@ -9,7 +9,7 @@ import json
 import os
 import stat
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,6 @@ from tests.support.hostile_chain import FIRST, SECOND, SESSIONS, START, loaded
 from tests.support.imported_chain import Imported, imported, store
 
 PLAIN = Path(__file__).parents[1] / "golden" / "plain"
-CHAIN = Path(__file__).parents[2] / "sessions"
 JSON: dict[str, Any] = json.loads(export_bytes(loaded(*SESSIONS), "json", secrets=True))
 
 
@@ -383,26 +382,6 @@ def test_a_taken_id_gets_a_number_and_the_links_follow(tmp_path: Path) -> None:
     assert chain.problem == ""
 
 
-def test_parents_are_stored_before_children_in_whichever_zones_they_began(tmp_path: Path) -> None:
-    put(tmp_path, named("a", text="Mine"))
-    west, east = timezone(timedelta(hours=-8)), timezone(timedelta(hours=9))
-    parent, child = named("a"), named("b", "a")
-    began = {"a": START.astimezone(east), "b": (START + timedelta(hours=1)).astimezone(west)}
-    put(
-        tmp_path,
-        *(
-            replace(one, header=replace(one.header, created=began[one.header.id]))
-            for one in (child, parent)
-        ),
-    )
-    assert SessionManager(tmp_path).load(tmp_path / "b.md").session.header.parent == "a_2"
-
-
-def test_a_long_id_stays_an_id(tmp_path: Path) -> None:
-    put(tmp_path, named("x" * 64, text="Mine"))
-    assert put(tmp_path, named("x" * 64)) == [("x" * 62 + "_2", True)]
-
-
 def test_nothing_is_written_through_what_only_looks_free(tmp_path: Path) -> None:
     outside = tmp_path / "outside.md"
     directory = tmp_path / "sessions"
@@ -455,14 +434,3 @@ def test_a_full_disk_leaves_no_half_of_a_session(tmp_path: Path) -> None:
     with pytest.raises(SaveError, match=r"a\.md cannot be written: no space left on device\."):
         store(SessionManager(tmp_path, files=Full()), named("a"))
     assert files(tmp_path) == {}
-
-
-def test_the_chain_of_the_repository_goes_out_and_comes_in(tmp_path: Path) -> None:
-    manager = SessionManager(CHAIN)
-    last = manager.load(max(CHAIN.glob("*.md")))
-    chain = [*reversed(read_chain(manager, last.session).ancestors), last]
-    for form in ("markdown", "json"):
-        read = imported(export_bytes(chain, form, secrets=True), "x")
-        assert read.complaints == ()
-        store(SessionManager(tmp_path / form), *read.sessions)
-        assert files(tmp_path / form) == files(CHAIN)

@@ -125,17 +125,6 @@ def test_the_line_is_edited_in_an_editor(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_editor_that_fails_leaves_the_line_as_it_was(tmp_path: Path) -> None:
-    with chat(tmp_path, EDITOR="false") as terminal:
-        terminal.send("my words\x18\x05")
-        terminal.wait_for("exited with code 1; nothing was changed.")
-        terminal.wait_for(re.compile(r"nothing was changed.*You: my words", re.DOTALL))
-        entered(terminal, "\r")
-        leave(terminal)
-    assert asked(tmp_path) == ["my words"]
-
-
-@pytest.mark.slow
 def test_ctrl_c_is_the_editors_as_long_as_it_runs(tmp_path: Path) -> None:
     editor = script(
         tmp_path / "editor", """trap '' INT; kill -INT 0; printf 'still here' > "$1\""""
@@ -167,15 +156,6 @@ def test_vi_keys(tmp_path: Path) -> None:
         entered(terminal, "\r")
         leave(terminal)
     assert asked(tmp_path) == ["one three\nfour\nfrom vi"]
-
-
-def test_keys_that_are_none_are_refused(tmp_path: Path) -> None:
-    from tests.support.headless import ECHO, run
-
-    (tmp_path / "config.yaml").write_text("input: {keys: nano}\n")
-    result = run(tmp_path, *ECHO, "-p", "hello")
-    assert result.returncode == 2
-    assert "It takes emacs or vi." in result.stderr.decode()
 
 
 def test_a_terminal_that_pastes_without_saying_so(tmp_path: Path) -> None:
@@ -328,20 +308,3 @@ def test_what_was_typed_with_enter_as_a_newline_before_the_program_had_the_termi
         entered(terminal, "and more\r")
         leave(terminal)
     assert asked(tmp_path) == ["typed at once", "and more"]
-
-
-@pytest.mark.slow
-def test_many_keys_at_once_in_vis_command_mode_are_commands_and_no_paste(tmp_path: Path) -> None:
-    (tmp_path / "config.yaml").write_text("input: {keys: vi}\n")
-    with chat(tmp_path) as terminal:
-        terminal.send("a" * 60)
-        terminal.wait_for(f"You: {'a' * 60}")
-        terminal.send("\x1b")
-        terminal.wait_for("\x1b[2 q", output=True)
-        terminal.send("x" * 80)
-        terminal.wait_for(re.compile(r"You: *$", re.MULTILINE))
-        terminal.send("ihello")
-        terminal.wait_for("You: hello")
-        entered(terminal, "\r")
-        leave(terminal)
-    assert asked(tmp_path) == ["hello"]

@@ -27,7 +27,7 @@ from chat_loop.errors import install_hint
 from chat_loop.events import Connecting, Event, ToolReturned, Warned
 from chat_loop.library.archive_tools import TOOLS
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.records import Call, Query, Result
+from chat_loop.sessions.records import Call, Result
 from chat_loop.sessions.rows import read_rows
 from chat_loop.values import Message, ToolCall, ToolSpec
 from tests.support import fork_server
@@ -41,7 +41,6 @@ from tests.support.mcp_descriptions import (
     raw,
     recorded,
     runs,
-    sdk,
     text,
     until,
     until_recorded,
@@ -385,35 +384,6 @@ async def test_the_archive_and_the_agents_own_tools_keep_their_names(tmp_path: P
         await talking.conversation.leave("clear")
         await talking.conversation.ask("Anew.")
         assert talking.offered() == named
-    finally:
-        await talking.conversation.leave("exit")
-        talking.conversation.close()
-        await servers.close()
-
-
-@pytest.mark.slow
-async def test_who_stops_waiting_loses_nothing(tmp_path: Path) -> None:
-    """The query is saved before the program waits for servers. The next query is answered, and the
-    failure is reported.
-    """
-
-    servers = McpServers({"silent": sdk("silent", timeout=2.0)}, {})
-    talking = Talking(tmp_path / "sessions", servers, "Yes.")
-    asked = asyncio.ensure_future(talking.conversation.ask("Are you there?"))
-    await until(lambda: Connecting(("silent",)) in talking.events)
-    asked.cancel()
-    await asyncio.gather(asked, return_exceptions=True)
-    try:
-        reply = await talking.conversation.ask("And now?")
-        assert reply.text == "Yes."
-        assert talking.events.count(Connecting(())) == 1
-        warned = [event.message for event in talking.events if isinstance(event, Warned)]
-        assert warned == ["The MCP server silent did not answer within 2 seconds."]
-        queries = [
-            entry.text for entry in talking.conversation.session.entries if isinstance(entry, Query)
-        ]
-        assert queries == ["Are you there?", "And now?"]
-        assert "Are you there?" in talking.model.requests[0].messages[0].text
     finally:
         await talking.conversation.leave("exit")
         talking.conversation.close()

@@ -128,12 +128,6 @@ REFUSED = {  # by a service: its words, the effort, what is sent then, and what 
         {"reasoning_effort": "high"},
         "The effort high is sent instead of xhigh.",
     ),
-    "openai without": (
-        "Unrecognized request argument supplied: reasoning_effort",
-        "high",
-        {},
-        "The effort high is left out for ten minutes.",
-    ),
     "openai off": (
         (
             "Unsupported value: 'reasoning_effort' does not support 'none' with this model. Supported"
@@ -143,29 +137,11 @@ REFUSED = {  # by a service: its words, the effort, what is sent then, and what 
         {"reasoning_effort": "low"},
         "The effort low is sent instead of off.",
     ),
-    "grok": (
-        "Model grok-build-0.1 does not support parameter reasoningEffort.",
-        "low",
-        {},
-        "The effort low is left out for ten minutes.",
-    ),
     "gemini": (
         "Budget 0 is invalid. This model only works in thinking mode.",
         "off",
         {},
         "The effort off is left out for ten minutes.",
-    ),
-    "groq": (
-        "`reasoning_effort` must be one of `none` or `default`",
-        "high",
-        {},
-        "The effort high is left out for ten minutes.",
-    ),
-    "ollama": (
-        '"llama3.2" does not support thinking',
-        "medium",
-        {},
-        "The effort medium is left out for ten minutes.",
     ),
     "ollama word": (
         'invalid reasoning value: "minimal" (must be "high", "medium", "low", or "none")',

@@ -139,28 +139,3 @@ def test_a_screen_reader_is_asked_for_enter(tmp_path: Path, temporary: Path) -> 
         assert terminal.exit_code() == 130
         assert "3/10" not in terminal.text()
     assert [*temporary.iterdir()] == []
-
-
-@pytest.mark.slow
-def test_ctrl_c_in_a_reply_stops_it_and_the_next_one_ends_the_tour(
-    tmp_path: Path, temporary: Path
-) -> None:
-    with walking(tmp_path, temporary) as terminal:
-        terminal.send("\r")
-        terminal.wait_for("Those of up to")
-        terminal.ctrl("c")
-        terminal.wait_for("2/10 · ")
-        terminal.wait_for("You: compact")
-        terminal.ctrl("c")
-        assert terminal.exit_code() == 130
-    assert [*temporary.iterdir()] == []
-
-
-@pytest.mark.slow
-def test_leaving_early_does_not_start_the_second_run(tmp_path: Path, temporary: Path) -> None:
-    with walking(tmp_path, temporary) as terminal:
-        terminal.ctrl("u")
-        terminal.line("exit")
-        assert terminal.exit_code() == 0
-        assert "You left the tour" in terminal.text()
-        assert "The next day" not in terminal.text()

@@ -26,9 +26,6 @@ class Program:
     environment: dict[str, str]
     home: Path
     patience: float
-    acknowledges: bool = True
-    summarizes: bool = True
-    """The model can write summaries, and the program asks for one when the user leaves."""
 
     @contextmanager
     def start(self, *more: str, cols: int = 100) -> Iterator[PtyChat]:

@@ -75,13 +75,6 @@ def test_markup_within_a_line_is_read_the_same_in_pieces(text: str, size: int) -
     assert sent(cut(text, [size])) == sent([text])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("sign", ["*", "`", "_", "~", "[", " ", "#", "-", ">", "|"])
-def test_signs_beyond_all_bounds_are_read_the_same_in_pieces(sign: str) -> None:
-    text = f"{sign * 450}a{sign} b\n{sign * 1_050}a*{sign} c"
-    assert sent(cut(text, [7])) == sent(cut(text, [40])) == sent([text])
-
-
 @given(MARKDOWN, st.booleans())
 def test_no_line_ends_in_blanks_and_no_empty_line_is_last(text: str, wraps: bool) -> None:
     shown = SGR.sub("", sent([text], 30, wraps=wraps))
