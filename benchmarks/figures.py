@@ -18,6 +18,7 @@ from statistics import mean
 from msgspec import Struct
 
 from benchmarks import ages
+from benchmarks.embedded import table
 from benchmarks.factchain.baselines import FREE, TEMPLATE, TRUNCATE, VERBATIM
 from benchmarks.factchain.run import OURS
 from benchmarks.factchain.talk import SEGMENTS
@@ -29,7 +30,6 @@ BLOCK = re.compile(
     r"(?P<begin><!-- figures: (?P<name>\w+) -->\n).*?(?P<end><!-- end of figures -->)", re.DOTALL
 )
 FACTCHAIN = "percent, mean of five conversations, seen / unseen / third wording"
-EMBEDDED = "in the context | right answers | answers with an old value | tokens"
 WHY = (
     "wording | facts | right message | right last summary | no longer in the context"
     " | with its compaction | in no summary"
@@ -389,26 +389,8 @@ def large(folder: Path) -> str:
 
 
 def embedded(folder: Path) -> str:
-    """Return the table of a real model's answers, and the contexts compared by question."""
-    found = json.loads((folder / "embedded-answers-19.json").read_bytes())
-    total, exchanges = len(found["questions"]), found["exchanges"]
-    compactions = len(found["compactions"])
-    lines = [
-        f"| {total} facts, {exchanges} exchanges, {compactions} compactions | {EMBEDDED} |",
-        "|---|---|---|---|---|",
-    ]
-    for name, counts in found["contexts"].items():
-        cells = (counts["in_context"], f"{counts['right']} ({counts['percent']:.0f} %)")
-        lines.append(
-            f"| {name} | {cells[0]} | {cells[1]} | {counts['stale']} | {counts['tokens']:,} |"
-        )
-    pairs = (
-        f"- {names.replace(' / ', ' against ')}: {pair['both']} right in both, {pair['only_first']} only in the first, "
-        f"{pair['only_second']} only in the second, {pair['neither']} in neither (p = {pair['p']:.2g}, sign test)"
-        for names, pair in found["pairs"].items()
-        if pair["only_first"] or pair["only_second"]
-    )
-    return "\n".join([*lines, "", *pairs])
+    """Return the tables of a real model's answers."""
+    return table.text(folder)
 
 
 LIBRARIES = "folder", "team", "one owner"
