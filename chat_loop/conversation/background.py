@@ -10,7 +10,7 @@ from typing import Literal
 from chat_loop.context.budget import Narration
 from chat_loop.context.messages import Context
 from chat_loop.conversation.plans import DelayedBlock
-from chat_loop.errors import ChatLoopError, os_reason
+from chat_loop.errors import ChatLoopError
 from chat_loop.events import Event, SummaryPrepared, Warned
 from chat_loop.sessions.files import Lock
 from chat_loop.sessions.records import Exchange
@@ -172,10 +172,6 @@ class Background:
             delayed = await asyncio.to_thread(deliver, narration)
         except ChatLoopError as error:
             self._report(Warned(error.message, error.hint))
-            return ""
-        except OSError as error:
-            text = f"The summary of the session before cannot be saved: {os_reason(error)}."
-            self._report(Warned(text))
             return ""
         if delayed is None:
             return ""

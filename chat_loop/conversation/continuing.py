@@ -325,20 +325,19 @@ def add_delayed(
     narration: Narration,
 ) -> DelayedBlock | None:
     """Write a narration into the file of a session that `draft` sealed with an extract of
-    `context`, unless it was edited. Return its block.
+    `context`, unless it was edited. Return its block. Raises SessionError.
     """
     span = context.unsummarized_of(draft.plan.compact)
     summary = summarizer.build_block(frame, context, narration, span, draft.plan.keep).summary
-    with suppress(SessionError):
-        loaded = sessions.load(path)
-        seal = loaded.session.seal
-        if seal is not None and seal.summary == draft.summary:
-            usage = narration.usage
-            seconds = narration.seconds
-            seal = replace(seal, source="model", summary=summary, usage=usage, seconds=seconds)
-            sessions.seal_stored(loaded, seal)
-            return DelayedBlock(parent=loaded.session.header.id, summary=summary)
-    return None
+    loaded = sessions.load(path)
+    seal = loaded.session.seal
+    if seal is None or seal.summary != draft.summary:
+        return None
+    usage = narration.usage
+    seconds = narration.seconds
+    seal = replace(seal, source="model", summary=summary, usage=usage, seconds=seconds)
+    sessions.seal_stored(loaded, seal)
+    return DelayedBlock(parent=loaded.session.header.id, summary=summary)
 
 
 async def fork(planning: Planning, loaded: LoadedSession, number: int) -> ChildPlan:

@@ -68,38 +68,44 @@ def test_message_38_of_50_triggers_at_a_threshold_of_075(tmp_path: Path, wire: W
     assert "**You:** 19 " not in child
 
 
-@pytest.mark.parametrize("edited", [False, True], ids=["as it was", "edited meanwhile"])
+@pytest.mark.parametrize(
+    "meanwhile", ["nothing", "edited", pytest.param("deleted", marks=pytest.mark.slow)]
+)
 def test_nobody_waits_for_a_summary_and_a_late_one_goes_into_its_session(
-    tmp_path: Path, edited: bool
+    tmp_path: Path, meanwhile: str
 ) -> None:
     with Chats(tmp_path, window=8_000) as chats:
         chats.summary = Reply(chunks=(SUMMARY,), stall_after=0)
+        before = ""
 
-        def edit() -> None:
+        def change() -> None:
+            nonlocal before
+            before = chats.transcripts()["session-1"]
             path = chats.path("session-1")
             text = path.read_text()
-            assert "summary=extracted" in text
-            if edited:
+            if meanwhile == "edited":
                 path.write_text(
                     text.replace("**Decisions Made:**\n", "**Decisions Made:**\n- Mine.\n")
                 )
+            elif meanwhile == "deleted":
+                path.unlink()
             chats.summary = SUMMARY
             chats.server.release()
 
-        played = chats.play(*long(1, 13), edit, *long(14, 19), "20 and now?", "exit")
-        first, second, *_ = chats.transcripts().values()
+        played = chats.play(*long(1, 13), change, *long(14, 19), "20 and now?", "exit")
+        transcripts = chats.transcripts()
+    assert "summary=extracted" in before
     assert re.match(COMPACTED + r" · .*without a\s+model\.", played.after(f"13 {LONG}"))
     assert sent(played.requests[12])[-1] == 13
     assert "Initial session." in played.requests[12].block
     assert "The test was talked about" not in played.requests[12].block
-    assert ("- The test was talked about [1.1]" in first, "- Mine." in first) == (
-        not edited,
-        edited,
-    )
-    assert (
-        "The test was talked about"
-        not in second.partition("chat:query")[0].partition("Restored")[2]
-    )
+    first = transcripts.get("session-1", "")
+    assert ("- The test was talked about [1.1]" in first) == (meanwhile == "nothing")
+    assert ("- Mine." in first) == (meanwhile == "edited")
+    gone = "⚠️  Session session-1 is not in HOME/sessions."
+    assert (gone in played.shown) == (first == "") == (meanwhile == "deleted")
+    restored = transcripts["session-2"].partition("chat:query")[0].partition("Restored")[2]
+    assert "The test was talked about" not in restored
 
 
 def test_without_a_model_for_summaries_code_compacts(tmp_path: Path) -> None:

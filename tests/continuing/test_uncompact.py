@@ -67,3 +67,19 @@ def test_an_automatic_compaction_is_undone_too(tmp_path: Path) -> None:
         "assistant: You said: 13 word word word word word word word word word word word wo",
     )
     assert not any("queries=0 " in text for text in transcripts.values())
+
+
+def test_a_resume_in_which_nothing_was_said_yet_is_undone_to_the_words(tmp_path: Path) -> None:
+    """It has no file: the child continues the session before it."""
+    with Chats(tmp_path) as chats:
+        chats.configure(on_exit="later", resume={"acknowledge": False})
+        said = ("Our port is 8443.", LONG, "compact", "Which port?", "exit")
+        chats.play(*said)
+        played = chats.play("/uncompact", "And now?", "exit", options=("-r", "session-2"))
+        transcripts = chats.transcripts()
+    [request] = played.requests
+    queries = [line for line in request.messages if line.startswith("user: ")]
+    words = ("Our port is 8443.", LONG, "Which port?", "And now?")
+    assert queries == [f"user: {query}" for query in words]
+    assert list(transcripts) == ["session-1", "session-2", "session-3"]
+    assert "**Resumed From:** [session-2](session-2.md)" in transcripts["session-3"]

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from chat_loop.context.budget import Limits
 from chat_loop.conversation import continuing
 from chat_loop.conversation.conversation_options import Options
-from chat_loop.events import Event, SummaryPrepared, Warned
+from chat_loop.events import Compacted, Event, SummaryPrepared, Warned
 from chat_loop.sessions import records
 from tests.support.scripted_chat import SUMMARY, Says, Talk
 
@@ -122,6 +123,28 @@ def test_a_summary_is_continued_once_enough_is_new(tmp_path: Path) -> None:
     assert seal.covers is None
     assert seal.usage is not None
     assert seal.usage.total == 220
+
+
+def test_a_compaction_takes_all_that_the_prepared_summary_covers(tmp_path: Path) -> None:
+    """A limit on messages alone would have compacted one: the others would be paid for twice."""
+    options = replace(PRICE, limits=Limits(max_messages=10))
+    talk = Talk(tmp_path, *["Yes."] * 5, SUMMARY, "Fine.", "Sure.", options=options)
+
+    async def run() -> None:
+        for number in range(1, 6):
+            await talk.conversation.ask(f"{number} " + "word " * 1_000)
+        await talk.conversation.prepare_exit()
+        await talk.conversation.background.wait()
+        for query in ("And then?", "And now?"):
+            await talk.conversation.ask(query)
+
+    asyncio.run(run())
+    [compacted] = kinds(talk, Compacted)
+    assert isinstance(compacted, Compacted)
+    compaction = compacted.compaction
+    assert (compaction.first, compaction.last, compacted.source) == ("1.1", "1.5", "model")
+    assert len(talk.sent) == 8, "no other summary was asked for"
+    assert talk.sent[-1][0].text.endswith("\n\nAnd then?")
 
 
 @pytest.mark.parametrize("why", ["little", "later", "full"])

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from chat_loop.conversation.conversation_options import Options
-from chat_loop.errors import ProviderError
+from chat_loop.errors import ProviderError, UsageError
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Aside, AsideReply, Reply, Session
 from chat_loop.values import Usage
@@ -147,6 +147,17 @@ def test_what_arrived_or_was_paid_for_is_kept_and_a_failure_raised(tmp_path: Pat
         "Fine.",
         "Go on.",
     ]
+
+
+async def test_an_agent_with_tools_of_its_own_is_not_asked(tmp_path: Path) -> None:
+    """Nobody could keep it from acting on a question that counts for nothing."""
+    talk = Talk(tmp_path, "Fine.", options=QUIET)
+    await talk.conversation.ask("We test on port 5544.")
+    talk.conversation.agent = replace(talk.conversation.agent, own_tools=True)
+    with pytest.raises(UsageError, match="Sally has tools of its own"):
+        await talk.conversation.beside(QUESTION)
+    assert len(talk.sent) == 1
+    assert asides(saved(talk)) == []
 
 
 def test_the_command(tmp_path: Path) -> None:

@@ -79,6 +79,28 @@ def test_a_bug_in_a_command_of_a_chat_in_a_pipe(tmp_path: Path) -> None:
     assert "Traceback (most recent call last)" in log(home)
 
 
+def test_a_bug_before_the_first_word_of_a_resume_names_the_session_before(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    run(home, *ECHO, stdin=b"remember the harbor\nexit\n")
+    keys = bug(tmp_path / "code", IN_A_COMMAND)
+    done = run(home, *ECHO, "-c", stdin=b"/info\nnever read\n", keys=keys)
+    path, _ = only_session(home)
+    assert done.returncode == 1
+    assert done.stderr.decode().startswith(WENT_WRONG)
+    assert f"What was said is saved in {path}. The traceback is in " in done.stderr.decode()
+
+
+def test_a_bug_while_nothing_can_be_saved_does_not_say_that_all_is(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "sessions").write_text("in the way")
+    keys = bug(tmp_path / "code", IN_A_COMMAND)
+    done = run(home, *ECHO, stdin=b"remember the harbor\n/info\n", keys=keys)
+    assert done.returncode == 1
+    assert "What could be saved is in " in done.stderr.decode()
+    assert "What was said is saved" not in done.stderr.decode()
+
+
 def test_a_bug_in_a_subcommand(tmp_path: Path) -> None:
     home = tmp_path / "home"
     (home / "sessions").mkdir(parents=True)
