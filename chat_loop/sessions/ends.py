@@ -38,13 +38,13 @@ def _last_switch(file: BinaryIO, start: int, end: int) -> bytes:
         begin = max(start, end - _CHUNK)
         data = read_at(file, begin - 1, end - begin + len(_SWITCH))
         found = data.rfind(_SWITCH)
+        end = begin
         if found >= 0:
             record = data[found + 1 :] + read_at(file, begin - 1 + len(data), _HEAD)
             close = record.find(_END)
-            if close < 0:
-                return b""
-            return record[: record.find(b"\n", close + 1) + 1]
-        end = begin
+            if close >= 0:
+                return record[: record.find(b"\n", close + 1) + 1]
+            end += found - 1  # a crash cut it off: the one before it counts
     return b""
 
 

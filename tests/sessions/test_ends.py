@@ -86,7 +86,7 @@ def both(folder: Path, made: Session, last: int = 1) -> tuple[Session, Session |
     return whole.session, ends.session if ends is not None else None
 
 
-@pytest.mark.parametrize(("number", "queries"), [(396, 5), (400, 1), (ALL, 0)])
+@pytest.mark.parametrize(("number", "queries"), [(396, 5), (400, 1), (401, 400), (ALL, 0)])
 def test_only_the_words_that_are_carried_are_read(
     tmp_path: Path, number: int, queries: int
 ) -> None:
@@ -178,11 +178,26 @@ def test_the_ends_tell_which_model_answered_last(tmp_path: Path) -> None:
         assert ends.answering == whole.answering
 
 
+def test_a_switch_that_a_crash_cut_off_leaves_the_model_before_it(tmp_path: Path) -> None:
+    made = long(30, seal=None)
+    first = ModelChange(at=START, text="openai:first", endpoint="http://first")
+    second = ModelChange(at=START, text="groq:second")
+    path = write(tmp_path, replace(made, entries=(*made.entries, first, second)), 1)
+    sessions = SessionManager(tmp_path)
+    assert sessions.answering(path) == Answering("groq:second", "")
+    data = path.read_bytes()
+    begin = data.rfind(b"<!-- chat:model ")
+    for end in range(begin, len(data) - len(b"<!-- chat:end -->\n")):
+        path.write_bytes(data[:end])
+        assert sessions.answering(path) == Answering("openai:first", "http://first")
+
+
 def test_when_the_whole_file_is_needed(tmp_path: Path) -> None:
     assert both(tmp_path, long(seal=None))[1] is None  # it did not end
     assert both(tmp_path, long(seal=Seal(at=START, reason="exit")))[1] is None  # it has no summary
     assert both(tmp_path, long(5, size=100))[1] is None  # it is short
     assert both(tmp_path, long(), last=1000)[1] is None  # it has fewer exchanges
+    assert both(tmp_path, long(100), last=1000)[1] is None  # its ends would meet
     assert both(tmp_path, long(seal=replace(SEALED, covers=0)))[1] is None
     assert both(tmp_path, long(undone=380), last=50)[1] is None  # too few exchanges are left
     assert both(tmp_path, long(1, size=100_000))[1] is None  # it has only one exchange
@@ -205,6 +220,11 @@ def test_ends_that_are_damaged_or_gone(tmp_path: Path) -> None:
         path.write_bytes(changed)
         found = sessions.load_ends(path)
         assert found is None or not sessions.load(path).damage, changed[-80:]
+    for old, new in ((b"queries=400", b"queries=x"), (b"## Query 399", b"## Query\xff 399")):
+        path.write_bytes(data)
+        assert sessions.load_newest(path, 10_000) is not None
+        path.write_bytes(data.replace(old, new))
+        assert sessions.load_newest(path, 10_000) is None
     path.unlink()
     assert sessions.load_ends(path) is None
     path.symlink_to("/etc/hostname")
