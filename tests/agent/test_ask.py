@@ -152,28 +152,6 @@ def test_what_will_not_pass_is_raised_at_once(kind: type[ProviderError]) -> None
     assert type(asked.error) is kind
 
 
-async def collect(model: Model, limits: CallLimits) -> tuple[list[Event], ProviderError | None]:
-    events: list[Event] = []
-    try:
-        async for event in ask(model, REQUEST, limits):
-            events.append(event)
-    except ProviderError as error:
-        return events, error
-    return events, None
-
-
-def test_a_first_event_that_does_not_come_is_tried_again_and_then_given_up() -> None:
-    model = Model(Says(then="silence"), Says(then="silence"))
-    model.first_event_seconds = 0.01
-    limits = CallLimits(
-        attempts=2, sleep=model.clock.sleep, jitter=lambda: 1.0, clock=model.clock.monotonic
-    )
-    events, error = asyncio.run(collect(model, limits))
-    assert events == [again(1.0, 2, "The model sent nothing for 0 seconds.", 2)]
-    assert isinstance(error, TimedOut)
-    assert model.cancelled == 2
-
-
 async def test_closing_the_call_closes_the_providers_stream() -> None:
     model = Model(Says(("Hel", "lo.")))
 

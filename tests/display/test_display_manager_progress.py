@@ -151,25 +151,3 @@ def test_an_error_breaks_between_words_on_a_terminal(monkeypatch: pytest.MonkeyP
             assert shown == told
     finally:
         os.close(reading)
-
-
-@pytest.mark.slow
-def test_an_import_that_takes_long_shows_its_seconds(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "chat_loop", "sessions", "import", "-"]
-    reading, writing = os.openpty()
-    try:
-        with subprocess.Popen(
-            command, stdin=subprocess.PIPE, stderr=writing, env=environment(tmp_path)
-        ) as process:
-            os.close(writing)
-            assert process.stdin is not None
-            shown, waits = b"", re.compile(rb"Importing \xe2\x80\xa6 [1-9]\d* s\x1b\[K")
-            while not waits.search(shown):  # standard input is still open
-                shown += os.read(reading, 999)
-            process.stdin.write(b"no export")
-            process.stdin.close()
-            while b"neither an export" not in shown:
-                shown += os.read(reading, 999)
-    finally:
-        os.close(reading)
-    assert b"\r\x1b[K" in shown

@@ -12,7 +12,7 @@ from prompt_toolkit.keys import Keys
 if sys.platform == "win32":
     pytest.skip("the input of POSIX terminals", allow_module_level=True)
 
-from chat_loop.input.bursts import KEYS_AFTER_ENTER, PASTE_KEYS, mark_pastes, pause
+from chat_loop.input.bursts import KEYS_AFTER_ENTER, PASTE_KEYS, mark_pastes
 
 LONG = "x" * PASTE_KEYS
 REST = "y" * KEYS_AFTER_ENTER
@@ -40,10 +40,3 @@ def test_a_paste_is_one_key_and_the_enter_behind_it_another(sent: str, expected:
     assert [press.data for press in marked] == expected
     pastes = [press.data for press in marked if press.key == Keys.BracketedPaste]
     assert pastes == [data for data in expected if len(data) > KEYS_AFTER_ENTER]
-
-
-@pytest.mark.parametrize(("read", "ends"), [(0.0, 0.05), (0.04, 0.05), (0.3, 0.3), (30.0, 0.5)])
-def test_the_longer_a_paste_is_read_the_longer_its_rest_is_waited_for(
-    read: float, ends: float
-) -> None:
-    assert pause(read) == ends

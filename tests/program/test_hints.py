@@ -62,10 +62,6 @@ def test_the_command_that_adds_an_extra_fits_the_installation(
     assert install_hint("mcp") == command
 
 
-def test_here_it_names_where_the_package_came_from() -> None:
-    assert "chat-loop[search] @ " in install_hint("search")
-
-
 def test_without_a_terminal_nobody_is_told_to_type_compact(tmp_path: Path) -> None:
     told = failing(
         400, "invalid_request_error", "This model's maximum context length is 300 tokens."

@@ -311,27 +311,6 @@ def test_without_the_package_one_sentence_says_how_to_get_it(tmp_path: Path) -> 
     assert out.split("\n")[1] == f"  {MISSING} {install_hint('mcp')}"
 
 
-LOADED = """
-import sys
-from chat_loop.cli import main
-main(sys.argv[1:])
-ours = {"chat_loop.agent.mcp_connection", "mcp", "jsonschema"}
-print(sorted(ours & set(sys.modules)))
-"""
-
-
-def test_who_has_no_servers_pays_nothing(tmp_path: Path) -> None:
-    result = subprocess.run(
-        [sys.executable, "-c", LOADED, "--model", "scripted:echo", "-p", "hello"],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        env=environment(tmp_path),
-        check=True,
-        timeout=PATIENCE,
-    )
-    assert result.stdout == b"You said: hello\n[]\n"
-
-
 class Talking:
     """A conversation with a scripted model that calls tools, and its events."""
 

@@ -126,14 +126,6 @@ def test_instructions_go_into_the_first_message_of_a_server_without_a_system_rol
     assert second == [{"role": "user", "content": "Be brief.\n\nHello"}]
 
 
-def test_a_server_that_refuses_every_role_is_not_asked_for_ever(server: Loopback) -> None:
-    server.enqueue(NO_SYSTEM, NO_SYSTEM)
-    provider = provider_at(server.url, Clock())
-
-    assert failure_of(provider, ASK).retryable
-    assert not failure_of(provider, ASK).retryable
-
-
 def test_an_empty_text_stands_beside_calls_where_null_is_refused(server: Loopback) -> None:
     server.enqueue(NO_NULL, HI)
 
@@ -143,18 +135,6 @@ def test_an_empty_text_stands_beside_calls_where_null_is_refused(server: Loopbac
     assert answer == ANSWER
     contents = [body["messages"][2]["content"] for body in bodies(server)]
     assert contents == [None, ""]
-
-
-def test_a_server_without_a_system_role_gets_no_message_twice(server: Loopback) -> None:
-    server.enqueue(NO_SYSTEM, HI)
-    begins_with_a_reply = replace(
-        ASK, messages=(Message("assistant", "Welcome."), Message("user", "Hello"))
-    )
-
-    ask_through(provider_at(server.url, Clock()), begins_with_a_reply)
-
-    contents = [message["content"] for message in bodies(server)[1]["messages"]]
-    assert contents == ["Be brief.", "Welcome.", "Hello"]
 
 
 @pytest.mark.parametrize("make", [openai_at, anthropic_at])

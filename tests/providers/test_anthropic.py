@@ -47,19 +47,6 @@ def test_an_empty_system_prompt_is_left_out(server: Loopback) -> None:
     }
 
 
-def test_the_key_of_the_argument_counts_before_the_environment(
-    server: Loopback, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-env")
-    monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "token-env")
-
-    events_of(anthropic_at(server.url))
-
-    assert bearer_of(server.requests[0].headers) == "Bearer sk-test"
-    assert "sk-env" not in str(server.requests[0].headers)
-    assert "token-env" not in str(server.requests[0].headers)
-
-
 @pytest.mark.parametrize(
     "garbage", ["{}", '{"type": 3}', '{"type": "content_block_delta", "delta": {"text": 5}}']
 )

@@ -63,24 +63,6 @@ def test_bedrock_by_a_profile_with_its_region(
 AWS_CONFIG = "[profile {name}]\nregion = eu-central-1\n"
 
 
-def test_credentials_of_aws_that_cannot_be_had(
-    server: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    for name in BEDROCK.variables:
-        monkeypatch.delenv(name)
-    (tmp_path / ".aws").mkdir()
-    (tmp_path / ".aws" / "config").write_text(
-        f"{AWS_CONFIG.format(name='odd')}credential_process = false\n"
-    )
-
-    error = failure_of(setting(BEDROCK, profile="odd").at(server.url, tmp_path))
-
-    assert type(error) is AuthenticationFailed
-    assert error.message.startswith(
-        "The credentials for AWS cannot be read: Error when retrieving credentials from"
-    )
-
-
 @pytest.mark.parametrize(
     "left", [AWS_CONFIG.format(name="going"), ""], ids=["no credentials", "no profile"]
 )

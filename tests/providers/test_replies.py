@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.events import TextDelta, ThinkingDelta
 from tests.support.providers import REQUEST, Call, calling, closing, compatible_at, words
 
-THINK_TAGS = {"<think>": "</think>", "<thought>": "</thought>", "[THINK]": "[/THINK]"}
 MAX_BLANK = 256  # characters
 
 
@@ -24,15 +20,6 @@ def told(call: Call, server: Loopback, pieces: list[str]) -> tuple[str, str]:
     assert error is None
     thoughts = "".join(event.text for event in events if isinstance(event, ThinkingDelta))
     return thoughts, "".join(event.text for event in events if isinstance(event, TextDelta))
-
-
-def meant(text: str) -> tuple[str, str]:
-    """Return the reasoning and the answer that `told` must find in a reply."""
-    for begin, end in THINK_TAGS.items():
-        if text.lstrip().startswith(begin):
-            inside, _, after = text.lstrip()[len(begin) :].partition(end)
-            return inside, after.lstrip()
-    return "", text
 
 
 @pytest.mark.parametrize(
@@ -65,36 +52,6 @@ def test_what_is_reasoning_and_what_is_answer(
     with calling(compatible_at(server.url)) as call:
         assert told(call, server, [text]) == (reasoning, answer)
         assert told(call, server, list(text)) == (reasoning, answer)
-
-
-PARTS = st.sampled_from(
-    [
-        *THINK_TAGS,
-        *THINK_TAGS.values(),
-        "<",
-        "<th",
-        "</",
-        "</think",
-        "[TH",
-        " ",
-        "\n",
-        "a",
-        "é",
-        "🎉",
-        ">",
-    ]
-)
-
-
-def test_the_pieces_that_it_comes_in_do_not_matter(server: Loopback) -> None:
-    @given(st.lists(PARTS, max_size=12).map("".join), st.lists(st.integers(0, 80), max_size=12))
-    def check(text: str, cuts: list[int]) -> None:
-        places = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
-        pieces = [text[first:last] for first, last in pairwise(places)]
-        assert told(call, server, pieces) == meant(text)
-
-    with calling(compatible_at(server.url)) as call:
-        check()
 
 
 @pytest.mark.parametrize("begin", ["Hello, ", " " * MAX_BLANK + "\n"])

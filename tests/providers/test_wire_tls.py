@@ -124,19 +124,6 @@ def test_a_certificate_is_trusted_when_its_file_is_named_and_only_then(
     assert trusted == [TextDelta("Hi.")] * 3
 
 
-def test_certificates_are_read_once_for_all_clients(
-    tls: tuple[str, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    url, certificate = tls
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-
-    first = said(openai_at(url))
-    certificate.unlink()
-    second = said(anthropic_at(url))
-
-    assert (first, second) == (TextDelta("Hi."), TextDelta("Hi."))
-
-
 def test_a_file_of_certificates_that_cannot_be_read_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

