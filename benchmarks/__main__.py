@@ -25,6 +25,7 @@ import msgspec
 
 from benchmarks import ages, report
 from benchmarks import compare as comparison
+from benchmarks.peers import OTHERS
 from benchmarks.registry import BENCHMARKS, Benchmark
 from benchmarks.run import FAILED, MET, MISSED, NOT_MEASURED
 from benchmarks.support.processes import kill_descendants
@@ -64,7 +65,7 @@ def parser() -> argparse.ArgumentParser:
         type=_peers,
         default=(),
         metavar="NAME,…",
-        help="also measure these installed programs: " + ", ".join(report.PEERS),
+        help="also measure these installed programs: " + ", ".join(OTHERS),
     )
     add("--compare", action="store_true", help="fail only if worse than the committed results")
     add("--report", action="store_true", help="only write the report from the results")
@@ -78,7 +79,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _peers(text: str) -> tuple[str, ...]:
-    return _chosen(text, report.PEERS)
+    return _chosen(text, OTHERS)
 
 
 def _chosen(text: str, known: Sequence[str] | dict[str, Benchmark]) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from math import floor
 from pathlib import Path
 from statistics import mean
 
+import msgspec
 from msgspec import Struct
 
 from benchmarks import ages
@@ -23,6 +24,7 @@ from benchmarks.factchain.baselines import FREE, TEMPLATE, TRUNCATE, VERBATIM
 from benchmarks.factchain.run import OURS
 from benchmarks.factchain.talk import SEGMENTS
 from benchmarks.factchain.wording import PROFILES
+from benchmarks.peers import OURS as OWN
 from benchmarks.support.results import Measure, apart, number, read
 
 TOP = Path(__file__).resolve().parent.parent
@@ -159,9 +161,6 @@ def _short(value: float, digits: int = 0) -> str:
     return f"{rounded:.{digits}f}" if rounded else "0"
 
 
-OWN = ("chat-loop", "bare client")
-
-
 class Headline(Struct, frozen=True):
     """A result of chat-loop beside the best other one, and what a user notices of the difference."""
 
@@ -188,48 +187,9 @@ class Act(Struct, frozen=True):
     on_front: bool = True
 
 
-ACTS = (
-    Act(
-        "start to the prompt",
-        "the prompt is drawn at the start",
-        "where to type; chat-loop is still loading then, so compare the next line",
-        on_front=False,
-    ),
-    Act(
-        "start to a typed key",
-        "a key typed at the start shows",
-        "both feel immediate; most others do not",
-    ),
-    Act(
-        "Enter to the first request",
-        "Enter until the first request is sent",
-        "nothing below a tenth of a second",
-        on_front=False,
-    ),
-    Act(
-        "Enter to the request",
-        "Enter until the request is sent",
-        "nothing: a service takes far longer",
-    ),
-    Act(
-        "reply of 4,000 tokens, time",
-        "a reply of 4,000 tokens",
-        "only with a very fast model",
-    ),
-    Act(
-        "reply of 4,000 tokens, CPU",
-        "the same, processor time",
-        "the battery",
-        on_front=False,
-    ),
-    Act(
-        "reply of 4,000 tokens, bytes",
-        "the same, bytes to the terminal",
-        "a slow connection to another machine",
-        on_front=False,
-    ),
-    Act("exit", "`exit`", "hardly: the shell is back at once"),
-)
+ACTS = msgspec.toml.decode(
+    Path(__file__).with_name("acts.toml").read_bytes(), type=dict[str, list[Act]]
+)["act"]
 
 
 HEADLINES = ("peers", "factchain-16k", "embedded-answers-19")

@@ -16,9 +16,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 from benchmarks.render import KINDS, tokens
@@ -26,7 +27,6 @@ from benchmarks.support.loopback import Loopback, Reply
 from benchmarks.support.loopback_wires import Received
 from benchmarks.support.results import NotMeasured, Results, Settings
 from benchmarks.support.terminal import Terminal, environment, visible
-from chat_loop.terminal import PROMPT
 from chat_loop.values import Usage
 
 TOKENS = 4_000
@@ -49,168 +49,21 @@ TO_CODEX = (
 
 
 class Program(Struct, frozen=True, kw_only=True):
-    """A program, and the ways to start and leave it. In its texts, `{url}`, `{home}` and `{work}`
-    stand for the server, its home and its working directory.
-    """
+    """A program, and the ways to start and leave it; `peers.toml` explains them."""
 
-    name: str
     command: tuple[str, ...]
     ready: str
-    """A text printed with the prompt; without blanks if the program moves the cursor over them."""
-    environment: Mapping[str, str] = {}
-    files: Mapping[str, str] = {}
-    """The program's settings: texts by their paths in its home."""
-    leave: str = "/quit"
+    leave: str
+    environment: dict[str, str] = {}
+    files: dict[str, str] = {}
 
 
-CODEX_SETTINGS = """\
-model = "test-model"
-model_provider = "loopback"
-check_for_update_on_startup = false
-[model_providers.loopback]
-name = "loopback"
-base_url = "{url}/v1"
-env_key = "LOOPBACK_KEY"
-wire_api = "responses"
-[projects."{work}"]
-trust_level = "trusted"
-[features]
-daemon_auto_start = false
-"""
-PI_MODELS = json.dumps(
-    {
-        "providers": {
-            "loopback": {
-                "baseUrl": "{url}/v1",
-                "api": "openai-completions",
-                "apiKey": "k",
-                "models": [{"id": "test-model"}],
-            }
-        }
-    }
+PROGRAMS = msgspec.toml.decode(
+    Path(__file__).with_suffix(".toml").read_bytes(), type=dict[str, Program]
 )
-VIBE_SETTINGS = """\
-active_model = "loopback"
-enable_telemetry = false
-enable_update_checks = false
-[[providers]]
-name = "loopback"
-api_base = "{url}/v1"
-api_key_env_var = "LOOPBACK_KEY"
-backend = "generic"
-[[models]]
-name = "test-model"
-provider = "loopback"
-alias = "loopback"
-"""
-STRANDS_AGENT = """\
-from strands import Agent
-from strands.models.openai import OpenAIModel
-root_agent = Agent(
-    OpenAIModel(client_args={"base_url": "{url}/v1"}, model_id="test-model")
-)
-"""
-LLM_MODELS = """\
-- {model_id: test-model, model_name: test-model, api_base: "{url}/v1", api_key_name: loopback}
-"""
-BARE = """\
-import http.client, json, sys
-print("Bare: ", end="", flush=True)
-while (line := sys.stdin.readline()).strip() != "exit":
-    connection = http.client.HTTPConnection(sys.argv[1].partition("//")[2])
-    messages = [{"role": "user", "content": line}]
-    body = json.dumps({"model": "m", "messages": messages, "stream": True})
-    connection.request("POST", "/v1/chat/completions", body)
-    for line in connection.getresponse():
-        if line.startswith(b"data: {"):
-            for choice in json.loads(line[6:])["choices"]:
-                sys.stdout.write(choice["delta"].get("content") or "")
-                sys.stdout.flush()
-    print("\\nBare: ", end="", flush=True)
-"""
-PROGRAMS = {
-    each.name: each
-    for each in (
-        Program(
-            name="chat-loop",
-            command=(
-                str(Path(sys.executable).with_name("chat-loop")),
-                *("--base-url", "{url}/v1", "--model", "compatible:test-model"),
-            ),
-            ready=PROMPT,
-            leave="exit",
-        ),
-        Program(
-            name="bare client",
-            command=(sys.executable, "-c", BARE, "{url}"),
-            ready="Bare:",
-            leave="exit",
-        ),
-        Program(
-            name="codex",
-            command=("codex",),
-            environment={"LOOPBACK_KEY": "k"},
-            files={".codex/config.toml": CODEX_SETTINGS},
-            ready="OpenAI Codex",
-        ),
-        Program(
-            name="pi",
-            command=("pi", "--offline", "--model", "loopback/test-model"),
-            files={".pi/agent/models.json": PI_MODELS},
-            ready="test-model",
-        ),
-        Program(
-            name="llm",
-            command=("llm", "chat", "-m", "test-model"),
-            environment={"LLM_USER_PATH": "{home}/llm"},
-            files={
-                "llm/extra-openai-models.yaml": LLM_MODELS,
-                "llm/keys.json": '{"loopback": "k"}',
-            },
-            ready="> ",
-            leave="quit",
-        ),
-        Program(
-            name="aider",
-            command=(
-                *("aider", "--model", "openai/test-model", "--no-git", "--no-check-update"),
-                *("--no-show-model-warnings", "--analytics-disable", "--no-show-release-notes"),
-                *("--edit-format", "ask", "--no-detect-urls", "--no-suggest-shell-commands"),
-            ),
-            environment={"OPENAI_API_KEY": "k", "OPENAI_API_BASE": "{url}/v1"},
-            ready="ask> ",
-            leave="/exit",
-        ),
-        Program(
-            name="gptme",
-            command=(
-                *("gptme", "--model", "local/test-model", "--name", "new"),
-                *("--no-confirm", "--tools", "none"),
-            ),
-            environment={"OPENAI_BASE_URL": "{url}/v1", "OPENAI_API_KEY": "k"},
-            ready="User",
-            leave="/exit",
-        ),
-        Program(
-            name="vibe",
-            command=("vibe", "--trust"),
-            environment={"LOOPBACK_KEY": "k", "VIBE_HOME": "{home}/vibe"},
-            files={"vibe/config.toml": VIBE_SETTINGS},
-            ready="moreinformation",
-            leave="/exit",
-        ),
-        Program(
-            name="basic-agent-chat-loop",
-            command=("chat_loop", "{home}/agent.py"),
-            environment={"OPENAI_API_KEY": "k"},
-            files={"agent.py": STRANDS_AGENT},
-            ready="Auto-save",
-            leave="#exit",
-        ),
-    )
-}
 """chat-loop, the bare client, and the programs that can be measured beside them."""
 OURS = ("chat-loop", "bare client")
+OTHERS = tuple(name for name in PROGRAMS if name not in OURS)
 
 
 class Chat(Terminal):
@@ -220,7 +73,13 @@ class Chat(Terminal):
     """The slowest program loads for several seconds on a quiet machine."""
 
     def __init__(self, program: Program, home: Path, url: str) -> None:
-        names = {"url": url, "home": str(home), "work": str(home / "work")}
+        names = {
+            "url": url,
+            "home": str(home),
+            "work": str(home / "work"),
+            "python": sys.executable,
+            "scripts": str(Path(sys.executable).parent),
+        }
 
         def fill(text: str) -> str:
             for name, value in names.items():
@@ -357,64 +216,63 @@ def asked(chat: Chat, server: Loopback, known: int, text: str) -> Received:
     raise TimeoutError(f"No request came:\n{visible(chat.output)[-2000:]}")
 
 
-def version(program: Program) -> str:
+def version(program: str) -> str:
     """Return the version that an installed program reports."""
-    command = [program.command[0], "--version"]
+    command = [PROGRAMS[program].command[0], "--version"]
     found = subprocess.run(command, capture_output=True, text=True, check=True)
     return (found.stdout.strip() or found.stderr.strip()).split()[-1]
 
 
-def installed(results: Results, names: Sequence[str]) -> list[Program]:
+def installed(results: Results, names: Sequence[str]) -> list[str]:
     """Return the installed programs among `names`, and record their versions."""
     chosen = []
     for name in names:
-        program = PROGRAMS[name]
-        found = shutil.which(program.command[0])
+        command = PROGRAMS[name].command[0]
+        found = shutil.which(command)
         if (
             found is None or Path(found).parent == Path(sys.executable).parent
         ):  # it belongs to chat-loop
-            results.skip(name, f"`{program.command[0]}` is not installed where PATH leads.")
+            results.skip(name, f"`{command}` is not installed where PATH leads.")
         else:
-            results.versions[name] = version(program)
-            chosen.append(program)
+            results.versions[name] = version(name)
+            chosen.append(name)
     return chosen
 
 
-def take_round(results: Results, programs: list[Program]) -> Iterator[tuple[str, str, float, str]]:
+def take_round(results: Results, names: list[str]) -> Iterator[tuple[str, str, float, str]]:
     """Yield each action, program, cost and unit. A program that fails is removed from the list."""
-    for program in [*programs]:
+    for name in [*names]:
         try:
             with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-                costs = measure(program, Path(folder))
+                costs = measure(PROGRAMS[name], Path(folder))
         except (EOFError, TimeoutError) as error:
-            if program.name in OURS:
+            if name in OURS:
                 raise
-            programs.remove(program)  # perhaps a newer version that needs other settings
+            names.remove(name)  # perhaps a newer version that needs other settings
             reason = str(error).partition("\n")[0].rstrip(":.")
-            results.skip(program.name, f"A step failed: {reason}.")
+            results.skip(name, f"A step failed: {reason}.")
             continue
         for act, (value, unit) in costs.items():
-            yield act, program.name, value, unit
+            yield act, name, value, unit
 
 
 def run(results: Results, settings: Settings) -> None:
     """Measure and judge. Raises NotMeasured without a peer."""
-    programs = installed(results, settings.peers)
-    if not programs:
+    others = installed(results, settings.peers)
+    if not others:
         raise NotMeasured("It needs --peer and an installed program.")
-    programs = [*map(PROGRAMS.__getitem__, OURS), *programs]
+    names = [*OURS, *others]
     times: dict[tuple[str, str], list[float]] = {}
     units: dict[str, str] = {}
     for number in range((settings.rounds or ROUNDS) + 1):
-        for act, name, value, unit in take_round(results, programs):
+        for act, name, value, unit in take_round(results, names):
             if number:  # the first round fills the caches
                 times.setdefault((act, name), []).append(value)
                 units[act] = unit
-    measured = {program.name for program in programs}
     for (act, name), samples in times.items():
-        if name in measured:
+        if name in names:
             results.add(f"{act}, {name}", samples, units[act])
-    if "codex" in measured:
+    if "codex" in names:
         for name, act, limit in TO_CODEX:
             both = times[act, "chat-loop"], times[act, "codex"]
             results.add_ratio(name, *both, at_most=limit)

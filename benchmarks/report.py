@@ -12,11 +12,10 @@ from pathlib import Path
 
 from benchmarks import ages, figures, tables
 from benchmarks.ages import Age
+from benchmarks.peers import OTHERS
 from benchmarks.registry import BENCHMARKS
-from benchmarks.support.results import RESULTS, Measure, Result, goal, reached, read
+from benchmarks.support.results import RESULTS, Result, goal, reached, read
 
-PEERS = ("codex", "pi", "llm", "vibe", "gptme", "aider", "basic-agent-chat-loop")
-"""The programs that can be measured beside chat-loop; `peers.py` defines how each is started."""
 TABLES = "README.md"
 WIDTH = 150
 
@@ -53,13 +52,12 @@ python -m benchmarks --stale             # whose code has changed since
 
 
 def write(folder: Path, page: Path) -> None:
-    """Write the page, and the full tables, the picture and the ages beside the results in `folder`.
-    For the committed results, also update the figures in the other pages. Raises OSError.
+    """Write the page, and the full tables and the ages beside the results in `folder`. For the
+    committed results, also update the figures in the other pages. Raises OSError.
     """
     results = results_in(folder)
     ages.write(folder)
-    for name, content in beside(results, folder).items():
-        (folder / name).write_text(content, "utf-8")
+    (folder / TABLES).write_text(tables.text(results, ages.read(folder)), "utf-8")
     page.write_text(text(results, folder, page), "utf-8")
     if folder == RESULTS:
         for other, old, new in figures.pages(folder):
@@ -71,14 +69,6 @@ def results_in(folder: Path) -> dict[str, Result]:
     """Return the results in a folder, in the order of the registry."""
     found = ((name, read(folder / f"{name}.json")) for name in BENCHMARKS)
     return {name: result for name, result in found if result is not None}
-
-
-def beside(results: Mapping[str, Result], folder: Path) -> dict[str, str]:
-    """Return the files that are made from the results and stand beside them, by name."""
-    return {
-        TABLES: tables.text(results, ages.read(folder)),
-        tables.PICTURE: tables.picture(results),
-    }
 
 
 def text(results: Mapping[str, Result], folder: Path, page: Path) -> str:
@@ -107,7 +97,7 @@ def won_and_lost(peers: Result | None, folder: Path) -> Iterator[str]:
     if peers is not None:
         origin = peers.origin
         rounds = max(len(measure.samples) for measure in peers.measures.values())
-        versions = (f"{name} {origin.versions[name]}" for name in PEERS if name in origin.versions)
+        versions = (f"{name} {origin.versions[name]}" for name in OTHERS if name in origin.versions)
         yield f"The programs: {', '.join(versions)}. {rounds} rounds, {origin.date[:10]}."
         for name, reason in peers.not_measured.items():
             yield f"- {name}: not measured. {reason}"
@@ -124,19 +114,13 @@ def goals(results: Mapping[str, Result], base: str) -> Iterator[str]:
         found = [] if result is None else [*map(result.measures.get, promise.measures)]
         measured = [one for one in found if one is not None]
         if measured:
-            worst = max(measured, key=share)
+            worst = max(measured, key=tables.share)
             verdict = "met" if worst.met else "**missed**"
             cells = f"{goal(worst)} | {reached(worst)}, {verdict}"
         else:
             cells = " | not measured"
         yield f"| {promise.text} | {cells} | {promise.notice} |"
     yield f"\n[All measures, the machines and the reasons of the misses]({base}{TABLES}#missed-goals)\n"
-
-
-def share(measure: Measure) -> float:
-    """Return what was reached as a share of what the goal allows; more than 1 is a miss."""
-    row = tables.as_share("", measure)
-    return row.value if row else 0.0
 
 
 def how_old(found: Mapping[str, Age], base: str) -> Iterator[str]:

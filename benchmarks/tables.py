@@ -5,14 +5,13 @@ anything that was not measured is named.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from benchmarks.ages import Age
-from benchmarks.dots import Row, svg
 from benchmarks.figures import programs_of
 from benchmarks.registry import BENCHMARKS
 from benchmarks.support.results import (
@@ -33,7 +32,6 @@ ALL, JUDGED = 40, 40
 are at most `JUDGED`, else the missed ones.
 """
 UNEXPLAINED = "Not explained yet."
-PICTURE = "goals.svg"
 
 
 class Promise(Struct, frozen=True):
@@ -71,8 +69,6 @@ def text(results: Mapping[str, Result], ages: Mapping[str, Age]) -> str:
     """Return the page."""
     reasons = msgspec.toml.decode(MISSES.read_bytes())
     parts = [HEAD.format(goals_import=GOALS_IMPORT_MS), *goals(results)]
-    if picture(results):
-        parts.append(f"![Each goal as 100 %, and what was reached]({PICTURE})\n")
     parts += misses(results, reasons)
     parts += peers(results)
     parts += details(results, ages)
@@ -207,27 +203,10 @@ def table_of_ages(ages: Mapping[str, Age]) -> Iterator[str]:
     yield ""
 
 
-def picture(results: Mapping[str, Result]) -> str:
-    """Return the picture of all goals, as SVG; empty without results."""
-    rows: list[Row] = []
-    for promise in PROMISES:
-        measures = results[promise.benchmark].measures if promise.benchmark in results else {}
-        for name in promise.measures:
-            if (row := as_share(name, measures.get(name))) is not None:
-                rows.append(row)
-    title = "What was reached, in percent of what the goal allows (orange: met, blue: missed)"
-    return svg(title, rows, 100.0) if rows else ""
-
-
-def as_share(name: str, measure: Measure | None) -> Row | None:
-    """Return the result in percent of the goal, inverted for a least share; None without a goal."""
-    if measure is None:
-        return None
-    values: Sequence[float] = (measure.median, measure.lowest, measure.highest)
+def share(measure: Measure) -> float:
+    """Return what was reached as a share of what the goal allows; more than 1 is a miss."""
     if measure.at_most:
-        shares = [100 * value / measure.at_most for value in values]
-    elif measure.at_least:
-        shares = [100 * measure.at_least / max(value, 1e-9) for value in values]
-    else:
-        return None
-    return Row(name, shares[0], min(shares), max(shares), is_own=bool(measure.met))
+        return measure.median / measure.at_most
+    if measure.at_least:
+        return measure.at_least / max(measure.median, 1e-9)
+    return 0.0
