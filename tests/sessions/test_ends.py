@@ -197,10 +197,18 @@ def test_when_the_whole_file_is_needed(tmp_path: Path) -> None:
     assert both(tmp_path, long(seal=Seal(at=START, reason="exit")))[1] is None  # it has no summary
     assert both(tmp_path, long(5, size=100))[1] is None  # it is short
     assert both(tmp_path, long(), last=1000)[1] is None  # it has fewer exchanges
-    assert both(tmp_path, long(100), last=1000)[1] is None  # its ends would meet
     assert both(tmp_path, long(seal=replace(SEALED, covers=0)))[1] is None
     assert both(tmp_path, long(undone=380), last=50)[1] is None  # too few exchanges are left
     assert both(tmp_path, long(1, size=100_000))[1] is None  # it has only one exchange
+
+
+def test_ends_that_would_meet_are_not_put_together(tmp_path: Path) -> None:
+    """The last tail that is tried begins within the header: it has the first exchange again."""
+    whole, ends = both(tmp_path, long(25, size=1005), last=24)
+    begin = (tmp_path / "long.md").stat().st_size - 16 * 2_000
+    assert 0 < begin < (tmp_path / "long.md").read_bytes().find(b"<!-- chat:query")
+    assert ends is None
+    assert len(whole.exchanges) == 25
 
 
 def test_ends_that_are_damaged_or_gone(tmp_path: Path) -> None:
