@@ -6,7 +6,7 @@ import asyncio
 import enum
 import functools
 import json
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -196,10 +196,6 @@ def variable(*parts: str) -> None:
     """It takes anything."""
 
 
-def nameless(a: int, /) -> None:
-    """Take an argument that cannot be passed by name."""
-
-
 def foreign_type(node: Node) -> None:
     """Take something that JSON does not have."""
 
@@ -217,17 +213,11 @@ def counting() -> Iterator[int]:
     yield 1
 
 
-async def streaming() -> AsyncIterator[int]:
-    """Yield one thing after another."""
-    yield 1
-
-
 @pytest.mark.parametrize(
     ("function", "message"),
     [
         (undocumented, "it has no docstring"),
         (variable, "its arguments need names"),
-        (nameless, "its arguments need names"),
         (
             foreign_type,
             "Unable to generate pydantic-core schema for <class 'tests.agent.test_functions.Node'>",
@@ -237,9 +227,7 @@ async def streaming() -> AsyncIterator[int]:
         (lambda: 1, "its name does not suit every model"),
         (functools.partial(paint), "it is not a Python function"),
         (print, "it is not a Python function"),
-        (Node, "it is not a Python function"),
         (counting, "it yields instead of returning a result"),
-        (streaming, "it yields instead of returning a result"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_a_tool_is_told_to_the_user(
@@ -301,11 +289,8 @@ RETURNED: list[tuple[object, str]] = [
     (3, "3"),
     ({"a": [1, 2.5, None, True], "ä": "ö"}, '{"a":[1,2.5,null,true],"ä":"ö"}'),
     ([Point(1)], '[{"x":1,"label":null}]'),
-    ({1: {2}}, '{"1":[2]}'),
     (Odd(), '"something odd"'),
-    ([Odd()], '["something odd"]'),
     (float("nan"), "null"),
-    (10**5000 // 10**4999, "10"),
     (["\ud800"], "['\\ud800']"),
 ]
 
@@ -329,14 +314,9 @@ def test_results_are_text_or_json(result: object, text: str) -> None:
 
 FAULTS: list[tuple[BaseException, str]] = [
     (ValueError("no such invoice"), "raises failed: ValueError: no such invoice"),
-    (KeyError(), "raises failed: KeyError"),
     (Shy(), "raises failed: Shy"),
     (SystemExit(3), "raises failed: SystemExit: 3"),
     (KeyboardInterrupt(), "raises failed: KeyboardInterrupt"),
-    (
-        ExceptionGroup("many", [ValueError()]),
-        "raises failed: ExceptionGroup: many (1 sub-exception)",
-    ),
     (SessionError("It is sealed.", "Take another."), "It is sealed. Take another."),
     (TimeoutError("Too slow."), "raises failed: TimeoutError: Too slow"),
     (RuntimeError("x" * 5000), "raises failed: RuntimeError: " + "x" * 1999 + "…"),

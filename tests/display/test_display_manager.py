@@ -6,6 +6,7 @@ import io
 import re
 import unicodedata
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -32,11 +33,12 @@ from chat_loop.events import (
     ToolReturned,
     Warned,
 )
-from chat_loop.values import Compaction, ToolCall, Usage
+from chat_loop.values import Compaction, StopReason, ToolCall, Usage
 from tests.support.screens import Terminal
 from tests.support.scripted_chat import START
 
 USAGE = Usage(input=123, output=222)
+ESTIMATED = Usage(input=1200, output=40, cached=1000, reasoning=12, estimated=True)
 HOSTILE = "\x1b]0;owned\x07\x1b]52;c;cm0=\x07\x9b31m[red]x[/]\u202e:smile:\x1b[2J\r\x7f\x00"
 SHOWN = "␛]0;owned␇␛]52;c;cm0=␇<U+009B>31m[red]x[/]<U+202E>:smile:␛[2J␍␡␀"
 
@@ -113,8 +115,7 @@ def test_hostile_text_is_shown_and_never_obeyed(event: Event, out: type[io.Strin
 
 def test_a_hostile_reply_whole() -> None:
     pieces = [TextDelta(HOSTILE[:7]), TextDelta(HOSTILE[7:] + "\r"), TextDelta("\nnext")]
-    ended = ReplyEnded(number=1, stop="end", usage=None, seconds=1.0)
-    assert shown([*pieces, ended]) == f"Sally: {SHOWN}\nnext\nTime: 1.0s\n\n"
+    assert shown([*pieces, ended()]) == f"Sally: {SHOWN}\nnext\nTime: 1.0s\n\n"
 
 
 def test_errors_and_labeled_lines_are_made_printable() -> None:
@@ -123,6 +124,14 @@ def test_errors_and_labeled_lines_are_made_printable() -> None:
     display.error(ChatLoopError(f"No.\n{HOSTILE}", HOSTILE))
     display.lines([("A", HOSTILE), ("Longer", "two\nlines")])
     assert out.getvalue() == f"✗ No. {SHOWN}\n  {SHOWN}\nA:      {SHOWN}\nLonger: two lines\n"
+
+
+def ended(stop: StopReason = "end", usage: Usage | None = None, seconds: float = 1.0) -> ReplyEnded:
+    return ReplyEnded(number=1, stop=stop, usage=usage, seconds=seconds)
+
+
+def found(**more: Any) -> SessionFound:
+    return SessionFound(id="a", agent="Sally", created=START, queries=5, tokens=2345, **more)
 
 
 def sealed(
@@ -167,22 +176,12 @@ def compacted(why: str) -> Compacted:
         ([TextDelta("\n\nHi"), TextDelta(" you")], "Sally: Hi you"),
         ([TextDelta("- a\n- b\n"), Finished(stop="end")], "Sally: - a\n- b\n"),
         (
-            [TextDelta("Hi"), ReplyEnded(number=1, stop="end", usage=USAGE, seconds=3.2)],
+            [TextDelta("Hi"), ended(usage=USAGE, seconds=3.2)],
             "Sally: Hi\nTime: 3.2s | Tokens: 345 (in: 123, out: 222)\n\n",
         ),
+        ([ended("error", seconds=0.04)], "Time: 0.0s | Failed\n\n"),
         (
-            [ReplyEnded(number=1, stop="error", usage=None, seconds=0.04)],
-            "Time: 0.0s | Failed\n\n",
-        ),
-        (
-            [
-                ReplyEnded(
-                    number=1,
-                    stop="length",
-                    usage=Usage(input=1200, output=40, cached=1000, reasoning=12, estimated=True),
-                    seconds=61.0,
-                )
-            ],
+            [ended("length", ESTIMATED, seconds=61.0)],
             (
                 "Time: 61.0s | Tokens: ~1,240 (in: 1,200, out: 40, cached: 1,000, reasoning: 12)"
                 " | Cut off at the token limit\n\n"
@@ -220,12 +219,7 @@ def compacted(why: str) -> Compacted:
         ),
         (
             [
-                SessionFound(
-                    id="a",
-                    agent="Sally",
-                    created=START,
-                    queries=5,
-                    tokens=2345,
+                found(
                     name="Boats",
                     model="openai:test",
                     brought="a summary and 2 messages",
@@ -241,16 +235,7 @@ def compacted(why: str) -> Compacted:
             ),
         ),
         (
-            [
-                SessionFound(
-                    id="a",
-                    agent="Sally",
-                    created=START,
-                    queries=5,
-                    tokens=2345,
-                    damage=tuple("abcde"),
-                )
-            ],
+            [found(damage=tuple("abcde"))],
             (
                 "✓ Found: Sally - Nov 21, 22:30 (5 queries, 2.3K tokens)\n"
                 "  a\n  b\n  c\n  and 2 more faults; the file is kept as it is.\n"
@@ -296,8 +281,7 @@ def test_how_events_are_shown_without_a_terminal(events: list[Event], text: str)
 
 def test_on_a_terminal_thinking_is_dim_and_stands_apart() -> None:
     events: list[Event] = [ThinkingDelta("two "), ThinkingDelta("and two"), TextDelta("Four.")]
-    ended = ReplyEnded(number=1, stop="end", usage=None, seconds=1.0)
-    assert shown([*events, ended], Terminal()) == (
+    assert shown([*events, ended()], Terminal()) == (
         "\x1b[2mtwo\x1b[0m\x1b[2m and\x1b[0m\x1b[2m two\x1b[0m\n\x1b[1;36mSally:\x1b[0m Four.\n\x1b[2mTime: "
         "1.0s\x1b[0m\n\n"
     )
@@ -317,8 +301,7 @@ def test_long_thinking_folds_and_is_kept_whole(
     pieces: tuple[str, ...], before: str, after: str
 ) -> None:
     display = DisplayManager(out := Terminal())
-    ended = ReplyEnded(number=1, stop="end", usage=None, seconds=1.0)
-    for event in (*map(ThinkingDelta, pieces), TextDelta("Four."), ended):
+    for event in (*map(ThinkingDelta, pieces), TextDelta("Four."), ended()):
         display.show(event)
     thought, _, _ = out.getvalue().partition("\n\x1b[1;36m")
     assert re.sub(r"\x1b\[[0-9;]*m", "", thought) == before + after
@@ -337,13 +320,12 @@ def test_thinking_is_broken_between_words_however_it_arrives() -> None:
 
 def test_the_thinking_of_all_steps_of_the_last_reply_is_kept() -> None:
     display = DisplayManager(Terminal())
-    ended = ReplyEnded(number=1, stop="end", usage=None, seconds=1.0)
-    for event in (ThinkingDelta("Old."), TextDelta("A"), ended):
+    for event in (ThinkingDelta("Old."), TextDelta("A"), ended()):
         display.show(event)
-    for event in (ThinkingDelta("First."), TextDelta("B"), ThinkingDelta("Second."), ended):
+    for event in (ThinkingDelta("First."), TextDelta("B"), ThinkingDelta("Second."), ended()):
         display.show(event)
     assert display.thinking == "First.\n\nSecond."
-    display.show(ended)
+    display.show(ended())
     for _ in range(120):
         display.show(ThinkingDelta("z" * 9_000))
     assert len(display.thinking) == 1 << 20
@@ -369,7 +351,7 @@ def test_a_terminal_shows_a_call_once_and_the_end_of_a_commands_output() -> None
         if identity == "asked":
             display.asks_about("run_command")
         if identity == "stopped":
-            display.show(ReplyEnded(number=1, stop="interrupted", usage=None, seconds=1.0))
+            display.show(ended("interrupted"))
         else:
             returned = ToolReturned(
                 id=identity, name="run_command", text=output, failed=False, seconds=2.0

@@ -74,10 +74,8 @@ LEFT_OUT = [
 ]
 REFUSED = [
     entry(1, number=-1),
-    entry(1, number=10**30),
     entry(12, media="x --> y"),
     entry(12, sha256="x\n<!-- chat:end -->"),
-    entry(13, text="in an image"),
     entry(4, name="read file -->"),
 ]
 
@@ -102,12 +100,9 @@ def test_a_session_that_no_transcript_can_hold_is_left_out(
     ("data", "complaint"),
     [
         (b"", "It is neither an export nor a transcript."),
-        (b"\n\x00 ", "It is neither an export nor a transcript."),
         (b"\xff\xfe{\x00", "It is neither an export nor a transcript."),
-        (b"\x1f\x8b\x08", "It is neither an export nor a transcript."),
         (b"PK\x03\x04", "The archive cannot be read: File is not a zip file."),
         (b"just some notes", "It is neither an export nor a transcript."),
-        (bytes(range(128, 192)), "It is neither an export nor a transcript."),
         (b"\n<!DOCTYPE html>", "It is neither an export nor a transcript."),
         (b"<!-- chat:sealed -->\n", "The file has no header record."),
     ],
@@ -120,13 +115,10 @@ def test_what_is_no_export_gets_one_sentence(data: bytes, complaint: str) -> Non
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b'{"a": 1e999}', "Object missing required field `format`"),
         (b"{", "Expecting property name enclosed in double quotes: line 1 column 2"),
-        (b'{"format": "chat-loop"} more', "Extra data: line 1 column 25"),
         (b'{"a": "\xff"}', "'utf-8' codec can't decode byte 0xff in position 7"),
         (b'{"a": ' * 100_000, "maximum recursion depth exceeded"),
         (b'{"format": "other"}', "Invalid enum value 'other' - at `$.format`"),
-        (b'{"format": "chat-loop", "version": 2}', "Invalid enum value 2 - at `$.version`"),
         (
             b'{"format": "chat-loop", "version": true}',
             "Expected `int`, got `bool` - at `$.version`",

@@ -82,29 +82,3 @@ def test_keys_of_a_program_that_stood_still(tmp_path: Path) -> None:
             chat.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=60, output=True)
         leave(chat)
     assert asked(tmp_path) == [f"{LONG}{number}" for number in range(3)]
-
-
-@pytest.mark.slow
-def test_enter_after_a_long_line_still_ends_only_a_line_where_that_is_asked_for(
-    tmp_path: Path,
-) -> None:
-    with chat(tmp_path) as terminal:
-        terminal.send(f"{LONG}\\\r")
-        terminal.wait_for(
-            re.compile(r"at once: number$", re.MULTILINE), timeout=60
-        )  # without the backslash
-        terminal.send("two")
-        terminal.wait_for(re.compile(r"number\n     two"), timeout=60)
-        entered(terminal, "\r")
-        terminal.line("\\\\")
-        terminal.wait_for("multi-line: empty line sends")
-        terminal.send(f"{LONG}\r")
-        terminal.wait_for(
-            re.compile(r"You: A.*\n at once: number\n.*multi-line", re.DOTALL), timeout=60
-        )
-        terminal.send("two")
-        terminal.wait_for(re.compile(r"number\n     two\n.*multi-line", re.DOTALL), timeout=60)
-        terminal.send("\r")
-        entered(terminal, "\r")
-        leave(terminal)
-    assert asked(tmp_path) == [f"{LONG}\ntwo"] * 2

@@ -261,25 +261,6 @@ def test_a_paste_during_a_reply_waits_as_one(tmp_path: Path) -> None:
     assert asked(tmp_path) == ["first", "some\npasted\nlines\nand more"]
 
 
-@pytest.mark.slow
-def test_an_editor_finds_the_terminal_as_it_was(tmp_path: Path) -> None:
-    (tmp_path / "config.yaml").write_text("auto_compact: {use_ai_summary: false}\n")
-    with chat(tmp_path, EDITOR=script(tmp_path / "editor", "echo EDITING")) as terminal:
-        entered(terminal, "hello\r")
-        terminal.line("/compact --preview")
-        terminal.wait_for("[y]es")
-        terminal.mark()
-        terminal.send("e\r")
-        terminal.wait_for("EDITING", output=True)
-        terminal.wait_for("[y]es", output=True)
-        terminal.send("n\r")
-        terminal.wait_for("context")
-        leave(terminal)
-    before, _, after = bytes(terminal.raw).partition(b"EDITING")
-    assert not told_of_pastes(before)
-    assert b"\x1b[?2004h" in after
-
-
 def test_ctrl_d_leaves_from_an_empty_line_only(tmp_path: Path) -> None:
     with chat(tmp_path) as terminal:
         terminal.send("xy\x01")

@@ -59,7 +59,6 @@ def told(home: Path, reference: str, url: str, **model: Any) -> WireProvider:
             Capabilities(window=1_000_000, reply=64_000, images=True),
         ),
         ({"id": "m", "meta": {"n_ctx": 2048, "n_ctx_train": 32_768}}, Capabilities(window=2048)),
-        ({"id": "m", "max_model_len": 8192}, Capabilities(window=8192)),
         (
             {"id": "m", "context_window": 131_072, "max_completion_tokens": 65_536},
             Capabilities(window=131_072, reply=65_536),
@@ -91,12 +90,10 @@ def told(home: Path, reference: str, url: str, **model: Any) -> WireProvider:
             {"id": "m", "type": "llm", "state": "not-loaded", "max_context_length": 9999},
             Capabilities(images=False),
         ),
-        ({"id": "m", "object": "model", "type": "model"}, Capabilities()),
         (
             {"id": "m", "context_length": "8192", "max_model_len": True, "context_window": -1},
             Capabilities(),
         ),
-        ({"id": "m", "context_length": 10**12}, Capabilities()),
         (
             {"default_generation_settings": {"n_ctx": 4096}, "modalities": {"vision": True}},
             Capabilities(window=4096, images=True),

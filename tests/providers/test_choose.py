@@ -209,26 +209,17 @@ HEAD = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
     [
         b"",
         b"\x00\xff garbage",
-        b"SSH-2.0-OpenSSH_9.6\r\n",
         b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
         HEAD,
         HEAD + b"<!DOCTYPE html><title>A router</title>",
-        HEAD + b"\xff\xfe",
         HEAD + b"null",
-        HEAD + b"[]",
         HEAD + b'{"data": {}}',
-        HEAD + b'{"data": []}',
         HEAD + b'{"data": ["qwen"]}',
         HEAD + b'{"data": [{"id": 3}]}',
-        HEAD + b'{"data": [{"id": ""}]}',
-        HEAD + b'{"data": [{"id": "' + b"x" * 201 + b'"}]}',
         HEAD + b'{"data": [{"id": "a\\u001b[31mb"}]}',
-        HEAD + b'{"data": [{"id": "a\\nb"}]}',
         HEAD + b"[" * 100_000,
         HEAD + b'{"data": [{"id": "' + b"x" * (2 << 20) + b'"}]}',
         b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{",
-        b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200 + b"\r\n{}",
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
     ],
     ids=lambda answer: repr(answer[:60]),
 )
@@ -259,16 +250,7 @@ def test_keys_are_considered_in_the_order_of_the_catalogue(tmp_path: Path) -> No
         provider = choose("", Config(), machine(tmp_path, keys))
         taken.append(provider.name)
         del keys[CATALOGUE[provider.name].keys[0]]
-    assert taken == [
-        "anthropic",
-        "openai",
-        "gemini",
-        "grok",
-        "mistral",
-        "deepseek",
-        "groq",
-        "openrouter",
-    ]
+    assert " ".join(taken) == "anthropic openai gemini grok mistral deepseek groq openrouter"
 
 
 def test_azure_bedrock_and_servers_of_one_s_own_are_considered_when_their_model_is_set(

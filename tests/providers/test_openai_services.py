@@ -115,53 +115,32 @@ def test_hints_name_what_each_provider_needs(
         assert (type(error), error.hint) == (kind, hint)
 
 
+REASONED = {"completion_tokens_details": {"reasoning_tokens": 7}}
+HIT = {"prompt_cache_hit_tokens": 6, "prompt_cache_miss_tokens": 3}
+WROTE = {"prompt_tokens_details": {"cache_write_tokens": 5}}
+
+
 @pytest.mark.parametrize(
-    ("counts", "usage"),
+    ("more", "usage"),
     [
-        (
-            {"prompt_tokens": 9, "completion_tokens": 4, "total_tokens": 20},
-            Usage(input=9, output=11, reasoning=7),  # Gemini
-        ),
-        (
-            {
-                "prompt_tokens": 9,
-                "completion_tokens": 4,
-                "total_tokens": 20,
-                "completion_tokens_details": {"reasoning_tokens": 7},
-            },
-            Usage(input=9, output=11, reasoning=7),  # xAI
-        ),
-        (
-            {
-                "prompt_tokens": 9,
-                "completion_tokens": 4,
-                "total_tokens": 13,
-                "prompt_cache_hit_tokens": 6,
-                "prompt_cache_miss_tokens": 3,
-            },
-            Usage(input=9, output=4, cached=6),  # DeepSeek
-        ),
-        (
-            {"prompt_tokens": 9, "completion_tokens": 4, "total_tokens": 13, "cached_tokens": 6},
-            Usage(input=9, output=4, cached=6),
-        ),
-        (
-            {"prompt_tokens": 9, "prompt_tokens_details": {"cache_write_tokens": 5}},
-            Usage(input=9, written=5),
-        ),
-        ({"prompt_tokens": 9, "completion_tokens": 4, "total_tokens": 0}, Usage(input=9, output=4)),
+        ({"total_tokens": 20}, Usage(input=9, output=11, reasoning=7)),  # Gemini
+        ({"total_tokens": 20, **REASONED}, Usage(input=9, output=11, reasoning=7)),  # xAI
+        ({"total_tokens": 13, **HIT}, Usage(input=9, output=4, cached=6)),  # DeepSeek
+        ({"total_tokens": 13, "cached_tokens": 6}, Usage(input=9, output=4, cached=6)),
+        (WROTE, Usage(input=9, output=4, written=5)),
+        ({"total_tokens": 0}, Usage(input=9, output=4)),
     ],
 )
 def test_counts_in_the_words_of_each_service(
-    server: Loopback, tmp_path: Path, counts: dict[str, object], usage: Usage
+    server: Loopback, tmp_path: Path, more: dict[str, object], usage: Usage
 ) -> None:
-    server.enqueue(
-        Reply(chunks=("Hi",), raw=(json.dumps({"choices": [], "usage": counts}),), usage=None)
-    )
+    counts = {"prompt_tokens": 9, "completion_tokens": 4, **more}
+    raw = json.dumps({"choices": [], "usage": counts})
+    server.enqueue(Reply(chunks=("Hi",), raw=(raw,), usage=None))
 
-    assert events_of(BY_NAME["gemini"].at(server.url, tmp_path), TALK)[-1] == Finished(
-        stop="end", usage=usage
-    )
+    *_, last = events_of(BY_NAME["gemini"].at(server.url, tmp_path), TALK)
+
+    assert last == Finished(stop="end", usage=usage)
 
 
 # --- Reasoning

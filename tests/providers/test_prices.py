@@ -27,12 +27,9 @@ MILLION = 1_000_000
     ("model", "asked", "answered", "cached", "written"),
     [
         ("gpt-4o", 2.5, 10.0, 1.25, 2.5),
-        ("gpt-4o-2024-08-06", 2.5, 10.0, 1.25, 2.5),
-        ("openai/GPT-4o", 2.5, 10.0, 1.25, 2.5),
         ("gpt-4o-mini", 0.15, 0.6, 0.075, 0.15),
         ("o1", 15.0, 60.0, 7.5, 15.0),
         ("claude-3-opus-20240229", 15.0, 75.0, 1.5, 18.75),
-        ("anthropic/claude-3-opus-latest", 15.0, 75.0, 1.5, 18.75),
         ("us.anthropic.claude-3-opus-20240229-v1:0", 15.0, 75.0, 1.5, 18.75),
         # with a long prompt, all of its tokens cost more
         ("models/gemini-1.5-flash", 0.15, 0.3, 0.0375, 0.15),
@@ -60,27 +57,9 @@ def test_a_short_prompt_costs_less_where_long_ones_cost_more() -> None:
 @pytest.mark.parametrize(
     "model",
     [
-        *(
-            "",
-            "my-model",
-            "gpt-",
-            "gpt-4o-unheard-of",
-            "gpt-99",
-            "claude-9-opus",
-            "claude-opus-99",
-            "gemini-99-pro",
-            "grok-99",
-        ),
-        *(
-            "llama3.1:8b",
-            "qwen3:8b",
-            "gpt-oss:20b",
-            "openai/gpt-oss-120b",
-            "xgpt-4o",
-            "gpt-4o/mine",
-            "mistral-large-latest",
-        ),
-        *("whisper-1", "gpt-live-1", "o1" * 5000),
+        *("", "my-model", "gpt-", "gpt-4o-unheard-of", "gpt-99", "claude-9-opus", "gemini-99-pro"),
+        *("llama3.1:8b", "gpt-oss:20b", "openai/gpt-oss-120b", "xgpt-4o", "gpt-4o/mine"),
+        *("mistral-large-latest", "whisper-1", "gpt-live-1", "o1" * 5000),
     ],
 )
 def test_what_is_not_known_is_not_guessed(model: str) -> None:

@@ -46,14 +46,11 @@ def test_a_number_that_is_no_window_is_not_learned(message: str) -> None:
 @pytest.mark.parametrize(
     ("words", "seconds"),
     [
-        ("Please try again in 174ms.", 0.174),
         ("Please try again in 1m26.4s.", 86.4),
         ("Please retry after 60 seconds.", 60.0),
-        ("Rate limit of 15 per 60s exceeded. Please wait 42 seconds before retrying.", 42.0),
         ("Your quota will reset after 8h44m7s.", 31_447.0),
         ("Your limit resets in 3 days and 2 hours", 266_400.0),
         ("Limit: 10000 / min.", None),
-        ("Too many requests in 60 seconds", None),
     ],
 )
 def test_a_wait_in_words(words: str, seconds: float | None) -> None:
@@ -64,12 +61,10 @@ def test_a_wait_in_words(words: str, seconds: float | None) -> None:
     ("body", "seconds"),
     [
         ({"error": {"resets_in_seconds": 529_498, "resets_at": NOW + 1}}, 529_498.0),
-        ({"error": {"resets_at": NOW + 90}}, 90.0),
         ({"error": {"retry_after_ms": 1500}}, 1.5),
         ({"error": {"details": [{"@type": "x.RetryInfo", "retryDelay": "53s"}]}}, 53.0),
         ({"error": {"metadata": {"headers": {"X-RateLimit-Reset": f"{NOW + 7:.0f}000"}}}}, 7.0),
         ({"error": {"retry_after": True}}, None),
-        ({"error": {"retry_after": "soon"}}, None),
         ({"error": {"retry_after": -5}}, 0.0),
         ({"error": {"retry_after": 1e300}}, MAX_WAIT),
     ],

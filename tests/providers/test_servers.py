@@ -13,6 +13,7 @@ from benchmarks.support.loopback import Loopback
 from chat_loop.config import Config, parse
 from chat_loop.errors import NoProvider
 from chat_loop.providers import Provider
+from chat_loop.providers.catalogue import CATALOGUE
 from chat_loop.providers.choose import Machine, choose, full_reference, this_machine
 from chat_loop.subcommands.providers import providers
 from tests.support.environments import environment
@@ -141,15 +142,4 @@ def test_an_address_without_a_model_is_asked_for_one(tmp_path: Path) -> None:
 def test_a_model_s_name_alone_means_the_same_everywhere(
     name: str, provider: str, reference: str
 ) -> None:
-    known = (
-        "anthropic",
-        "openai",
-        "gemini",
-        "grok",
-        "mistral",
-        "azure",
-        "bedrock",
-        "ollama",
-        "openrouter",
-    )
-    assert full_reference(name, known, provider) == reference
+    assert full_reference(name, [*CATALOGUE], provider) == reference

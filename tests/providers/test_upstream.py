@@ -19,11 +19,9 @@ INNER = {"error": {"message": WORDS, "code": "context_length_exceeded", "param":
     "body",
     [
         INNER,
-        [INNER],
         json.dumps(INNER),
         {"error": json.dumps(INNER)},
         {"detail": {"error": "Bad Request", "msg": WORDS}},
-        {"detail": [{"loc": [], "msg": WORDS, "type": "value_error"}], "message": "Failed"},
         {"error": {"message": f"Error code: 400 - {INNER!r}", "type": "x", "code": "500"}},
         {
             "error": {
@@ -33,7 +31,6 @@ INNER = {"error": {"message": WORDS, "code": "context_length_exceeded", "param":
         {"error": {"message": f"upstream: {json.dumps({'error': json.dumps(INNER)})}"}},
         {"error": {"message": "Provider returned error", "metadata": {"raw": json.dumps(INNER)}}},
         {"error": {"message": "Provider returned error", "metadata": {"raw": WORDS}}},
-        {"type": "error", "error": {"error_msg": WORDS, "error_code": "X.400"}},
     ],
 )
 def test_the_innermost_words_are_shown_and_decide(body: object) -> None:
@@ -61,9 +58,7 @@ def test_the_field_that_is_wrong_is_named() -> None:
         "{" * 20_000,
         "{'a': " * 4_000,
         "{'\\d': 1}",
-        "<title>" * 4_000,
         json.dumps({"message": "x" * 100_000}),
-        "[{" + "(" * 9_000 + "}]",
     ],
 )
 def test_hostile_texts_end_in_a_short_message(text: str) -> None:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -154,19 +151,3 @@ def test_what_bedrock_and_azure_need_one_after_the_other(
         "The address of Azure OpenAI is not set.",
         "",
     ]
-
-
-@pytest.mark.slow
-def test_it_is_a_command_of_the_program(tmp_path: Path) -> None:
-    environment = {**os.environ, "CHAT_LOOP_HOME": str(tmp_path), "MISTRAL_API_KEY": SECRET}
-
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "chat_loop", *words]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-
-    listed, as_json, help_text = run("providers"), run("providers", "--json"), run("--help")
-    assert (listed.returncode, listed.stderr, as_json.returncode) == (0, "", 0)
-    assert "✓ mistral       mistral-medium-latest\n" in listed.stdout
-    assert [status["name"] for status in json.loads(as_json.stdout)] == [*CATALOGUE]
-    assert SECRET not in listed.stdout + as_json.stdout
-    assert "providers" in help_text.stdout
