@@ -150,7 +150,7 @@ class EmptyReply(ProviderError):
         self, usage: Usage | None = None, *, only_thoughts: bool = False, called: str = ""
     ) -> None:
         message = "The model returned an empty reply."
-        hint = "Send the query again, or take another model."
+        hint = "Send the message again, or take another model."
         if called:
             message = f"The model only called {called}, where it was to answer."
             hint = "/tools lists what it is offered, and why it may be nothing."

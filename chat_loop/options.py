@@ -219,7 +219,7 @@ def _chat_parser() -> _Parser:
     _value(model, "--base-url", "URL", "the server for --model compatible:NAME")
     _flag(model, "--local", "use the embedded model; offers to download one")
     _value(model, "--max-tokens", "N", "maximum length of a reply", type=_count, default=None)
-    text = "how much it thinks: off, low, high, or another level of /effort"
+    text = "how much the model thinks: off, low, high, or another level of /effort"
     _value(model, "--effort", "LEVEL", text, type=_effort, default=None)
     _value(model, "--tools", "NAME,...", "tools for the model, e.g. read_file,run_command, or all")
     _value(model, "--config", "FILE", "read settings from this file")
@@ -239,7 +239,7 @@ def _chat_parser() -> _Parser:
     _flag(terminal, "--plain", "whole lines, no colors, nothing redrawn: for screen readers")
 
     question = made.add_argument_group("one reply, without a chat (docs/headless.md)")
-    text = "print one reply and quit; piped input follows QUESTION, - reads it alone"
+    text = "print one reply and quit; piped input follows QUESTION, and - reads only that"
     _value(question, "-p --print", "QUESTION", text, dest="question", default=None)
     _flag(question, "--json", "print one JSON object per event")
     _flag(question, "--yes", "run tools without asking", dest="allow")
@@ -391,7 +391,7 @@ def _add_other_commands(add: Callable[..., argparse.ArgumentParser]) -> None:
     codes = "Exit codes: 0 done, 1 something has to wait, 2 wrong usage."
     made = add("sync", text, more=codes)
     _flag(made, "--late", argparse.SUPPRESS)  # an exit starts this
-    add("tour", "see it in a minute: no key, no network, nothing saved")
+    add("tour", "take a one-minute tour: no key, no network, nothing saved")
     codes = "Exit codes: 0 done, 2 wrong usage."
     made = add("completion", "print a shell completion script", more=codes, epilog=COMPLETION)
     made.add_argument("shell", choices=SHELLS, metavar="SHELL", help="bash, zsh or fish")

@@ -109,7 +109,7 @@ class Plugin(Struct):
 
 def _checked(name: str) -> str:
     if not _NAME.fullmatch(name):
-        raise ValueError(f"“{name[:40]}” is no name: up to 32 of a-z, 0-9, - and _")
+        raise ValueError(f"“{name[:40]}” is not a name: up to 32 of a-z, 0-9, - and _")
     return name
 
 

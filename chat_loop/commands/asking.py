@@ -43,4 +43,4 @@ async def ask(display: DisplayManager, reader: Reader, question: Question) -> st
 
 def _give_back(display: DisplayManager, reader: Reader, text: str) -> None:
     reader.give_back(text)
-    display.prose("That is no answer, so it counts as no. Your text is in the line.", "dim")
+    display.prose("That is not an answer, so it counts as no. Your text is in the line.", "dim")

@@ -134,7 +134,7 @@ async def rewind(chat: Chat, words: str, options: OptionValues) -> None:
 
     /rewind 3               to before message 3 of this session
     /rewind 2.14            to before message 14 of the second session of this conversation
-    --summarize             summarize what is before it instead, and keep the words from it on
+    --summarize             summarize what is before it instead, and keep the messages from it on
     Esc twice on an empty line shows your messages as well; a pipe takes the last one.
     """
     if "summarize" in options:
@@ -214,7 +214,7 @@ async def undo(chat: Chat, words: str, options: OptionValues) -> None:
         later = Later([exchange], changes)
         await chat.conversation.undo(exchange)
     else:
-        text = f"Only a summary has {found.ref}."
+        text = f"{found.ref} is only in a summary now."
         raise UsageError(text, f"/rewind {found.ref} goes back to before it.")
     words = one_line(exchange.query.text, MAX_NAME)
     chat.display.prose(f"Undone: “{words}” (/redo brings it back)", "dim")

@@ -100,7 +100,7 @@ async def summary(chat: Chat, words: str, options: OptionValues) -> None:
     """Show the summary that this session begins with; good or bad judges it for the next one.
 
     /summary edit              change it in your editor, for the next message on
-    /summary bad no ports      what the model is told when it writes the next one, or this one anew
+    /summary bad no ports      what the model is told when it writes the next one, or this one again
     """
     conversation = chat.conversation
     display = chat.display

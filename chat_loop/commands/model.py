@@ -78,11 +78,11 @@ async def model(chat: Chat, words: str, options: OptionValues) -> None:
 async def effort(chat: Chat, words: str, options: OptionValues) -> None:
     """Show how much the model is asked to think, or change it for this conversation.
 
-    /effort high      from your next message on, also for other models and when it is resumed
-    /effort off       no thinking, if the model can do without
+    /effort high      from your next message on, also with other models and after a resume
+    /effort off       no thinking, if the model allows that
     /effort default   what the model does by itself
     models: {NAME: {effort: low}} in the config sets it for new conversations. More thinking takes
-    longer and costs more, and a change has the service read the conversation anew.
+    longer and costs more, and after a change the service reads the conversation again.
     """
     agent = chat.conversation.agent
     name = one_line(agent.model, 100)

@@ -25,7 +25,8 @@ async def run(chat: Chat, words: str, options: OptionValues) -> NextQuery | None
     !git diff               show the end of the output, and send all with your next message
     !!make test             only show it, with all its lines
     /run                    show all that the last command printed
-    It gets no input, and ten minutes. The chat asks before it sends what looks like a key.
+    It gets no input and may run for ten minutes. The chat asks before it sends what looks like a
+    key.
     """
     command = words.removeprefix("!").strip()
     if not chat.reader.has_editor:

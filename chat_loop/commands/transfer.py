@@ -94,7 +94,7 @@ async def export(chat: Chat, words: str, options: OptionValues) -> None:
 
     /export                 an HTML page in the working directory, under the conversation's name
     /export md notes.md     as markdown, to this file
-    /export talk.json       the ending says the format
+    /export talk.json       the extension sets the format
     --as FORM               the format, as in the shell
     --session N             another conversation
     --one                   only its newest session

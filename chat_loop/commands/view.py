@@ -122,7 +122,7 @@ async def _explain_all(chat: Chat) -> None:
 
 @registry.command("templates", "View", shows="")
 async def list_templates(chat: Chat, words: str, options: OptionValues) -> None:
-    """List your templates: texts that a command of yours sends."""
+    """List your templates: texts that you send with commands of your own."""
     templates = {}
     for template in chat.templates.all():
         about = template.description or template.text.partition("\n")[0]
@@ -215,7 +215,7 @@ async def history(chat: Chat, words: str, options: OptionValues) -> None:
 
 @registry.command("thinking", "View", shows="")
 async def thinking(chat: Chat, words: str, options: OptionValues) -> None:
-    """Show all that the model has thought for its last reply, as far as its service tells."""
+    """Show the model's thinking for its last reply, as far as its service shares it."""
     text = chat.display.thinking
     if not text:
         hint = "/effort shows how much it is asked to think; not every service tells."

@@ -280,7 +280,7 @@ def plan(
         str(number) if unit == "messages" else window_text(number, False)
         for number in (amount, limit)
     ]
-    reason = f"Reached {amount / max(1, limit):.0%} capacity ({'/'.join(texts)} {unit})"
+    reason = f"The context was {amount / max(1, limit):.0%} full ({'/'.join(texts)} {unit})"
     if near < 1 and not ahead:
         return Plan(reason=reason)
     sizes = [exchange_tokens(exchange, count, lengths, origin=origin) for exchange in exchanges]

@@ -32,7 +32,7 @@ def check(files: Sequence[QueryFile], agent: Agent, count: Count) -> None:
         setting = f"models: {{{agent.provider.model}: {{images: true}}}}"
         instead = AS_TEXT
         if images[0].outgoing is None:  # it was pasted
-            instead = "Backspace behind its name takes it out of the line."
+            instead = "Backspace after its name removes it from the line."
         raise UsageError(text, f"If it does: {setting} in the config. {instead}")
     window = agent.provider.window.tokens
     tokens = sum(size(file.attachment.text, count) for file in files if not file.data)

@@ -213,7 +213,7 @@ def _as_left(planning: Planning, loaded: LoadedSession) -> LoadedSession:
         if exchanges:
             place = f"of it, after {exchanges[-1].ref}"
         text = f"Session {identity} is open in another process."
-        planning.report(Warned(text, f"Going on in a branch {place}."))
+        planning.report(Warned(text, f"Continuing in a branch {place}."))
     elif loaded.is_open and loaded.session.exchanges:
         text = f"The machine that began {identity} has not ended it."
         planning.report(Warned(text, "Continuing in a new session with what is here so far."))

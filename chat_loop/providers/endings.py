@@ -56,16 +56,16 @@ their values, and no value has two meanings.
 """
 
 _SENTENCES: Mapping[Ending, tuple[str, str]] = {
-    "failure": ("{host} broke off the reply ({reason}).", "Send the query again."),
+    "failure": ("{host} broke off the reply ({reason}).", "Send the message again."),
     "pause": (
-        "{host} paused the reply ({reason}), and chat-loop cannot go on with it.",
+        "{host} paused the reply ({reason}), and chat-loop cannot continue it.",
         "Ask the model to continue.",
     ),
     "unknown": (
         "{host} ended the reply for an unknown reason ({reason}). It may be incomplete.",
-        "Send the query again, or choose another model.",
+        "Send the message again, or choose another model.",
     ),
-    "restart": ("{host} began the reply a second time.", "Send the query again."),
+    "restart": ("{host} began the reply a second time.", "Send the message again."),
 }
 
 

@@ -173,7 +173,7 @@ def names_in(data: bytes) -> Names:
     with suppress(msgspec.MsgspecError, RecursionError):
         answer = msgspec.json.decode(data)
     if not (isinstance(answer, dict) and isinstance(answer.get("data"), list)):
-        raise ProviderError("What it sent is no list of models.")
+        raise ProviderError("It did not send a list of models.")
     names: dict[str, int] = {}
     for entry in list_at(answer, "data"):
         name = text_at(entry, "id").removeprefix("models/")  # Gemini

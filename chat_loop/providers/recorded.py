@@ -51,7 +51,7 @@ def offer(recorded: Answering, config: Config, machine: Machine) -> Offer:
     if not recorded.model or (name == AGENT and colon):
         return Offer()
     if not colon and name not in providers:
-        return Offer(note=f"Its file names the model “{shown}”, which is none: ignored.")
+        return Offer(note=f"Its file names the model “{shown}”, which is not a model: ignored.")
     try:
         provider = create(reference, config, machine)
         entry = providers.get(name)

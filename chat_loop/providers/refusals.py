@@ -84,7 +84,7 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
         if error.retryable:
             error.retry_after = wait
         if kind == "rate" and wait:
-            error.hint = f"Wait {duration_text(wait)}, then send the query again."
+            error.hint = f"Wait {duration_text(wait)}, then send the message again."
         if isinstance(error, errors.ContextTooLong):
             error.window = window_of(details)
         return error
@@ -118,7 +118,7 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
         words |= asdict(self) | {"network": network, "absent_hint": self.absent_hint or network}
         error = TABLE.network[name].make(**words)
         if started and not isinstance(error, errors.TimedOut):
-            return errors.StreamBroken(error.message, "Send the query again.")
+            return errors.StreamBroken(error.message, "Send the message again.")
         return error
 
 

@@ -182,7 +182,7 @@ def exchange_of(session: Session, number: int) -> Exchange:
     """Return the exchange of a query, or the last one for 0. Raises UsageError if there is none."""
     if not session.exchanges:
         hint = "/tree shows the sessions before it; /fork and /uncompact go back to them."
-        raise UsageError("No messages in this session yet.", hint * bool(session.header.parent))
+        raise UsageError("This session has no messages yet.", hint * bool(session.header.parent))
     if number == 0:
         return session.exchanges[-1]
     for exchange in session.exchanges:

@@ -48,7 +48,7 @@ def adopt_conflict_copies(sessions: SessionManager) -> list[str]:
     for name in misnamed_files(sessions.directory):
         with suppress(OSError):  # it stays, and lists mention it
             if identity := _adopt(sessions, sessions.directory / name):
-                text = f"Took in a copy that a sync tool left: {encode_line(name)[:100]}"
+                text = f"Added a copy that a sync tool left: {encode_line(name)[:100]}"
                 sentences.append(f"{text} is session {identity} now.")
     return sentences
 

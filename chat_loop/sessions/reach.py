@@ -17,7 +17,7 @@ from chat_loop.sessions.records import Exchange, Query, Redo, Restoration, Sessi
 from chat_loop.values import plural
 
 REFERENCE = re.compile(r"(?:([0-9]{1,6})\.)?([0-9]{1,9})")
-NOTHING = "No messages in this session yet."
+NOTHING = "This session has no messages yet."
 
 
 class Found(Struct, frozen=True):

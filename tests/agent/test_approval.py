@@ -38,7 +38,7 @@ def test_any_other_text_is_no_and_goes_back_into_the_line(text: str) -> None:
     user = User(text)
     assert not user.approve("edit_file", "diff")
     assert user.given_back == [text]
-    said = "That is no answer, so it counts as no. Your text is in the line."
+    said = "That is not an answer, so it counts as no. Your text is in the line."
     assert user.seen == ["diff", question("edit_file"), said]
     nothing = User("")
     assert not nothing.approve("edit_file", "diff")

@@ -319,7 +319,7 @@ def test_an_automatic_compaction_says_what_it_was_about(tmp_path: Path) -> None:
     screen = Screen(tmp_path, queries, *[ANSWER] * 6, options=options)
     text = shown(screen, queries[4])
     assert re.fullmatch(
-        r"📦 Compacted \S+ → \S+ tokens.* · without a model\. Reached 80% capacity \(8/10 "
+        r"📦 Compacted \S+ → \S+ tokens.* · without a model\. The context was 80% full \(8/10 "
         r"messages\)\.\n"
         r"   About: Question 1, about boats\. \[1\.1\]\n"
         r"Sally: because\nTime: 2\.0s \| Tokens: ~[\d,]+ \(in: [\d,]+, out: 1\)\n",

@@ -186,7 +186,7 @@ def test_names_and_tags(tmp_path: Path) -> None:
     empty = "✗ This conversation has no messages yet.\n  Send a message first, or name a session."
     for line in ("/tree", "/merge 1"):
         assert after(text, line) == empty
-    assert after(text, "/fork") == "✗ No messages in this session yet."
+    assert after(text, "/fork") == "✗ This session has no messages yet."
     later = "\nIt is saved with your first message."
     assert after(text, "/tag a,b C") == after(text, "/tag") == f"Tags: #a #b #c{later}"
     assert after(text, "/tag two/ok -x").startswith("✗ “-x” is not a tag.\n")

@@ -62,25 +62,39 @@ class Case:
 BY_MESSAGES = Limits(max_messages=50, trigger_threshold=0.75)
 CASES = {
     "30 of 50 messages at 0.75": Case(
-        30, 300, 128_000, BY_MESSAGES, False, 0, "Reached 60% capacity (30/50 messages)"
+        30, 300, 128_000, BY_MESSAGES, False, 0, "The context was 60% full (30/50 messages)"
     ),
     "37 of 50 messages at 0.75": Case(
-        37, 370, 128_000, BY_MESSAGES, False, 0, "Reached 74% capacity (37/50 messages)"
+        37, 370, 128_000, BY_MESSAGES, False, 0, "The context was 74% full (37/50 messages)"
     ),
     "38 of 50 messages at 0.75": Case(
-        38, 380, 128_000, BY_MESSAGES, True, 14, "Reached 76% capacity (38/50 messages)"
+        38, 380, 128_000, BY_MESSAGES, True, 14, "The context was 76% full (38/50 messages)"
     ),
     "39 of 50 messages at 0.75": Case(
-        39, 390, 128_000, BY_MESSAGES, True, 14, "Reached 78% capacity (39/50 messages)"
+        39, 390, 128_000, BY_MESSAGES, True, 14, "The context was 78% full (39/50 messages)"
     ),
     "45 of 50 messages at 0.75": Case(
-        45, 450, 128_000, BY_MESSAGES, True, 18, "Reached 90% capacity (45/50 messages)"
+        45, 450, 128_000, BY_MESSAGES, True, 18, "The context was 90% full (45/50 messages)"
     ),
     "80 % of 128K": Case(
-        100, 102_400, 128_000, Limits(), True, 40, "Reached 80% capacity (102K/128K tokens)", 2_048
+        100,
+        102_400,
+        128_000,
+        Limits(),
+        True,
+        40,
+        "The context was 80% full (102K/128K tokens)",
+        2_048,
     ),
     "79 % of 128K": Case(
-        100, 101_120, 128_000, Limits(), False, 0, "Reached 79% capacity (101K/128K tokens)", 2_022
+        100,
+        101_120,
+        128_000,
+        Limits(),
+        False,
+        0,
+        "The context was 79% full (101K/128K tokens)",
+        2_022,
     ),
     "a threshold of 0.6": Case(
         100,
@@ -89,11 +103,11 @@ CASES = {
         Limits(trigger_threshold=0.6),
         True,
         46,
-        "Reached 62% capacity (80K/128K tokens)",
+        "The context was 62% full (80K/128K tokens)",
         1_600,
     ),
     "8K local": Case(
-        20, 6_600, 8_192, Limits(), True, 12, "Reached 81% capacity (6.6K/8K tokens)", 660
+        20, 6_600, 8_192, Limits(), True, 12, "The context was 81% full (6.6K/8K tokens)", 660
     ),
     "a limit of tokens": Case(
         40,
@@ -102,7 +116,7 @@ CASES = {
         Limits(max_tokens=10_000),
         True,
         30,
-        "Reached 81% capacity (8.1K/10K tokens)",
+        "The context was 81% full (8.1K/10K tokens)",
         400,
     ),
     "everything is recent": Case(
@@ -112,13 +126,20 @@ CASES = {
         Limits(max_messages=10),
         True,
         0,
-        "Reached 100% capacity (10/10 messages), and everything is recent",
+        "The context was 100% full (10/10 messages), and everything is recent",
     ),
     "nothing was said": Case(
-        0, 100, 128_000, Limits(), False, 0, "Reached 0% capacity (100/128K tokens)"
+        0, 100, 128_000, Limits(), False, 0, "The context was 0% full (100/128K tokens)"
     ),
     "one giant exchange": Case(
-        2, 110_000, 128_000, Limits(), True, 2, "Reached 86% capacity (110K/128K tokens)", 110_000
+        2,
+        110_000,
+        128_000,
+        Limits(),
+        True,
+        2,
+        "The context was 86% full (110K/128K tokens)",
+        110_000,
     ),
 }
 

@@ -51,7 +51,7 @@ def test_message_38_of_50_triggers_at_a_threshold_of_075(tmp_path: Path, wire: W
 
     shown = " ".join(played.after(f"20 {LONG}").split())
     assert re.match(COMPACTED, shown)
-    assert "Reached 76% capacity (38/50 messages)." in shown
+    assert "The context was 76% full (38/50 messages)." in shown
     assert "[SUMMARY: 1.1 to 1." in shown
     assert played.acknowledgments == ()
     assert sum("Compacted" in line for line in played.shown.splitlines()) == 1

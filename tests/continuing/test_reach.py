@@ -78,7 +78,7 @@ def test_any_message_of_the_chain_is_reached_by_its_reference(tmp_path: Path) ->
     assert "You said: Two." in played.after("/show 1.2")
     assert "1.3" in played.after("/quote 1.3")
     assert "> You: Three." in played.requests[0].text
-    assert played.after("/undo 1.2").startswith("✗ Only a summary has 1.2.\n")
+    assert played.after("/undo 1.2").startswith("✗ 1.2 is only in a summary now.\n")
     assert played.after("/fork 9.1").startswith("✗ No message 9.1. The chain has 3 sessions.")
     assert played.after("/fork 2.7").startswith("✗ No message 2.7: that session has 2.1 to 2.2.")
     assert "✗ “1.x” names no message." in played.after("/rewind 1.x")

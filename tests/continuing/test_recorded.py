@@ -193,7 +193,7 @@ def test_files_that_record_less_or_nonsense_go_on(tmp_path: Path) -> None:
     assert models(chat.asked) == {RECORDED}
     assert "Its file does not say where openai:test-model was asked" in chat.shown
     assert (nonsense.code, models(nonsense.asked)) == (0, {DEFAULT})
-    assert "names the model “GPT of my aunt”, which is none: ignored." in nonsense.errors
+    assert "names the model “GPT of my aunt”, which is not a model: ignored." in nonsense.errors
     assert (nothing.code, nothing.errors, models(nothing.asked)) == (0, "", {DEFAULT})
     for played in (old, nonsense, nothing):
         assert played.asked[0].messages == (*echoed("One."), "user: Two.")

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.support.loopback import Reply, failing
 from tests.support.chats import Chats, call, echoed, field
 
-NOTHING = "✗ No messages in this session yet."
+NOTHING = "✗ This session has no messages yet."
 
 
 def files_of(chats: Chats) -> list[str]:
@@ -227,7 +227,7 @@ def test_the_last_message_before_a_compaction_is_sent_again(tmp_path: Path) -> N
     with Chats(tmp_path) as chats:
         played = chats.play("One.", "Two.", "/compact", "/undo 1.1", "/retry", "exit")
     assert played.after("/undo 1.1") == (
-        "✗ Only a summary has 1.1.\n  /rewind 1.1 goes back to before it."
+        "✗ 1.1 is only in a summary now.\n  /rewind 1.1 goes back to before it."
     )
     assert "Again: “Two.”" in played.after("/retry")
 

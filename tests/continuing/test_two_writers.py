@@ -46,7 +46,7 @@ def test_whatever_the_way_a_session_that_is_open_is_branched(tmp_path: Path) -> 
         found = chats.run("sessions", "search", "lock")
         children = [text for name, text in chats.transcripts().items() if name != "session-1"]
         shown = chats.run("sessions", "show", "session-1")
-    told = "Going on in a branch of it, after 1.1."
+    told = "Continuing in a branch of it, after 1.1."
     for way in inner:
         assert f"{OPEN}. {told}" in " ".join((way.shown + way.errors).split())
         assert way.requests[-1].messages[-3:] == (*echoed("Our port is 8443."), "user: And?")
@@ -113,7 +113,7 @@ def test_a_child_without_a_reply_yet_is_branched_as_it_began(tmp_path: Path) -> 
         _, _, branch = chats.transcripts().values()
         listed = chats.run("sessions", "list")
     [second] = inner
-    told = "session-2 is open in another process. Going on in a branch beside it, as it began."
+    told = "session-2 is open in another process. Continuing in a branch beside it, as it began."
     assert told in " ".join(second.shown.split())
     assert second.requests[0].messages == (*echoed("One."), "user: Who?")
     assert field(branch, "Resumed From") == "session-1"

@@ -154,7 +154,7 @@ def compacted(why: str) -> Compacted:
     topics = tuple(f"Topic {number}" for number in range(1, 6))
     return Compacted(
         compaction=compaction,
-        reason="Reached 80% capacity",
+        reason="The context was 80% full",
         source="model",
         block="",
         topics=topics,
@@ -169,7 +169,7 @@ def compacted(why: str) -> Compacted:
         (
             [compacted("automatic")],
             (
-                "📦 Compacted 900 → 200 tokens. Reached 80% capacity.\n"
+                "📦 Compacted 900 → 200 tokens. The context was 80% full.\n"
                 "   About: Topic 3; Topic 4; Topic 5 and 2 more · Changed: a.py, b.py\n"
             ),
         ),

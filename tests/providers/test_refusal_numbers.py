@@ -113,7 +113,7 @@ def limited(**headers: str) -> ProviderError:
 def test_a_wait_of_a_year_is_said_in_days_and_is_no_reason_to_hang() -> None:
     error = limited(**{"retry-after": "31536000"})
     assert type(error) is RateLimited
-    assert error.hint == "Wait 365 days, then send the query again."
+    assert error.hint == "Wait 365 days, then send the message again."
     assert limited(**{"retry-after": "9" * 400}).retry_after is None
 
 

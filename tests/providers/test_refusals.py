@@ -83,7 +83,7 @@ def broken_tls(reason: str | None) -> ssl.SSLError:
             False,
             TimedOut,
             "api.test sent nothing for too long.",
-            "Wait a little, then send the query again.",
+            "Wait a little, then send the message again.",
         ),
         (
             httpx2.ProxyError("407 Proxy\nAuthentication Required"),
@@ -97,7 +97,7 @@ def broken_tls(reason: str | None) -> ssl.SSLError:
             True,
             StreamBroken,
             "The connection to api.test ended in the middle of the reply: connection reset by peer.",
-            "Send the query again.",
+            "Send the message again.",
         ),
         (
             httpx2.RemoteProtocolError("Server disconnected without sending a response."),
@@ -125,7 +125,7 @@ def test_a_broken_call(
 
 COMPACT = "Type compact to shorten the conversation."
 PAY = "Check the plan and billing of the account."
-LATER = "Wait a little, then send the query again."
+LATER = "Wait a little, then send the message again."
 CHECK = "Check the model and the settings."
 OTHERWISE = "Rephrase it, or choose another model."
 
@@ -219,8 +219,8 @@ def test_a_failure_without_words(body: object) -> None:
 @pytest.mark.parametrize(
     ("header", "seconds", "hint"),
     [
-        ("2", 2.0, "Wait 2 s, then send the query again."),
-        ("601", 601.0, "Wait 11 minutes, then send the query again."),
+        ("2", 2.0, "Wait 2 s, then send the message again."),
+        ("601", 601.0, "Wait 11 minutes, then send the message again."),
         ("-5", 0.0, LATER),
         ("soon", None, LATER),
     ],

@@ -49,10 +49,14 @@ REPLIES: dict[str, list[Event]] = {
 
 FAILURES: dict[str, tuple[type[errors.ProviderError], float | None, str]] = {
     "a wrong key for Anthropic": (errors.AuthenticationFailed, None, "Set ANTHROPIC_API_KEY"),
-    "a rate limit of Anthropic": (errors.RateLimited, 37, "Wait 37 s, then send the query again."),
+    "a rate limit of Anthropic": (
+        errors.RateLimited,
+        37,
+        "Wait 37 s, then send the message again.",
+    ),
     "an overloaded Anthropic": (errors.Overloaded, None, ""),
     "a wrong key for OpenAI": (errors.AuthenticationFailed, None, "Set OPENAI_API_KEY"),
-    "a rate limit of OpenAI": (errors.RateLimited, 27, "Wait 27 s, then send the query again."),
+    "a rate limit of OpenAI": (errors.RateLimited, 27, "Wait 27 s, then send the message again."),
     "an empty account at OpenAI": (errors.RequestRejected, None, "Check the plan and billing"),
     "a wrong key for Gemini": (errors.AuthenticationFailed, None, "Set GEMINI_API_KEY"),
     "a model that Ollama does not have": (errors.ModelNotFound, None, ""),

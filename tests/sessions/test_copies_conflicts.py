@@ -68,7 +68,7 @@ def test_each_copy_with_words_of_its_own_becomes_a_session(tmp_path: Path) -> No
     }
     told = take_in(tmp_path)
     assert told == [
-        f"Took in a copy that a sync tool left: {name} is session {ID}_{number} now."
+        f"Added a copy that a sync tool left: {name} is session {ID}_{number} now."
         for number, name in enumerate(sorted(NAMES), 2)
     ]
     assert names(tmp_path) == {first.name, second.name, *(f"{ID}_{n}.md" for n in (2, 3, 4))}
@@ -211,7 +211,7 @@ def test_the_list_and_the_tree_show_the_copy_as_a_branch(tmp_path: Path) -> None
     copied(folder, NAMES[1])
     (folder / "my notes.md").write_bytes(b"# Notes")
     listed = run(tmp_path, "sessions", "list", "--unfold")
-    told = f"Took in a copy that a sync tool left: {NAMES[1]} is session {ID}_2 now."
+    told = f"Added a copy that a sync tool left: {NAMES[1]} is session {ID}_2 now."
     first, second = listed.stderr.decode().splitlines()
     assert first == told
     assert second.startswith("1 file not listed: my notes.md. ")

@@ -183,7 +183,7 @@ def test_clean_originals_leaves_what_only_words_stand_for(tmp_path: Path) -> Non
     forked = simple("forked", datetime(2020, 1, 1, tzinfo=UTC))
     put(tmp_path / "sessions", bare, child, forked)
     fork = stdout(tmp_path, "fork", "forked")
-    assert "No messages in this session yet." in failure(tmp_path, "fork", fork, code=2)
+    assert "This session has no messages yet." in failure(tmp_path, "fork", fork, code=2)
     result = run(tmp_path, "sessions", "clean", "--older-than", "30d", "--originals", "--yes")
     assert result.returncode == 0
     assert sorted(line.split()[2] for line in result.stdout.decode().strip().split("\n")) == [
