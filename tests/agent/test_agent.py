@@ -148,6 +148,7 @@ def test_calls_run_at_the_same_time_and_results_come_as_they_return() -> None:
         ("search", "[]", "The arguments are not a JSON object. Call the tool again with valid JSON."),
         ("search", "", "The argument “query” is missing. Call the tool again."),
         ("search", '{"query": 3}', "The argument “query” must be of type string. Call the tool again."),
+        ("search", '{"query": "x", "limit": true}', "The argument “limit” must be of type integer. Call the tool again."),
         (
             "search",
             '{"query": "x", "deep": 1}',

@@ -418,3 +418,12 @@ def test_nothing_is_kept_for_the_folder_of_all_projects(tmp_path: Path) -> None:
     assert user.approve("edit_file", "diff")
     assert user.seen[1] == "Apply? [y]es [n]o [a]lways (edit_file) "
     assert not home.file.exists()
+
+
+def test_an_approval_with_an_agent_ends_with_a_change_of_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "approvals.json"
+    agent = ProjectApprovals(file, "/project", "/a.py 12ab")
+    assert User("p", kept=agent).approve("deploy", "deploy:")
+    assert User(kept=ProjectApprovals(file, "/project", "/a.py 12ab")).approve("deploy", "")
+    changed = ProjectApprovals(file, "/project", "/a.py 34cd")
+    assert not User("n", kept=changed).approve("deploy", "deploy:")

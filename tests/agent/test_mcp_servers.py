@@ -325,3 +325,11 @@ def test_names_that_no_server_has(tmp_path: Path) -> None:
     [state, _] = servers.states()
     where = f"{sys.executable} {' '.join(raw(tmp_path, ECHO).args)}"
     assert state == ServerState(name="one", state="not started", where=where)
+
+
+def test_a_list_without_an_end_is_read_to_a_limit(tmp_path: Path) -> None:
+    async def act(offered: Offered) -> None:
+        assert len(offered.tools) == 50
+        assert recorded(tmp_path).count("tools/list") == 50
+
+    with_servers(act, raw=raw(tmp_path, {"pages": [listing(f"t{number}") for number in range(80)]}))

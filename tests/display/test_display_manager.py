@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,6 +33,7 @@ from chat_loop.events import (
     Warned,
 )
 from chat_loop.values import Compaction, StopReason, ToolCall, Usage
+from tests.support.rendered import obeyed
 from tests.support.screens import Terminal
 from tests.support.scripted_chat import START
 
@@ -56,19 +56,6 @@ def shown(events: Sequence[Event], out: io.StringIO | None = None, agent: str = 
     for event in events:
         display.show(event)
     return out.getvalue()
-
-
-def obeyed(text: str) -> set[str]:
-    """The characters of `text` that a terminal obeys or hides."""
-    return {
-        sign
-        for sign in text
-        if unicodedata.category(sign) in ("Cc", "Cs", "Zl", "Zp") and sign not in "\n\t"
-    } | {
-        sign
-        for sign in text
-        if unicodedata.bidirectional(sign) in ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI")
-    }
 
 
 @pytest.mark.parametrize("out", [io.StringIO, Terminal])

@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from chat_loop.characters import one_line
 from chat_loop.display.reply import ReplyText
 from chat_loop.display.sanitizer import cells, cut_to, printable
+from tests.support.rendered import obeyed
 from tests.support.strategies import texts
 
 flags = st.text(st.sampled_from("a\r\U0001f3f4\U000e0067\U000e0062\U000e007f"))
 STRINGS = st.one_of(texts, st.text(st.sampled_from("a\r\n\t\x1b\x9b\u2028é")), flags)
-
-
-def obeyed(text: str) -> set[str]:
-    """The characters of `text` that a terminal obeys or hides."""
-    return {
-        sign
-        for sign in text
-        if unicodedata.category(sign) in ("Cc", "Cs", "Zl", "Zp") and sign not in "\n\t"
-    } | {
-        sign
-        for sign in text
-        if unicodedata.bidirectional(sign) in ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI")
-    }
 
 
 @example("safe\u202eexe.txt")

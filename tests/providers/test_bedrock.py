@@ -60,6 +60,14 @@ def test_bedrock_by_a_profile_with_its_region(
     assert "/ap-southeast-2/bedrock/aws4_request" in sent
 
 
+def test_the_region_of_the_config_counts_before_the_environment(
+    server: Loopback, tmp_path: Path
+) -> None:
+    events_of(setting(BEDROCK, region="us-west-2").at(server.url, tmp_path), TALK)
+
+    assert "/us-west-2/bedrock/" in server.requests[0].headers["authorization"]
+
+
 AWS_CONFIG = "[profile {name}]\nregion = eu-central-1\n"
 
 

@@ -17,13 +17,7 @@ from chat_loop.providers.models.store import QWEN_1_5B, SMOLLM2, EmbeddedModel, 
 from chat_loop.providers.servers import server_at
 from chat_loop.values import Window
 from tests.support.ports import answering, closed_port, port_of
-from tests.support.providers import clear_environment, events_of, failure_of, listening
-
-
-@pytest.fixture(autouse=True)
-def _nothing_around(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    clear_environment(monkeypatch, tmp_path)
-    monkeypatch.delenv("COMPATIBLE_API_KEY", raising=False)
+from tests.support.providers import events_of, failure_of, listening
 
 
 def machine(

@@ -173,3 +173,8 @@ def test_rates_are_the_prices_of_the_library() -> None:
                 priced = prices._priced(usage, model.id)
                 expected = None if priced is None else pytest.approx(float(priced.total_price))
                 assert cost(f"{vendor}:{model.id}", usage) == expected
+
+
+def test_more_cached_than_asked_counts_as_asked() -> None:
+    usage = Usage(input=10, cached=30, written=30)
+    assert cost(usage, "gpt-4o") == pytest.approx(10 * 1.25 / MILLION)

@@ -17,13 +17,8 @@ from chat_loop.providers.catalogue import CATALOGUE
 from chat_loop.providers.choose import Machine, choose, full_reference, this_machine
 from chat_loop.subcommands.providers import providers
 from tests.support.environments import environment
-from tests.support.providers import clear_environment, listening
+from tests.support.providers import listening
 from tests.support.window_server import serving
-
-
-@pytest.fixture(autouse=True)
-def _nothing_around(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    clear_environment(monkeypatch, tmp_path)
 
 
 def port_of(url: str) -> int:

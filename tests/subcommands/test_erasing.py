@@ -320,3 +320,14 @@ def test_killed_at_any_call_it_completes_when_run_again(
         assert holding(home) == [], calls
     assert calls > 8
     check_files(home)
+
+
+def test_the_memory_of_a_folder_above_is_named(home: Path, tmp_path: Path) -> None:
+    inner = tmp_path / "project" / "app"
+    (inner.parent / ".git").mkdir(parents=True)
+    inner.mkdir()
+    (inner / "MEMORY.md").write_text("- Tabs.\n")
+    (inner.parent / "MEMORY.md").write_text(f"- {SECRET}\n")
+    there = ("env", "-C", str(inner))
+    done = run(home, "sessions", "redact", FIRST.header.id, SECRET, "--yes", prefix=there)
+    assert "The text is also in MEMORY.md: " in done.stderr.decode()

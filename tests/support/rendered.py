@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from chat_loop.display.markdown.markdown_stream import MarkdownStream
 from chat_loop.display.markdown.theme import PLAIN, theme_of
@@ -38,3 +39,16 @@ def cut(text: str, sizes: list[int]) -> list[str]:
         pieces.append(text[at : at + size])
         at, turn = at + size, turn + 1
     return pieces
+
+
+def obeyed(text: str) -> set[str]:
+    """Return the characters of `text` that a terminal obeys or hides."""
+    return {
+        sign
+        for sign in text
+        if unicodedata.category(sign) in ("Cc", "Cs", "Zl", "Zp") and sign not in "\n\t"
+    } | {
+        sign
+        for sign in text
+        if unicodedata.bidirectional(sign) in ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI")
+    }
