@@ -66,6 +66,20 @@ OURS = ("chat-loop", "bare client")
 OTHERS = tuple(name for name in PROGRAMS if name not in OURS)
 
 
+def filled(text: str, url: str, home: Path) -> str:
+    """Return a text of a program with its places filled in."""
+    places = {
+        "url": url,
+        "home": str(home),
+        "work": str(home / "work"),
+        "python": sys.executable,
+        "scripts": str(Path(sys.executable).parent),
+    }
+    for name, value in places.items():
+        text = text.replace(f"{{{name}}}", value)
+    return text
+
+
 class Chat(Terminal):
     """A program in its own home."""
 
@@ -73,25 +87,12 @@ class Chat(Terminal):
     """The slowest program loads for several seconds on a quiet machine."""
 
     def __init__(self, program: Program, home: Path, url: str) -> None:
-        names = {
-            "url": url,
-            "home": str(home),
-            "work": str(home / "work"),
-            "python": sys.executable,
-            "scripts": str(Path(sys.executable).parent),
-        }
-
-        def fill(text: str) -> str:
-            for name, value in names.items():
-                text = text.replace(f"{{{name}}}", value)
-            return text
-
         (home / "work").mkdir(exist_ok=True)
         for path, text in program.files.items():
             (home / path).parent.mkdir(parents=True, exist_ok=True)
-            (home / path).write_text(fill(text), "utf-8")
-        variables = {name: fill(value) for name, value in program.environment.items()}
-        command = [fill(word) for word in program.command]
+            (home / path).write_text(filled(text, url, home), "utf-8")
+        variables = {name: filled(value, url, home) for name, value in program.environment.items()}
+        command = [filled(word, url, home) for word in program.command]
         super().__init__(command, environment(home, **variables), home / "work")
 
     def type_until_shown(self) -> float:
@@ -216,11 +217,14 @@ def asked(chat: Chat, server: Loopback, known: int, text: str) -> Received:
     raise TimeoutError(f"No request came:\n{visible(chat.output)[-2000:]}")
 
 
-def version(program: str) -> str:
-    """Return the version that an installed program reports."""
-    command = [PROGRAMS[program].command[0], "--version"]
-    found = subprocess.run(command, capture_output=True, text=True, check=True)
-    return (found.stdout.strip() or found.stderr.strip()).split()[-1]
+def version(command: str) -> str:
+    """Return the version that an installed program reports; empty if it fails."""
+    try:
+        found = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    words = (found.stdout.strip() or found.stderr.strip()).split()
+    return words[-1] if words else ""
 
 
 def installed(results: Results, names: Sequence[str]) -> list[str]:
@@ -233,9 +237,11 @@ def installed(results: Results, names: Sequence[str]) -> list[str]:
             found is None or Path(found).parent == Path(sys.executable).parent
         ):  # it belongs to chat-loop
             results.skip(name, f"`{command}` is not installed where PATH leads.")
-        else:
-            results.versions[name] = version(name)
+        elif text := version(command):
+            results.versions[name] = text
             chosen.append(name)
+        else:
+            results.skip(name, f"`{command} --version` fails.")
     return chosen
 
 

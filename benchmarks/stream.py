@@ -1,8 +1,8 @@
 """A reply that streams into the whole program, compared with a bare client.
 
 The real program in a pseudo-terminal talks to a server in a thread of this process. 4,000 tokens of
-Markdown come at once, and then 1,000 at 200 a second, with keys typed meanwhile. The bare client
-reads the same stream with the standard library and prints each token. The CPU time is that of the
+Markdown come at once, and then 1,000 at 200 a second, with keys typed meanwhile. The bare client of
+`peers.toml` reads the same stream with the standard library and prints each token. The CPU time is that of the
 process from Enter to the end of the reply, as the kernel counts it.
 """
 
@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from benchmarks.peers import PROGRAMS, filled
 from benchmarks.render import KINDS, tokens
 from benchmarks.support.results import Results, Settings
 from benchmarks.support.terminal import Terminal, environment, visible
@@ -31,20 +32,6 @@ FIRST_KEY = 0x410
 KEY_SECONDS = 0.15
 READY_SECONDS = 2.0
 """The time in which the program warms up behind its prompt."""
-BARE = """\
-import http.client, json, sys
-port = int(sys.argv[1])
-while sys.stdin.readline():
-    connection = http.client.HTTPConnection("127.0.0.1", port)
-    body = json.dumps({"messages": [{"role": "user", "content": "x"}], "stream": True})
-    connection.request("POST", "/v1/chat/completions", body)
-    for line in connection.getresponse():
-        if line.startswith(b"data: {"):
-            for choice in json.loads(line[6:])["choices"]:
-                sys.stdout.write(choice["delta"].get("content") or "")
-                sys.stdout.flush()
-    print("Time: bare")
-"""
 
 
 class Server(ThreadingHTTPServer):
@@ -90,11 +77,11 @@ def serving() -> Iterator[Server]:
         server.shutdown()
 
 
-def streamed(terminal: Terminal, line: str) -> tuple[float, float, int]:
-    """Return seconds, CPU seconds and bytes of one reply."""
+def streamed(terminal: Terminal, line: str, after: str = "Time: ") -> tuple[float, float, int]:
+    """Return seconds, CPU seconds and bytes of one reply, until the text after it."""
     before, used = len(terminal.output), terminal.cpu_seconds()
     began = terminal.press(f"{line}\r")
-    ended = terminal.wait_for("Time: ", before)
+    ended = terminal.wait_for(after, before)
     terminal.rest(0.2)
     return ended - began, terminal.cpu_seconds() - used, len(terminal.output) - before
 
@@ -116,9 +103,9 @@ def echoes(terminal: Terminal) -> list[float]:
     return found
 
 
-def program(port: int, home: Path) -> Terminal:
+def program(url: str, home: Path) -> Terminal:
     """Start a chat with the server, and let it warm up."""
-    options = ("--base-url", f"http://127.0.0.1:{port}/v1", "--model", "compatible:m")
+    options = ("--base-url", f"{url}/v1", "--model", "compatible:m")
     terminal = Terminal([sys.executable, "-m", "chat_loop", *options], environment(home))
     terminal.wait_for("context")
     terminal.rest(READY_SECONDS)
@@ -132,18 +119,21 @@ def run(results: Results, settings: Settings) -> None:
     bare: dict[str, list[tuple[float, float, int]]] = {way: [] for way in ways}
     with serving() as server, tempfile.TemporaryDirectory() as folder:
         port = server.server_address[1]
-        command = [sys.executable, "-c", BARE, str(port)]
+        url, home = f"http://127.0.0.1:{port}", Path(folder)
+        bare_client = PROGRAMS["bare client"]
+        command = [filled(word, url, home) for word in bare_client.command]
         with (
-            program(port, Path(folder)) as chat,
-            Terminal(command, environment(Path(folder))) as client,
+            program(url, home) as chat,
+            Terminal(command, environment(home)) as client,
         ):
             server.count = 10
             streamed(chat, "warm up")
-            streamed(client, "warm up")
+            client.wait_for(bare_client.ready)
+            streamed(client, "warm up", bare_client.ready)
             for _ in range(settings.rounds or ROUNDS):
                 for way, (server.count, server.rate) in ways.items():
                     ours[way].append(streamed(chat, "go"))
-                    bare[way].append(streamed(client, "go"))
+                    bare[way].append(streamed(client, "go", bare_client.ready))
             milliseconds = [1000 * seconds for seconds in echoes(chat)]
     for way, (_, rate) in ways.items():
         goals = (

@@ -94,12 +94,17 @@ def contents(path: Path) -> bytes:
         return b""
 
 
-def test_a_program_that_is_not_installed_is_named(
+def test_a_program_that_is_not_installed_or_broken_is_named(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    broken = tmp_path / "pi"
+    broken.write_text("#!/bin/sh\nexit 1\n", "utf-8")
+    broken.chmod(0o700)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert main(["--only", "peers", "--peer", "codex", "--folder", str(tmp_path)]) == 0
-    assert "codex: not measured. `codex` is not installed" in capfd.readouterr().out
+    assert main(["--only", "peers", "--peer", "codex,pi", "--folder", str(tmp_path)]) == 0
+    printed = capfd.readouterr().out
+    assert "codex: not measured. `codex` is not installed" in printed
+    assert "pi: not measured. `pi --version` fails." in printed
     assert not (tmp_path / "peers.json").exists()
     assert "Not measured: `python -m benchmarks --only peers" in (tmp_path / "README.md").read_text(
         "utf-8"
