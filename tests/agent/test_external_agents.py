@@ -21,6 +21,7 @@ from chat_loop.errors import RequestRejected
 from chat_loop.events import Event, Finished, SummaryEnded, TextDelta, ToolCalled, ToolReturned
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.values import Message, Request, ToolCall, Usage
+from tests.support.agent_turns import events_of
 from tests.support.scripted_chat import SUMMARY, Clock, Model, words
 
 if TYPE_CHECKING:  # each test that runs one of its agents imports pydantic-ai, which takes a second
@@ -186,6 +187,14 @@ async def test_a_conversation_with_its_tools_is_saved_and_read_back(
     assert second.uses[0].result is not None
     assert second.uses[0].result.text == "4"
     assert capfd.readouterr() == ("", "")
+
+
+def test_what_it_does_for_an_acknowledgment_is_not_told() -> None:
+    async def run() -> list[Event]:
+        return await events_of(foreign(dice()), Message("user", "roll"), offer_tools=False)
+
+    kinds = [type(event) for event in asyncio.run(run())]
+    assert kinds == [TextDelta, TextDelta, TextDelta, Finished]
 
 
 class Strands:

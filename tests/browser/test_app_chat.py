@@ -177,3 +177,17 @@ def test_the_open_session_has_no_number_and_is_not_selected(home: Path) -> None:
         terminal.send("q")
         terminal.wait_for("context")
         leave(terminal)
+
+
+@pytest.mark.slow
+def test_what_is_open_elsewhere_is_not_edited(home: Path) -> None:
+    held = take_lock(home / "sessions", OPEN.header.id)
+    with chat(home) as terminal:
+        open_browser(terminal)
+        terminal.send("e")
+        terminal.wait_for("is open in another process")
+        terminal.send("q")
+        terminal.wait_for("context")
+        leave(terminal)
+    held.close()
+    assert not (home / "editor.sh.modes").exists()

@@ -154,3 +154,15 @@ def test_a_choice_that_a_server_does_not_know_is_left_out(
         (True, False),
         (True, False),
     ]
+
+
+def test_a_server_without_a_system_role_gets_no_message_twice(server: Loopback) -> None:
+    server.enqueue(NO_SYSTEM, HI)
+    begins_with_a_reply = replace(
+        ASK, messages=(Message("assistant", "Welcome."), Message("user", "Hello"))
+    )
+
+    ask_through(provider_at(server.url, Clock()), begins_with_a_reply)
+
+    contents = [message["content"] for message in bodies(server)[1]["messages"]]
+    assert contents == ["Be brief.", "Welcome.", "Hello"]

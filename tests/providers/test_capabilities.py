@@ -99,6 +99,8 @@ def told(home: Path, reference: str, url: str, **model: Any) -> WireProvider:
             Capabilities(window=4096, images=True),
         ),
         ({"capabilities": ["completion", "vision"]}, Capabilities(images=True)),
+        ({"id": "m", "context_length": 255}, Capabilities()),
+        ({"id": "m", "context_length": 10**12}, Capabilities()),
         (None, Capabilities()),
     ],
 )

@@ -328,3 +328,14 @@ def test_importing_the_providers_imports_no_sdk() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert done.stdout == b"set()\n"
+
+
+def test_neither_name_of_the_ceiling_is_known(server: Loopback, tmp_path: Path) -> None:
+    for name in ("max_tokens", "max_completion_tokens"):
+        server.enqueue(failing(422, "x", f"{name}: extra inputs are not permitted"))
+    provider = BY_NAME["office"].at(server.url, tmp_path)
+    for _ in range(2):
+        assert failure_of(provider, TALK).retryable
+    events_of(provider, TALK)
+
+    assert not {"max_tokens", "max_completion_tokens"} & set(server.requests[2].body)
