@@ -14,7 +14,8 @@ import msgspec
 import pytest
 
 from benchmarks import compare
-from benchmarks.__main__ import main
+from benchmarks.__main__ import judge, main
+from benchmarks.run import FAILED, MET, MISSED, NOT_MEASURED
 from benchmarks.support.results import Result, Results, keep, origin, read
 
 pytestmark = pytest.mark.slow
@@ -109,6 +110,16 @@ def test_a_program_that_is_not_installed_or_broken_is_named(
     assert "Not measured: `python -m benchmarks --only peers" in (tmp_path / "README.md").read_text(
         "utf-8"
     )
+
+
+def test_a_benchmark_that_failed_is_not_one_that_missed_a_goal(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    assert judge({"start": MET, "locomo": NOT_MEASURED}) == MET
+    assert judge({"start": MET, "turn": MISSED}) == FAILED
+    assert not capfd.readouterr().err
+    assert judge({"start": MET, "turn": FAILED}) == FAILED
+    assert capfd.readouterr().err == "Failed: turn.\n"
 
 
 @pytest.mark.parametrize(
