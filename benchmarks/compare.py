@@ -1,8 +1,8 @@
 """A small new run beside the committed results: what has become worse than chance explains.
 
 Only measures with a goal are compared, since of the others nobody says which direction is worse. Times
-are scaled to the pace of the machine, and may be `NOISY` times the highest sample that was committed;
-what does not depend on the machine may differ from the samples by the factor `STEADY`.
+are scaled to the pace of the machine. Times and ratios may be `NOISY` times the highest sample that was
+committed, or a third of the goal; what does not depend on the machine may differ by the factor `STEADY`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from benchmarks.support.results import Measure, Result, number, read
 
 NOISY, STEADY = 3.0, 1.1
+"""`NOISY` also divides the goal, so that 0.002 is not worse than 0.0001."""
 TIMES = ("µs", "ms", "s")
 
 
@@ -50,7 +51,8 @@ def is_worse(new: Measure, old: Measure, pace: float) -> bool:
     """
     if old.at_least is not None:
         return new.median * STEADY < old.lowest
-    if old.unit in TIMES:
-        return new.median > NOISY * pace * old.highest
-    factor = NOISY if old.unit == "×" else STEADY
-    return new.median > factor * old.highest
+    if old.unit in (*TIMES, "×"):
+        scale = pace if old.unit in TIMES else 1.0
+        far_from_goal = (old.at_most or 0.0) / NOISY
+        return new.median > max(NOISY * scale * old.highest, far_from_goal)
+    return new.median > STEADY * old.highest

@@ -145,6 +145,15 @@ def test_only_what_chance_does_not_explain_is_worse(
     assert any(is_failure for _, is_failure in found_lines) == is_worse
 
 
+def test_much_more_of_nearly_nothing_is_not_worse() -> None:
+    results = Results()
+    for name, sample in (("old", 0.0001), ("new", 0.0023), ("worse", 4.0)):
+        results.add(name, [sample], "×", at_most=6.0)
+    measures = results.measures
+    assert not compare.is_worse(measures["new"], measures["old"], 1.0)
+    assert compare.is_worse(measures["worse"], measures["old"], 1.0)
+
+
 def test_a_slower_machine_may_take_longer(tmp_path: Path) -> None:
     path = tmp_path / "render.json"
     keep(path, result("render", 10.0))
