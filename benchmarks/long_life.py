@@ -23,7 +23,7 @@ from statistics import median
 from msgspec import Struct
 
 from benchmarks.support.results import Results, Settings
-from chat_loop.agent.agent import Agent
+from chat_loop.agent.agent import ModelAgent
 from chat_loop.agent.ask import CallLimits
 from chat_loop.context import exact, ledger
 from chat_loop.conversation.conversation import Conversation
@@ -81,7 +81,9 @@ async def live(folder: Path, exchanges: int, step: int, options: Options = OPTIO
     sessions = SessionManager(folder)
     provider = BriefProvider(Window(WINDOW))
     conversation = Conversation(
-        Agent(name="Assistant", system_prompt="Be brief.", provider=provider, limits=CallLimits()),
+        ModelAgent(
+            name="Assistant", system_prompt="Be brief.", provider=provider, limits=CallLimits()
+        ),
         sessions,
         count=words,
         show=lambda event: None,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from chat_loop.agent.agent import Agent
+from chat_loop.agent.agent import ModelAgent
 from chat_loop.agent.agent_files import apply_definition
 from chat_loop.agent.approval import ProjectApprovals
 from chat_loop.agent.ask import CallLimits
@@ -118,7 +118,7 @@ def _embedded_model(parts: Parts) -> str:
 
 def make_agent(
     parts: Parts, provider: Provider | None = None, memory: ProjectMemory | None = None
-) -> Agent:
+) -> ModelAgent:
     """Return the agent, by default with the `provider` that the options name. Raises as
     `choose_provider`.
     """
@@ -127,7 +127,7 @@ def make_agent(
     spending = None
     if config.limits != LimitsConfig():
         spending = Spending(config.limits, costs(config), parts.sessions)
-    agent = Agent(
+    agent = ModelAgent(
         name=config.agent.name,
         system_prompt=config.agent.system_prompt,
         provider=choose_provider(parts) if provider is None else provider,
@@ -177,7 +177,7 @@ def _tools(parts: Parts, memory: ProjectMemory | None) -> tuple[Tool, ...]:
     return (*builtin, *added.values())
 
 
-def folder_warning(parts: Parts, agent: Agent) -> tuple[str, str]:
+def folder_warning(parts: Parts, agent: ModelAgent) -> tuple[str, str]:
     """Return a sentence and a hint if tools that read files begin in the home folder or above
     it, else empty texts.
     """
@@ -194,7 +194,7 @@ def folder_warning(parts: Parts, agent: Agent) -> tuple[str, str]:
     return text, "Start chat-loop in the folder of a project to limit it to that."
 
 
-def parameters_warning(parts: Parts, agent: Agent) -> tuple[str, str]:
+def parameters_warning(parts: Parts, agent: ModelAgent) -> tuple[str, str]:
     """Return a sentence and a hint if the config says how an agent of another library asks its
     model, which only its own code can say; else empty texts.
     """
@@ -206,7 +206,7 @@ def parameters_warning(parts: Parts, agent: Agent) -> tuple[str, str]:
     return text, f"Set that in {agent.path}."
 
 
-def make_summarizer(parts: Parts, agent: Agent) -> Provider | None:
+def make_summarizer(parts: Parts, agent: ModelAgent) -> Provider | None:
     """Return the model for summaries, if the config names one. Raises ConfigError."""
     settings = parts.config.auto_compact
     provider = settings.summary_provider
@@ -288,7 +288,7 @@ def read_memory(
 
 def make_conversation(
     parts: Parts,
-    agent: Agent,
+    agent: ModelAgent,
     *,
     count: Count,
     show: Callable[[Event], None],

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from chat_loop.agent.agent_files import Definition, load
-from chat_loop.agent.known_agents import AgentRegistry, Question
+from chat_loop.agent.known_agents import AgentQuestion, AgentRegistry
 from chat_loop.config import Paths
 from chat_loop.display import questions
 from chat_loop.display.plain import Meter, ask, err, out, out_line
@@ -61,7 +61,7 @@ def open_with_consent(
     return definition
 
 
-def _ask(question: Question) -> None:
+def _ask(question: AgentQuestion) -> None:
     """Ask whether an agent may run, as it is now. Raises AgentError when the answer is no."""
     sentence = "Trust this agent, now and as long as it stays as it is?"
     if ask(questions.Question(sentence, questions.CONFIRMING, tuple(_act(question)))) != "yes":
@@ -69,7 +69,7 @@ def _ask(question: Question) -> None:
         raise AgentError(f"The agent {question.file.path} was not run.", hint)
 
 
-def _act(question: Question) -> Iterator[str]:
+def _act(question: AgentQuestion) -> Iterator[str]:
     """Yield what the user approves: what the agent may do, and its code or how that changed."""
     file = question.file
     path = visible_newlines(str(file.path))

@@ -87,14 +87,14 @@ def run(parts: Parts) -> int:
     )
     question = read_question(parts.options.question, display.show)
     try:
-        answer = Run(parts, question, display)
+        answer = PrintRun(parts, question, display)
     except errors.SessionError as error:
         display.fail(error)
         raise
     return run_cancellable(answer.ask)
 
 
-class Question(Struct, frozen=True):
+class CommandLineQuestion(Struct, frozen=True):
     """The question of the command line, and the text of standard input that follows it."""
 
     typed: str
@@ -107,7 +107,7 @@ class Question(Struct, frozen=True):
         return self.typed
 
 
-def read_question(question: str, show: Show) -> Question:
+def read_question(question: str, show: Show) -> CommandLineQuestion:
     """Return the question with the text of standard input. Raises UsageError.
 
     If standard input is silent and open for two seconds, show a warning.
@@ -122,7 +122,7 @@ def read_question(question: str, show: Show) -> Question:
             raise errors.UsageError(text, "No model accepts that much.")
         piped = clean(data.decode("utf-8", "replace"))
         piped = piped if piped.strip() else ""
-    whole = Question(typed, piped)
+    whole = CommandLineQuestion(typed, piped)
     if not whole.text.strip():
         raise errors.UsageError("No question given.", 'For example: chat-loop -p "question".')
     return whole
@@ -167,10 +167,10 @@ def _read_input(show: Show) -> bytes:
     return bytes(data)
 
 
-class Run:
+class PrintRun:
     """One question and its reply."""
 
-    def __init__(self, parts: Parts, question: Question, display: PlainDisplay) -> None:
+    def __init__(self, parts: Parts, question: CommandLineQuestion, display: PlainDisplay) -> None:
         self._display = display
         self._parts = parts
         reference = parts.options.resume

@@ -22,7 +22,7 @@ from chat_loop.characters import one_line
 from chat_loop.commands import aside, pasted_files
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.completing import CommandCompleter
-from chat_loop.commands.registry import Call, registry
+from chat_loop.commands.registry import CommandCall, registry
 from chat_loop.commands.secrets import secret_gate
 from chat_loop.commands.templates import Templates
 from chat_loop.commands.tool_approval import ToolApproval
@@ -34,7 +34,7 @@ from chat_loop.display.sanitizer import wrapped
 from chat_loop.display.status import Status, greeting, offer
 from chat_loop.errors import ChatLoopError, os_reason
 from chat_loop.events import Compacted, Event, ReplyEnded, SessionBegun, SessionSealed
-from chat_loop.input.lines import LineReader, Reader
+from chat_loop.input.lines import EntryReader, LineReader
 from chat_loop.input.start import ENDING_SIGNALS, SIGNAL_EXIT_BASE, banner, silent_terminal
 from chat_loop.library.indexer import Indexer
 from chat_loop.library.semantic import SemanticIndex
@@ -95,7 +95,7 @@ class Interactive:
             wraps=config.display.wrap == "words",
             plain=parts.options.plain,
         )
-        self._reader: Reader = LineReader(is_command=self.is_command)
+        self._reader: EntryReader = LineReader(is_command=self.is_command)
         if sys.stdin.isatty() and sys.stdout.isatty() and parts.instant is None:
             self._display.prose(banner(), "dim")
         if terminal is not None:
@@ -337,7 +337,7 @@ class Interactive:
         return self._completer
 
     def is_command(self, line: str) -> bool:
-        return isinstance(registry.parse(line), Call)
+        return isinstance(registry.parse(line), CommandCall)
 
     def stops(self, line: str) -> bool:
         return registry.stops(line)

@@ -26,7 +26,7 @@ from chat_loop.commands import (  # noqa: F401 - importing them registers their 
     view,
 )
 from chat_loop.commands.chat import Chat
-from chat_loop.commands.registry import Call, Command, NextQuery, Quit, Unknown, registry
+from chat_loop.commands.registry import Command, CommandCall, NextQuery, Quit, Unknown, registry
 from chat_loop.config import expand_home
 from chat_loop.conversation.attachments import release
 from chat_loop.errors import ChatLoopError, SpendingLimit, Undecided, UsageError, os_failure
@@ -160,7 +160,7 @@ class ChatLoop:
         chat = self.chat
         try:
             match registry.parse(line):
-                case Call(command, argument):
+                case CommandCall(command, argument):
                     self._refuse_pictures(command)
                     words, options = command.arguments(argument)
                     self._cancel_edit()

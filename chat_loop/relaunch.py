@@ -7,7 +7,7 @@ import shlex
 from contextlib import suppress
 from pathlib import Path
 
-from chat_loop.agent.agent import Agent
+from chat_loop.agent.agent import ModelAgent
 from chat_loop.parts import Parts
 from chat_loop.process import start_process
 from chat_loop.providers import choose
@@ -17,7 +17,7 @@ ALL = ("config", "sessions-dir", "model", "base-url", "tools", "max-tokens")
 """The options that a conversation goes on with."""
 
 
-def resume_command(parts: Parts, agent: Agent, model: str = "") -> list[str]:
+def resume_command(parts: Parts, agent: ModelAgent, model: str = "") -> list[str]:
     """Return the words of the command that continues a session with the same options, or with
     another `model`.
     """

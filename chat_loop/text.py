@@ -26,7 +26,7 @@ class Sentence(msgspec.Struct, frozen=True):
     role: SentenceRole = "prose"
 
 
-class _Block(NamedTuple):
+class _LineBlock(NamedTuple):
     """A line, or the lines of a wrapped paragraph, without its bullet."""
 
     start: int
@@ -69,9 +69,9 @@ def sentences(text: str) -> list[Sentence]:
     return result
 
 
-def _blocks(text: str) -> Iterator[_Block]:
+def _blocks(text: str) -> Iterator[_LineBlock]:
     """Yield the lines of the text, joined if they are a paragraph that an editor wrapped."""
-    last: _Block | None = None
+    last: _LineBlock | None = None
     for block in _lines(text):
         if last is not None and block is not None:
             wrapped = last.end - last.start >= 50 and last.role in ("prose", "item", "quoted")
@@ -86,10 +86,10 @@ def _blocks(text: str) -> Iterator[_Block]:
         yield last
 
 
-def _lines(text: str) -> Iterator[_Block | None]:
+def _lines(text: str) -> Iterator[_LineBlock | None]:
     """Yield each line with its role; None for a line that separates paragraphs."""
     fence = ""
-    inside: list[_Block] = []
+    inside: list[_LineBlock] = []
     last = 0
     for match in _LINE.finditer(text):
         if "\n\n" in text[last : match.start()]:
@@ -107,7 +107,7 @@ def _lines(text: str) -> Iterator[_Block | None]:
             inside = []
         elif fence:
             if bare:
-                inside += [_Block(start, end, "code")]
+                inside += [_LineBlock(start, end, "code")]
         elif _FENCE.fullmatch(bare):
             fence = bare[:3]
             yield None
@@ -117,16 +117,16 @@ def _lines(text: str) -> Iterator[_Block | None]:
     yield from inside  # a fence that was never closed
 
 
-def _read_line(bare: str, start: int, end: int) -> _Block:
+def _read_line(bare: str, start: int, end: int) -> _LineBlock:
     if bare.startswith("|") and bare.endswith("|"):
         inner = bare.strip("| \t")
         start += bare.find(inner)
-        return _Block(start, start + len(inner), "row")
+        return _LineBlock(start, start + len(inner), "row")
     role: SentenceRole
     for pattern, role in ((_HEADING, "heading"), (_QUOTED, "quoted"), (_BULLET, "item")):
         if (match := pattern.match(bare)) is not None and match.end() < len(bare):
-            return _Block(start + match.end(), end, role)
-    return _Block(start, end, "prose")
+            return _LineBlock(start + match.end(), end, role)
+    return _LineBlock(start, end, "prose")
 
 
 def _goes_on(text: str, begin: int, stop: re.Match[str]) -> bool:

@@ -157,6 +157,16 @@ def test_no_name_of_a_module_means_two() -> None:
     }
 
 
+def test_no_name_of_a_class_means_two() -> None:
+    names = Counter(
+        node.name
+        for _, tree in modules()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    )
+    assert {name for name, number in names.items() if number > 1} == set()
+
+
 def test_imports_point_downward() -> None:
     upward = []
     for name, tree in modules():

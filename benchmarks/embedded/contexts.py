@@ -13,7 +13,7 @@ from benchmarks.embedded.model import complete
 from benchmarks.factchain.baselines import newest, spoken
 from benchmarks.factchain.ours import Clock
 from benchmarks.factchain.talk import Turn
-from chat_loop.agent.agent import Agent
+from chat_loop.agent.agent import ModelAgent
 from chat_loop.context import summary
 from chat_loop.context.budget import Limits, ledger_room, size
 from chat_loop.context.messages import messages_of
@@ -61,7 +61,7 @@ class Chat:
         self._count = count
         self._window = provider.window.tokens
         self.conversation = Conversation(
-            Agent(
+            ModelAgent(
                 name="Assistant", system_prompt=system, provider=provider, max_tokens=reply_tokens
             ),
             SessionManager(folder, now=Clock().now),

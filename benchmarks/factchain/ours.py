@@ -18,7 +18,7 @@ from benchmarks.factchain.meter import Meter
 from benchmarks.factchain.standin import SCHEMA, StandIn
 from benchmarks.factchain.summarisers import Summariser
 from benchmarks.factchain.talk import Called, Talk, Turn
-from chat_loop.agent.agent import Agent
+from chat_loop.agent.agent import ModelAgent
 from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.tools import Tool
 from chat_loop.context import ledger
@@ -175,7 +175,7 @@ class Ours:
         )
         self.sessions = SessionManager(self.folder, now=self._clock.now, files=Unsynced())
         self.conversation = Conversation(
-            Agent(
+            ModelAgent(
                 name="Assistant",
                 system_prompt=SYSTEM_PROMPT,
                 provider=self.model,

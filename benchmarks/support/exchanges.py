@@ -7,7 +7,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from chat_loop.library.hits import Hit, Place
+from chat_loop.library.hits import Hit, TextRange
 from chat_loop.library.index import Index
 from chat_loop.library.indexed import IndexedSession
 from chat_loop.library.refresh import indexed_exchange, texts
@@ -58,7 +58,7 @@ class ExchangeIndex:
 
 
 def hit_of(
-    exchange: Exchange, strength: float, places: tuple[Place, ...] = (), session: str = "1"
+    exchange: Exchange, strength: float, places: tuple[TextRange, ...] = (), session: str = "1"
 ) -> Hit:
     """Return a hit in a session about which only its id is known."""
     row = SessionRow(id=session, folder=Path(), state="sealed")

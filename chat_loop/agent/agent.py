@@ -51,7 +51,7 @@ def only(prompt: Prompt) -> Prompts:
     return prompts
 
 
-class Agent(Struct, frozen=True, kw_only=True):
+class ModelAgent(Struct, frozen=True, kw_only=True):
     """A provider with a name, a system prompt, and tools."""
 
     name: str

@@ -15,7 +15,7 @@ from typing import Any, cast
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
-from chat_loop.agent.agent import Agent as RunningAgent
+from chat_loop.agent.agent import ModelAgent as RunningAgent
 from chat_loop.agent.isolation import describe, in_thread, plain_line
 from chat_loop.config import Config, convert, overlay
 from chat_loop.errors import AgentError, ConfigError, os_reason

@@ -33,7 +33,7 @@ class Ecosystem(Struct, frozen=True):
     paths: tuple[str, ...] = ()
 
 
-class _Rule(Struct, frozen=True):
+class _EcosystemRule(Struct, frozen=True):
     """An ecosystem whose patterns of one kind are a single expression each."""
 
     used_by: str
@@ -193,10 +193,10 @@ def ecosystems() -> tuple[Ecosystem, ...]:
 
 
 @cache
-def _rules() -> tuple[_Rule, ...]:
+def _rules() -> tuple[_EcosystemRule, ...]:
     rules = []
     for ecosystem in ecosystems():
-        rule = _Rule(
+        rule = _EcosystemRule(
             ecosystem.used_by,
             _expression(ecosystem.names),
             _expression(ecosystem.folders),

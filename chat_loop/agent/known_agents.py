@@ -23,7 +23,7 @@ from chat_loop.yaml_files import read_yaml
 MAX_DIFF_LINES = 2_000
 
 
-class Question(Struct, frozen=True, kw_only=True):
+class AgentQuestion(Struct, frozen=True, kw_only=True):
     """The permissions that an agent needs from the user, and its diff from the approved version."""
 
     file: AgentFile
@@ -117,7 +117,7 @@ class AgentRegistry:
         """Return the path of the approved copy of the agent at `path`."""
         return self._approvals / hashlib.sha256(os.fsencode(path)).hexdigest()[:32]
 
-    def question(self, file: AgentFile) -> Question | None:
+    def question(self, file: AgentFile) -> AgentQuestion | None:
         """Return the question to ask before an agent runs. Return None if it needs no permissions,
         is approved, or is a file in the user's folder that is not Python.
         """
@@ -133,7 +133,7 @@ class AgentRegistry:
             before, after = (source.split("\n")[:MAX_DIFF_LINES] for source in sources)
             lines = tuple(difflib.unified_diff(before, after, "approved", "now", n=1, lineterm=""))
         if permissions:
-            return Question(file=file, permissions=permissions, lines=lines)
+            return AgentQuestion(file=file, permissions=permissions, lines=lines)
         return None
 
     def approve(self, file: AgentFile) -> None:

@@ -64,7 +64,7 @@ async def choose(messages: Messages) -> Choice | None:
     """Let the user choose one of the messages. Return None if none is chosen. Raises EOFError when
     the terminal is gone, and SessionError.
     """
-    rows = _Rows(messages)
+    rows = _MessageRows(messages)
     output = create_output()
     keys = KeyBindings()
 
@@ -117,7 +117,7 @@ async def choose(messages: Messages) -> Choice | None:
     return Choice(act, messages.read[rows.selected])
 
 
-class _Rows(UIControl):
+class _MessageRows(UIControl):
     """The list, one of which is selected. Only the rows on the screen are drawn."""
 
     def __init__(self, messages: Messages) -> None:

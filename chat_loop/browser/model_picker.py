@@ -35,7 +35,7 @@ async def choose(
     that is in use, and `about` returns what is known of a model. Return None if none is chosen.
     Raises EOFError when the terminal is gone.
     """
-    rows = _Rows(models, now, about)
+    rows = _ModelRows(models, now, about)
     rows.search(words)
     line = TextArea(words, multiline=False, prompt="  Search: ")
 
@@ -77,7 +77,7 @@ async def choose(
     return await app.run_async(handle_sigint=False)
 
 
-class _Rows(UIControl):
+class _ModelRows(UIControl):
     """The models that match, one of which is selected. Only the rows on the screen are drawn."""
 
     def __init__(

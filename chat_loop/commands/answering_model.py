@@ -16,7 +16,7 @@ from chat_loop.providers import recorded
 from chat_loop.providers.recorded import Offer
 
 if TYPE_CHECKING:
-    from chat_loop.agent.agent import Agent
+    from chat_loop.agent.agent import ModelAgent
     from chat_loop.commands.chat import Chat
     from chat_loop.providers import Provider
     from chat_loop.sessions.records import Answering, Session
@@ -72,7 +72,7 @@ async def provider_for_both(chat: Chat, first: Session, second: Session) -> Prov
     return await _other(chat, second, Offer(provider, sentence), act="merged")
 
 
-def missing_tools(session: Session, agent: Agent) -> Iterator[str]:
+def missing_tools(session: Session, agent: ModelAgent) -> Iterator[str]:
     """Yield a sentence if an agent lacks tools that a session names. It gets those that the user
     allows now, whatever the file says.
     """
@@ -90,7 +90,7 @@ def missing_tools(session: Session, agent: Agent) -> Iterator[str]:
         )
 
 
-def sentences_on(session: Session, agent: Agent) -> Iterator[str]:
+def sentences_on(session: Session, agent: ModelAgent) -> Iterator[str]:
     """Yield what is to be said of the tools and the prompt of a session that goes on in a chat."""
     yield from missing_tools(session, agent)
     system = session.settings.get(SYSTEM, "")
@@ -98,7 +98,7 @@ def sentences_on(session: Session, agent: Agent) -> Iterator[str]:
         yield f"It keeps its own system prompt: “{one_line(exact_line(system), 100)}”"
 
 
-def kept_parameters(session: Session, agent: Agent, config: Config) -> str:
+def kept_parameters(session: Session, agent: ModelAgent, config: Config) -> str:
     """Return a sentence if a session goes on with other parameters than the config has."""
     kept = recorded_parameters(session)
     configured = config.models.get(agent.provider.model, ModelConfig()).parameters

@@ -8,7 +8,7 @@ import io
 from msgspec.structs import replace
 
 from chat_loop.commands.chat import Chat
-from chat_loop.commands.registry import Call, registry
+from chat_loop.commands.registry import CommandCall, registry
 from chat_loop.display.screen import SOON_SECONDS, Screen
 from chat_loop.errors import ChatLoopError, os_failure
 from chat_loop.tasks import report_bug
@@ -33,7 +33,7 @@ def answer(chat: Chat, line: str) -> bool:
     below the reply that streams. Return False for any other line.
     """
     call = registry.parse(line)
-    if not isinstance(call, Call) or not call.only_shows:
+    if not isinstance(call, CommandCall) or not call.only_shows:
         return False
     task = asyncio.ensure_future(_show(chat, line, call))
     chat.asides.add(task)
@@ -42,7 +42,7 @@ def answer(chat: Chat, line: str) -> bool:
     return True
 
 
-async def _show(chat: Chat, line: str, call: Call) -> None:
+async def _show(chat: Chat, line: str, call: CommandCall) -> None:
     captured = Captured(chat.display.out)
     display = chat.display.on(captured)
     display.entry(line)
@@ -65,7 +65,7 @@ async def _show(chat: Chat, line: str, call: Call) -> None:
         chat.display.out.show_below(captured.getvalue())
 
 
-async def _run(chat: Chat, call: Call) -> None:
+async def _run(chat: Chat, call: CommandCall) -> None:
     """Run a command, and show why it fails if it does."""
     try:
         words, options = call.command.arguments(call.argument)

@@ -8,10 +8,10 @@ from chat_loop.display.questions import NOT_SURE, Question, choice_of, draw, sur
 
 if TYPE_CHECKING:
     from chat_loop.display.display_manager import DisplayManager
-    from chat_loop.input.lines import Reader
+    from chat_loop.input.lines import EntryReader
 
 
-async def ask(display: DisplayManager, reader: Reader, question: Question) -> str:
+async def ask(display: DisplayManager, reader: EntryReader, question: Question) -> str:
     """Show an act and its question, and return the user's choice. Return an empty text if there is
     none: after Enter alone, and after any other text, which goes back into the line.
 
@@ -41,6 +41,6 @@ async def ask(display: DisplayManager, reader: Reader, question: Question) -> st
     return choice or ""
 
 
-def _give_back(display: DisplayManager, reader: Reader, text: str) -> None:
+def _give_back(display: DisplayManager, reader: EntryReader, text: str) -> None:
     reader.give_back(text)
     display.prose("That is not an answer, so it counts as no. Your text is in the line.", "dim")

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from chat_loop.agent.mcp_servers import McpServers
     from chat_loop.conversation.conversation import Conversation
     from chat_loop.display.display_manager import DisplayManager
-    from chat_loop.input.lines import Reader
+    from chat_loop.input.lines import EntryReader
     from chat_loop.library.semantic import SemanticIndex
     from chat_loop.memory import ProjectMemory
     from chat_loop.providers.choose import Models
@@ -61,7 +61,7 @@ class Chat(Struct, kw_only=True):
     library: Library
     models: Models
     approvals: ProjectApprovals
-    reader: Reader
+    reader: EntryReader
     can_ask: bool = True  # true when a user can answer questions
     secrets: SecretGate = field(default_factory=SecretGate)  # asks before secrets are sent
     facts: tuple[tuple[str, str], ...] = ()  # lines of /info that are known at the start

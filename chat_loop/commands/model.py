@@ -12,7 +12,7 @@ from chat_loop.commands.registry import OptionValues, registry
 from chat_loop.errors import UsageError
 from chat_loop.providers.choose import check_provider, full_reference
 from chat_loop.providers.effort import nearest
-from chat_loop.providers.model_list import Listing
+from chat_loop.providers.model_list import ModelListing
 from chat_loop.providers.prices import MILLION, listed_window
 from chat_loop.values import USUAL_EFFORT, Offered, Usage, matching, window_text
 
@@ -21,7 +21,7 @@ MOST_PRINTED = 40  # lines of a list of models
 FEW = 1_000  # tokens of the calls whose prices are shown; in a large one, each may cost more
 
 if TYPE_CHECKING:
-    from chat_loop.agent.agent import Agent
+    from chat_loop.agent.agent import ModelAgent
     from chat_loop.commands.chat import Chat
 
 
@@ -101,7 +101,7 @@ async def effort(chat: Chat, words: str, options: OptionValues) -> None:
     chat.display.prose(f"{text}, from your next message on.", "dim")
 
 
-def effort_text(agent: Agent) -> str:
+def effort_text(agent: ModelAgent) -> str:
     """Return the effort of an agent's model in words, such as `Effort max, sent as high`."""
     asked = agent.parameters.effort
     if asked in ("", USUAL_EFFORT):
@@ -112,7 +112,7 @@ def effort_text(agent: Agent) -> str:
     return f"Effort: {asked}, sent as {sent or 'the model’s own'}"
 
 
-def _described(agent: Agent) -> str:
+def _described(agent: ModelAgent) -> str:
     """Return the name of the agent's model, with how it is asked."""
     asked = agent.parameters.text
     if asked:
@@ -141,7 +141,7 @@ async def _offer_models(chat: Chat, words: str, *, as_text: bool) -> None:
     from chat_loop.browser.model_picker import choose  # loads the editor's library
 
     now = chat.conversation.agent.model
-    about = _Facts(chat).about
+    about = _ModelFacts(chat).about
     async with chat.reader.release_terminal():
         offer = await choose(listing.models, now, about, words)
     if offer is None:
@@ -152,7 +152,7 @@ async def _offer_models(chat: Chat, words: str, *, as_text: bool) -> None:
     await model(chat, offer.reference, {})
 
 
-async def _print_models(chat: Chat, listing: Listing, words: str) -> None:
+async def _print_models(chat: Chat, listing: ModelListing, words: str) -> None:
     """Print the models that could answer at once, or those that match `words`."""
     display = chat.display
     now = chat.conversation.agent.model
@@ -165,7 +165,7 @@ async def _print_models(chat: Chat, listing: Listing, words: str) -> None:
     shown = [offer for offer in shown if offer.reference != now]
     if shown and not words:
         display.line("Also available (/model NAME):", "dim")
-    facts = _Facts(chat)
+    facts = _ModelFacts(chat)
     width = min(max((len(offer.reference) for offer in shown), default=0), 60)
     for offer in shown:
         name = one_line(offer.reference, 100)
@@ -177,7 +177,7 @@ async def _print_models(chat: Chat, listing: Listing, words: str) -> None:
         display.prose(f"{others:,} more: {SEARCH}", "dim")
 
 
-class _Facts:
+class _ModelFacts:
     """What is known of models: looked up when they are shown, since there may be many."""
 
     def __init__(self, chat: Chat) -> None:

@@ -126,7 +126,7 @@ class Command(Struct, frozen=True):
         return " ".join(words), options
 
 
-class Call(Struct, frozen=True):
+class CommandCall(Struct, frozen=True):
     """A line that is a command."""
 
     command: Command
@@ -178,7 +178,7 @@ class Registry(Struct):
     def stops(self, line: str) -> bool:
         """Return True for a command that stops what runs instead of waiting for its end."""
         call = self.parse(line)
-        return isinstance(call, Call) and call.command.stops
+        return isinstance(call, CommandCall) and call.command.stops
 
     def names(self) -> list[str]:
         """Return every name and alias, as typed after `/`."""
@@ -208,11 +208,11 @@ class Registry(Struct):
                 return command
         return None
 
-    def parse(self, line: str) -> Call | Unknown | None:
+    def parse(self, line: str) -> CommandCall | Unknown | None:
         """Return the command in a line, or None if the line is text."""
         for command in self.commands:
             if command.bare and (match := re.fullmatch(command.bare, line.rstrip())):
-                return Call(command, "".join(filter(None, match.groups())))
+                return CommandCall(command, "".join(filter(None, match.groups())))
         match = _TYPED.fullmatch(line)
         if match is None:
             return None
@@ -220,7 +220,7 @@ class Registry(Struct):
         name = match[2]
         argument = match[3] or ""
         if (known := self.named(name)) is not None:
-            return Call(known, argument.strip())
+            return CommandCall(known, argument.strip())
         if sign == "#":
             return None
         return Unknown(name, argument)

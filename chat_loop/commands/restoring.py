@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from chat_loop.agent.agent import Agent
+from chat_loop.agent.agent import ModelAgent
 from chat_loop.agent.builtin import FILE_CHANGES, changed_files
 from chat_loop.characters import exact_line, one_line
 from chat_loop.commands.chat import Chat
@@ -48,7 +48,7 @@ async def offer_files(chat: Chat, changes: Sequence[Change], exchanges: Iterable
             chat.display.error(error)
 
 
-def changed_by(exchange: Exchange, agent: Agent) -> tuple[str, ...]:
+def changed_by(exchange: Exchange, agent: ModelAgent) -> tuple[str, ...]:
     """Return the tools that may have changed something: those that the user allowed, those that
     were interrupted, and all tools of an agent with its own tools.
     """

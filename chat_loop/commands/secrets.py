@@ -13,14 +13,14 @@ from chat_loop.redact.outgoing import Answer
 
 if TYPE_CHECKING:
     from chat_loop.display.display_manager import DisplayManager
-    from chat_loop.input.lines import Reader
+    from chat_loop.input.lines import EntryReader
 
 
 ANSWERS: dict[str, Answer] = {"yes": "send", "marks": "marks"}
 """What the choices of the question mean. Any other is no."""
 
 
-def secret_gate(display: DisplayManager, reader: Reader, *, can_ask: bool) -> SecretGate:
+def secret_gate(display: DisplayManager, reader: EntryReader, *, can_ask: bool) -> SecretGate:
     """Return the gate of a chat: it asks the user, or says what is not sent if nobody is there."""
     question = SecretQuestion(display, reader)
     return SecretGate(question.ask if can_ask else None, display.warn)
@@ -29,7 +29,7 @@ def secret_gate(display: DisplayManager, reader: Reader, *, can_ask: bool) -> Se
 class SecretQuestion:
     """The question whether secrets may be sent."""
 
-    def __init__(self, display: DisplayManager, reader: Reader) -> None:
+    def __init__(self, display: DisplayManager, reader: EntryReader) -> None:
         self._display = display
         self._reader = reader
 

@@ -16,7 +16,7 @@ from chat_loop.values import plural
 
 if TYPE_CHECKING:
     from chat_loop.display.display_manager import DisplayManager
-    from chat_loop.input.lines import Reader
+    from chat_loop.input.lines import EntryReader
 
 VERBS = {"write_file": "Apply", "edit_file": "Apply", "remember": "Save", "read_file": "Read"}
 """What a question calls the act of a tool, if not “run”."""
@@ -35,7 +35,9 @@ class ToolApproval:
     files, or for a command that names one. When the tool changes, the user is asked anew.
     """
 
-    def __init__(self, display: DisplayManager, reader: Reader, kept: ProjectApprovals) -> None:
+    def __init__(
+        self, display: DisplayManager, reader: EntryReader, kept: ProjectApprovals
+    ) -> None:
         self._display = display
         self._reader = reader
         self._kept = kept

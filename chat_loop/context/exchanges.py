@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from chat_loop.providers.replies import arguments_of
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.opaque import Origin, returned
-from chat_loop.sessions.records import Attachment, Exchange, Place, ShortenedPart, Step, Use
+from chat_loop.sessions.records import Attachment, Exchange, ExchangePart, ShortenedPart, Step, Use
 from chat_loop.tokens import Count, estimate, image_tokens, shorten
 from chat_loop.values import Image, Message, ToolCall, ToolResult, size_text
 
@@ -45,13 +45,13 @@ SHORT_TOKENS = 160  # of a result that had to be shortened
 LEAST_TOKENS = 40  # of words and results that have to be shortened at last
 HOW_TO_READ = ': session_archive_read reads them, as "{ref}"'
 
-Lengths = Mapping[Place, int]
+Lengths = Mapping[ExchangePart, int]
 """The tokens in which parts of exchanges are sent, if not in full."""
 
 
-def place_of(exchange: Exchange, part: ShortenedPart, call: str = "") -> Place:
+def place_of(exchange: Exchange, part: ShortenedPart, call: str = "") -> ExchangePart:
     """Return the place of a part of an exchange."""
-    return Place(exchange.session, str(exchange.query.number), part, call)
+    return ExchangePart(exchange.session, str(exchange.query.number), part, call)
 
 
 def call_id(exchange: Exchange, number: int) -> str:
@@ -141,7 +141,7 @@ def _left_out_steps(exchange: Exchange, lengths: Lengths) -> int:
     return left_out
 
 
-def _steps_place(exchange: Exchange, step: Step) -> Place:
+def _steps_place(exchange: Exchange, step: Step) -> ExchangePart:
     """Return the place of the steps up to one with calls."""
     return place_of(exchange, "steps", step.uses[-1].call.id)
 
@@ -260,7 +260,7 @@ def exchange_tokens(
 class _Candidate(Struct, frozen=True):
     """A result that can be shortened, with its present tokens."""
 
-    place: Place
+    place: ExchangePart
     tokens: int
 
 
@@ -271,12 +271,12 @@ def shorten_results(
     count: Count,
     *,
     spares_newest: bool = True,
-) -> dict[Place, int]:
+) -> dict[ExchangePart, int]:
     """Return the lengths of the results to shorten so that at least `excess` tokens are saved, or
     all that can be: from the oldest exchange on, the largest first. With `spares_newest`, the
     results of the newest step stay, since the model has not seen them yet.
     """
-    cuts: dict[Place, int] = {}
+    cuts: dict[ExchangePart, int] = {}
     for number, exchange in enumerate(exchanges):
         is_newest = number == len(exchanges) - 1
         steps = exchange.steps[:-1] if is_newest and spares_newest else exchange.steps
@@ -298,7 +298,7 @@ def squeeze(
     limit: int,
     count: Count,
     origin: Origin | None = None,
-) -> dict[Place, int]:
+) -> dict[ExchangePart, int]:
     """Return the lengths with which an exchange has at most `limit` tokens, as a last resort. Its
     oldest steps are left out, then the results of the newest one are shortened, then its words.
     Nothing becomes shorter than its mark, so more than `limit` may be left.
@@ -307,7 +307,7 @@ def squeeze(
     def size(cuts: Lengths) -> int:
         return exchange_tokens(exchange, count, {**lengths, **cuts}, origin=origin)
 
-    cuts: dict[Place, int] = {}
+    cuts: dict[ExchangePart, int] = {}
     if size(cuts) <= limit:
         return cuts
     left_out = _left_out_steps(exchange, lengths)
@@ -333,8 +333,11 @@ def squeeze(
 
 
 def _capped(
-    sizes: Mapping[Place, int], cuts: dict[Place, int], size: Callable[[Lengths], int], limit: int
-) -> dict[Place, int]:
+    sizes: Mapping[ExchangePart, int],
+    cuts: dict[ExchangePart, int],
+    size: Callable[[Lengths], int],
+    limit: int,
+) -> dict[ExchangePart, int]:
     """Return `cuts` with one more length, for the larger ones of some parts: the longest with which
     the whole has at most `limit` tokens, or the least. `size(lengths)` is that of the whole.
     """

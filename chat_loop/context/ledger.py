@@ -70,7 +70,7 @@ _KEYS = 8  # the rarest words and figures of a line by which similar ones are fo
 _NEAREST = 20  # the most lines that one of them finds, the last ones
 
 
-class Line(Struct, frozen=True, dict=True):
+class LedgerLine(Struct, frozen=True, dict=True):
     """One line of a summary block. `ref` is empty if it comes from a model's narrative."""
 
     text: str
@@ -148,8 +148,8 @@ class LedgerBlock(Struct, frozen=True):
     """
 
     summary: Summary
-    archived: tuple[Line, ...] = ()
-    replaced: tuple[tuple[Line, Line], ...] = ()
+    archived: tuple[LedgerLine, ...] = ()
+    replaced: tuple[tuple[LedgerLine, LedgerLine], ...] = ()
 
     @property
     def archived_values(self) -> frozenset[str]:
@@ -167,24 +167,24 @@ class Candidate(Struct, frozen=True, eq=False):
     they say the same.
     """
 
-    line: Line
+    line: LedgerLine
     sentence: ParsedSentence
 
 
-def items(summary: Summary) -> Iterator[Line]:
+def items(summary: Summary) -> Iterator[LedgerLine]:
     """Yield the lines of a summary block that the ledger may carry, in order."""
     for section in SECTIONS:
         lines: tuple[str, ...] = getattr(summary, section)
         for whole in lines:
             place = _PLACE.search(whole[-30:])
             if place is None:
-                yield Line(whole, section)
+                yield LedgerLine(whole, section)
                 continue
             text = whole[: len(whole) - len(place.group())]
             speaker: Speaker = "user"
             if place[2] == "reply":
                 speaker = "reply"
-            yield Line(text, section, place[1], speaker)
+            yield LedgerLine(text, section, place[1], speaker)
 
 
 def collect(exchanges: Iterable[Exchange], redactor: Redactor | None = None) -> list[Candidate]:
@@ -210,7 +210,7 @@ def collect(exchanges: Iterable[Exchange], redactor: Redactor | None = None) -> 
             if speaker == "user" and sentence.label in ("decisions", "pending"):
                 section = sentence.label
             is_pasted = pasted and speaker == "user"
-            line = Line(sentence.text, section, exchange.ref, speaker, is_pasted)
+            line = LedgerLine(sentence.text, section, exchange.ref, speaker, is_pasted)
             candidates.append(Candidate(line, sentence))
         if exchange.uses:
             candidates += _sources(exchange, said, redactor)
@@ -226,7 +226,7 @@ def _sources(exchange: Exchange, said: _Said, redactor: Redactor) -> Iterator[Ca
         if speaker == "reply":
             lines |= dict.fromkeys(source_lines(exchange, sentence.text, sentence.values))
     for text in (*islice(lines, MOST_SOURCES), *activity.commits(exchange)):
-        line = Line(redactor(text), "key_facts", exchange.ref, "reply", pasted=True)
+        line = LedgerLine(redactor(text), "key_facts", exchange.ref, "reply", pasted=True)
         yield Candidate(line, read(line.text))
 
 
@@ -500,13 +500,13 @@ def ledger(
     if branch is not None:
         carried += _candidates(items(branch))
         carried.sort(key=lambda candidate: candidate.line.session)
-    pinned = _candidates(Line(pin, "key_facts") for pin in pins)
+    pinned = _candidates(LedgerLine(pin, "key_facts") for pin in pins)
     new = collect(fresh, redactor)
     ahead = collect(tail, redactor)
     sections_of: dict[str, Section] = dict.fromkeys(narrative.decisions, "decisions")
     for text in narrative.pending:
         sections_of.setdefault(text, "pending")
-    bullets = _candidates(Line(text, section) for text, section in sections_of.items())
+    bullets = _candidates(LedgerLine(text, section) for text, section in sections_of.items())
 
     index = WordIndex([*pinned, *carried, *new, *ahead, *bullets])
     later = [*new, *ahead, *bullets]
@@ -538,7 +538,7 @@ def ledger(
     return LedgerBlock(summary, tuple(archived), tuple(pairs))
 
 
-def _candidates(lines: Iterable[Line]) -> list[Candidate]:
+def _candidates(lines: Iterable[LedgerLine]) -> list[Candidate]:
     """Return lines as candidates. References in a narrative's bullets are not read as values."""
     candidates = []
     for line in lines:
@@ -665,7 +665,9 @@ def newer_values(said: Mapping[str, tuple[str, str]]) -> dict[str, str]:
     """Map sentences, given in order with their references and places, to those that give them a
     newer value: the newest, if several do.
     """
-    lines = _candidates(Line(text, "key_facts", ref, "user") for text, (ref, _) in said.items())
+    lines = _candidates(
+        LedgerLine(text, "key_facts", ref, "user") for text, (ref, _) in said.items()
+    )
     newer = _scores(dict.fromkeys(lines, "key_facts"), WordIndex(lines)).newer
     found: dict[str, str] = {}
     for old in reversed(lines):
@@ -675,7 +677,7 @@ def newer_values(said: Mapping[str, tuple[str, str]]) -> dict[str, str]:
     return found
 
 
-def _is_said_before(first: Line, second: Line) -> bool:
+def _is_said_before(first: LedgerLine, second: LedgerLine) -> bool:
     """Return True if the first of two lines, in their order, was said in an earlier exchange.
     Carried lines name only their session, in which each speaker's lines are in order.
     """

@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chat_loop.agent.agent import Agent
+from chat_loop.agent.agent import ModelAgent
 from chat_loop.context import budget, messages
 from chat_loop.context.budget import Budget, Limits
 from chat_loop.context.exchanges import Lengths, exchange_tokens, shorten_results, squeeze
@@ -19,7 +19,7 @@ from chat_loop.errors import ContextFull
 from chat_loop.library import archive_tools
 from chat_loop.sessions import records
 from chat_loop.sessions.opaque import Origin, origin_of
-from chat_loop.sessions.records import Exchange, Header, Place, Restoration
+from chat_loop.sessions.records import Exchange, ExchangePart, Header, Restoration
 from chat_loop.tokens import Count
 from chat_loop.values import Message, ToolSpec, Window, window_text
 
@@ -107,7 +107,7 @@ class Frame(Struct, frozen=True, kw_only=True, dict=True):
 
 
 def frame_of(
-    agent: Agent, limits: Limits, count: Count, calibration: Calibration | None = None
+    agent: ModelAgent, limits: Limits, count: Count, calibration: Calibration | None = None
 ) -> Frame:
     """Return the frame of an agent's requests."""
     provider = agent.provider
@@ -274,7 +274,7 @@ def child_tokens(
     return _scaled(size, frame)
 
 
-def fit(frame: Frame, context: Context, used: int) -> dict[Place, int]:
+def fit(frame: Frame, context: Context, used: int) -> dict[ExchangePart, int]:
     """Return the lengths of the results that are shortened in a context of `used` tokens, down to a
     share of the trigger at once, since each cut costs the provider's cache. The results of the
     newest step stay.
@@ -297,7 +297,7 @@ def excess(frame: Frame, context: Context, used: int) -> int:
     return max(0, used - room)
 
 
-def squeezed(frame: Frame, context: Context, used: int) -> dict[Place, int]:
+def squeezed(frame: Frame, context: Context, used: int) -> dict[ExchangePart, int]:
     """Return the lengths with which the newest exchange leaves a context of `used` tokens as free
     as after a cut of results, or at least fits. Older exchanges are not its matter.
     """

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
-from chat_loop.agent.agent import Agent
+from chat_loop.agent.agent import ModelAgent
 from chat_loop.agent.secret_gate import SecretGate
 from chat_loop.context.budget import room, size
 from chat_loop.conversation.reading import AS_TEXT, QueryFile
@@ -23,7 +23,7 @@ MAX_IMAGES = 20
 MAX_DATA = 24 << 20  # base64 characters per request; Anthropic takes 32 MB per request in all
 
 
-def check(files: Sequence[QueryFile], agent: Agent, count: Count) -> None:
+def check(files: Sequence[QueryFile], agent: ModelAgent, count: Count) -> None:
     """Raise UsageError for files that the agent's model cannot take."""
     images = [file for file in files if file.data]
     if images and not agent.provider.takes_images:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from chat_loop import errors, events
-from chat_loop.agent.agent import Agent, Prompt, Prompts, only
+from chat_loop.agent.agent import ModelAgent, Prompt, Prompts, only
 from chat_loop.agent.tools import Tool
 from chat_loop.context import activity, budget, request
 from chat_loop.context.budget import Narration, Plan
@@ -56,7 +56,7 @@ from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import (
     AsideReply,
     Exchange,
-    Place,
+    ExchangePart,
     Reply,
     Seal,
     SealReason,
@@ -104,7 +104,7 @@ class Conversation:
 
     def __init__(
         self,
-        agent: Agent,
+        agent: ModelAgent,
         sessions: SessionManager,
         *,
         count: Count,
@@ -191,7 +191,7 @@ class Conversation:
             return agent.parameters
         return parameters_for(agent.model, self._configured.config, self._given, session)
 
-    def _agent_in(self, session: records.Session) -> Agent:
+    def _agent_in(self, session: records.Session) -> ModelAgent:
         """Return the agent with the system prompt and the longest reply that a session keeps."""
         agent = self.agent
         if agent.own_tools:
@@ -520,7 +520,7 @@ class Conversation:
         self.agent = replace(self.agent, tools=all_tools)
 
     async def _answer(
-        self, agent: Agent, number: int, prompts: Prompts, limit: int | None = None
+        self, agent: ModelAgent, number: int, prompts: Prompts, limit: int | None = None
     ) -> Reply:
         """Stream one reply of at most `limit` tokens into the file. Raises as `Turn.run` does."""
 
@@ -869,7 +869,7 @@ class Conversation:
         self.show(events.Warned(text, "The model can read them again; /show has them whole."))
         return True
 
-    def _record_shortened(self, cuts: Mapping[Place, int]) -> None:
+    def _record_shortened(self, cuts: Mapping[ExchangePart, int]) -> None:
         at = self.sessions.now()
         for entry in plans.shortened_entries(self.context.exchanges, cuts, at):
             self.add(entry)

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from chat_loop.agent.agent import Agent, Prompt, only
+from chat_loop.agent.agent import ModelAgent, Prompt, only
 from chat_loop.errors import ChatLoopError, EmptyReply
 from chat_loop.events import Finished, TextDelta
 from chat_loop.sessions.records import AsideReply
@@ -28,7 +28,7 @@ class Answered(Struct, frozen=True):
         return bool(self.reply.text.strip()) or self.reply.usage is not None
 
 
-async def answer(agent: Agent, prompt: Prompt, at: datetime, count: Count) -> Answered:
+async def answer(agent: ModelAgent, prompt: Prompt, at: datetime, count: Count) -> Answered:
     """Ask, without tools, and return the answer. Nothing is shown until it is complete."""
     pieces: list[str] = []
     stop: StopReason = "error"

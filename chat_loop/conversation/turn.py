@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from msgspec.structs import asdict
 
-from chat_loop.agent.agent import Agent, Prompts
+from chat_loop.agent.agent import ModelAgent, Prompts
 from chat_loop.context.exchanges import INTERRUPTED
 from chat_loop.errors import EmptyReply, RequestRejected
 from chat_loop.events import (
@@ -37,7 +37,7 @@ class Turn:
         live: LiveSession,
         number: int,
         at: datetime,
-        agent: Agent,
+        agent: ModelAgent,
         estimate: Callable[[str], Usage],
     ) -> None:
         self._live = live

@@ -64,7 +64,7 @@ class _Message(Struct):
     usage: Usage | None = None
 
 
-class _Block(Struct):
+class _MessagePart(Struct):
     """A part of a message: a text, or something of another type."""
 
     type: str = ""
@@ -80,7 +80,7 @@ class _ClaudeMessage(Struct):
     sender: str
     text: str = ""
     created_at: str = ""
-    content: list[_Block] = []
+    content: list[_MessagePart] = []
     attachments: list[_File] = []
     files: list[object] = []
 
@@ -132,7 +132,7 @@ class _Payload(Struct):
     cwd: str = ""
     git: dict[str, object] | None = None
     role: str = ""
-    content: list[_Block] | None = None
+    content: list[_MessagePart] | None = None
     message: str | None = None
     model: str | None = None
 

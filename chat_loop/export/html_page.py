@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from chat_loop import values
 from chat_loop.characters import one_line, readable
 from chat_loop.context.ledger import SECTIONS, items
-from chat_loop.export.marks import Marks
+from chat_loop.export.marks import ChainMarks
 from chat_loop.export.markup import code, prose
 from chat_loop.sessions import records, summary_block
 from chat_loop.sessions.manager import LoadedSession
@@ -74,7 +74,7 @@ class _Links(Struct, frozen=True):
     their references.
     """
 
-    marks: Marks
+    marks: ChainMarks
     anchors: Mapping[str, str]
 
     def linked(self, summary: records.Summary) -> records.Summary:
@@ -104,7 +104,7 @@ def _links(numbered: Sequence[tuple[int, LoadedSession]]) -> _Links:
         queries = (entry for entry in loaded.session.entries if isinstance(entry, records.Query))
         for count, query in enumerate(queries, 1):
             anchors.setdefault(f"{depth}.{query.number}", f"s{depth}q{count}")
-    return _Links(Marks([(depth, loaded.session) for depth, loaded in numbered]), anchors)
+    return _Links(ChainMarks([(depth, loaded.session) for depth, loaded in numbered]), anchors)
 
 
 def _contents(session: Session, depth: int) -> str:

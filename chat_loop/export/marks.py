@@ -10,7 +10,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from chat_loop.context.ledger import Line, items
+from chat_loop.context.ledger import LedgerLine, items
 from chat_loop.sessions.records import Session
 
 
@@ -39,12 +39,12 @@ class _Texts(Struct, frozen=True, dict=True):
         return found
 
 
-class Marks:
+class ChainMarks:
     """The marks of a chain, whose sessions are given with their numbers, oldest first."""
 
     def __init__(self, numbered: Sequence[tuple[int, Session]]) -> None:
         self._texts = {number: _Texts(session) for number, session in numbered}
-        self._sources: dict[Line, str] = {}
+        self._sources: dict[LedgerLine, str] = {}
         kept: defaultdict[str, dict[int, None]] = defaultdict(dict)
         for number, session in numbered:
             if session.seal is None or session.seal.summary is None:
@@ -55,13 +55,13 @@ class Marks:
         self.summaries: Mapping[str, Sequence[int]] = {ref: [*found] for ref, found in kept.items()}
         """The numbers of the sessions whose summaries have lines of a message, by its reference."""
 
-    def source(self, line: Line) -> str:
+    def source(self, line: LedgerLine) -> str:
         """Return the reference of the message that says a line, or an empty text."""
         if line not in self._sources:
             self._sources[line] = self._find(line)
         return self._sources[line]
 
-    def _find(self, line: Line) -> str:
+    def _find(self, line: LedgerLine) -> str:
         texts = self._texts.get(line.session)
         if texts is None:
             return ""

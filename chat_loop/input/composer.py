@@ -44,10 +44,10 @@ from chat_loop.input.history import PrivateHistory
 from chat_loop.input.host import Host
 from chat_loop.input.keys import AltKeys, Mode, Pastes, bindings, end_line
 from chat_loop.input.layout import composer_layout
-from chat_loop.input.lines import EDIT_HINT, Reader, clean
+from chat_loop.input.lines import EDIT_HINT, EntryReader, clean
 from chat_loop.input.pasting import Pasting
 from chat_loop.input.pictures import Pictures
-from chat_loop.input.queued import Entry, Queued
+from chat_loop.input.queued import Queued, TypedEntry
 from chat_loop.input.start import InstantPrompt
 from chat_loop.input.terminals import backs_over_wraps, can_be_asked, key_protocol, marks_pastes
 from chat_loop.tasks import report_bug
@@ -82,7 +82,7 @@ Context = dict[str, object]
 """What asyncio tells an exception handler of a loop."""
 
 
-class Composer(Reader):
+class Composer(EntryReader):
     """Reads entries below everything that the chat prints on `screen`.
 
     `host` is the chat. `instant` is the prompt that was drawn before this module was loaded.
@@ -119,11 +119,11 @@ class Composer(Reader):
         self._output.key_protocol = key_protocol(os.environ)
         self._output.backs_over_wraps = backs_over_wraps(os.environ)
         self._output.enable_cpr = False  # the cursor's position is not needed; some never answer
-        self._entries: deque[Entry | KeyboardInterrupt] = deque()
+        self._entries: deque[TypedEntry | KeyboardInterrupt] = deque()
         """What `read` returns or raises before the queued messages."""
         self._queued = Queued()
         self._arrived = asyncio.Event()
-        self._last_entry = Entry("", [])
+        self._last_entry = TypedEntry("", [])
         self._busy = True
         """True while the chat works; entries are queued."""
         self._key_at = time.monotonic()
@@ -295,7 +295,7 @@ class Composer(Reader):
     def _has_names(self, text: str) -> bool:
         return self._pastes.has(text) or self._pictures.has(text)
 
-    def _next_entry(self) -> Entry | None:
+    def _next_entry(self) -> TypedEntry | None:
         """Return what was entered next, if anything was. Raises as `read`."""
         if self._entries:
             entry = self._entries.popleft()
@@ -323,31 +323,31 @@ class Composer(Reader):
 
     def offer(self, text: str, hint: str = EDIT_HINT) -> bool:
         self._keep_draft()
-        self._hold(Entry(self._pastes.fold(text, EDITED_CHARACTERS, EDITED_LINES), []))
+        self._hold(TypedEntry(self._pastes.fold(text, EDITED_CHARACTERS, EDITED_LINES), []))
         self._mode.offered = True
         self._mode.hint = hint
         return True
 
     def enter(self, text: str) -> None:
-        self._entries.append(Entry(clean(text), []))
+        self._entries.append(TypedEntry(clean(text), []))
 
     def hold(self) -> None:
         self._hold()
 
-    def _hold(self, *entries: Entry) -> None:
+    def _hold(self, *entries: TypedEntry) -> None:
         """Let `entries` and the queued messages wait for the user; take the first into the line
         unless something is typed there.
         """
-        entered = [entry for entry in self._entries if isinstance(entry, Entry)]
+        entered = [entry for entry in self._entries if isinstance(entry, TypedEntry)]
         self._entries.clear()
         self._queued.hold(*entries, *entered)
         if self._queued and not (self._line.text or self._queued.is_edited):
             self._edit_entry(self._queued.first())
 
-    def _typed_entry(self) -> Entry:
-        return Entry(self._line.text, self._pastes.shown)
+    def _typed_entry(self) -> TypedEntry:
+        return TypedEntry(self._line.text, self._pastes.shown)
 
-    def _edit_entry(self, entry: Entry) -> None:
+    def _edit_entry(self, entry: TypedEntry) -> None:
         """Put an entry into the line."""
         self._pastes.shown = entry.pastes
         self._line.document = Document(entry.text)
@@ -508,7 +508,7 @@ class Composer(Reader):
         self._arrived.set()
         return False
 
-    def _enter(self, entry: Entry, *, is_answer: bool) -> None:
+    def _enter(self, entry: TypedEntry, *, is_answer: bool) -> None:
         """Take what was typed as the next entry, or as a queued message. An empty one lets queued
         messages go, unless it `is_answer` to an offered text.
         """
@@ -532,7 +532,7 @@ class Composer(Reader):
         self._line.reset()
         self._queued.drop()
         self._hold()
-        self._entries.append(Entry(text, []))
+        self._entries.append(TypedEntry(text, []))
         self._arrived.set()
         self._interrupt()
 

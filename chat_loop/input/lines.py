@@ -28,7 +28,7 @@ TERMINAL_LINE = 1_023 if sys.platform == "darwin" else 4_095
 PASTE_SECONDS = 0.02  # lines that follow each other faster were pasted
 
 
-class Reader:
+class EntryReader:
     """A source of entries. The methods that need a terminal do nothing or fail by default.
 
     If `has_editor`, Ctrl-C is a key of the line editor and not a signal. `typed` is the last entry
@@ -111,7 +111,7 @@ def clean(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-class LineReader(Reader):
+class LineReader(EntryReader):
     """Reads lines from a pipe, a file, or a terminal without an editor. Prompts and lines are
     echoed to `out`.
 

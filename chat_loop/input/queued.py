@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 
-class Entry(Struct):
+class TypedEntry(Struct):
     """An entry: its text as it was in the line, and the unfolded pastes in it."""
 
     text: str
@@ -21,7 +21,7 @@ class Queued:
 
     def __init__(self) -> None:
         self.is_held = False
-        self._entries: list[Entry] = []
+        self._entries: list[TypedEntry] = []
         self._place: int | None = None
         """Where the message that is in the line goes back; None if none is there."""
 
@@ -38,20 +38,20 @@ class Queued:
         """True while one of the messages is in the line."""
         return self._place is not None
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: TypedEntry) -> None:
         """Add a message at the end, or put the edited one back in its place."""
         place = len(self._entries) if self._place is None else self._place
         self._entries.insert(place, entry)
         self._place = None
 
-    def hold(self, *entries: Entry) -> None:
+    def hold(self, *entries: TypedEntry) -> None:
         """Send none of what waits now. `entries` come before the messages that wait already."""
         self._entries[:0] = entries
         if self._place is not None:
             self._place += len(entries)
         self.is_held = bool(self._entries) or self.is_edited
 
-    def next(self) -> Entry | None:
+    def next(self) -> TypedEntry | None:
         """Remove and return the message whose turn it is, if there is one."""
         if self.is_held or self._place == 0 or not self._entries:
             return None
@@ -59,12 +59,12 @@ class Queued:
             self._place -= 1
         return self._entries.pop(0)
 
-    def first(self) -> Entry:
+    def first(self) -> TypedEntry:
         """Take the first message for the line."""
         self._place = 0
         return self._entries.pop(0)
 
-    def before(self, line: Entry) -> Entry:
+    def before(self, line: TypedEntry) -> TypedEntry:
         """Take the last message for the line, or the one before that which is there as `line`."""
         if self._place is None:
             place = len(self._entries)
@@ -76,13 +76,13 @@ class Queued:
         self._place = place - 1
         return self._entries.pop(place - 1)
 
-    def after(self, line: Entry) -> Entry:
+    def after(self, line: TypedEntry) -> TypedEntry:
         """Put `line` back, and take the message behind it for the line; an empty one at the end."""
         place = self._place or 0
         self._return(line)
         behind = place + bool(line.text)
         if behind == len(self._entries):
-            return Entry("", [])
+            return TypedEntry("", [])
         self._place = behind
         return self._entries.pop(behind)
 
@@ -90,7 +90,7 @@ class Queued:
         """Forget the message that is in the line."""
         self._place = None
 
-    def _return(self, line: Entry) -> None:
+    def _return(self, line: TypedEntry) -> None:
         """Put a message back, unless the user has deleted its text."""
         if line.text:
             self.add(line)

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from chat_loop.errors import IndexUnavailable, SessionError
 from chat_loop.library.archive_tools import READ
-from chat_loop.library.hits import Hit, Place
+from chat_loop.library.hits import Hit, TextRange
 from chat_loop.library.index import Index
 from chat_loop.library.library import LONG, Library
 from chat_loop.library.refresh import texts
@@ -71,7 +71,7 @@ _REQUEST = re.compile(
 )
 
 
-class _Known(Struct, frozen=True, kw_only=True):
+class _OpenIndex(Struct, frozen=True, kw_only=True):
     """An open index, the ancestors with their last queries, and the stamps of their files."""
 
     index: Index
@@ -110,7 +110,7 @@ class Archive:
         self._count = count
         self._semantic = semantic
         self._lock = threading.Lock()
-        self._known: _Known | None = None
+        self._known: _OpenIndex | None = None
 
     def search(self, text: str, without: Collection[str] = (), limit: int = MAX_HITS) -> list[Hit]:
         """Return the hits by words, best first; none if the index cannot be used in time. The words
@@ -242,7 +242,7 @@ class Archive:
         except IndexUnavailable:
             return
         close = weakref.finalize(self, index.close)
-        self._known = _Known(index=index, ancestors=ancestors, stamps=stamps, close=close)
+        self._known = _OpenIndex(index=index, ancestors=ancestors, stamps=stamps, close=close)
 
     def _forget(self) -> None:
         if self._known is not None:
@@ -333,7 +333,8 @@ def _best_sentences(hit: Hit) -> list[tuple[str, str]]:
         if is_question(query[chosen[0].start : chosen[0].end]):
             answers = [place for place in places if place.part == 1]
             answers += [
-                Place(1, sentence.start, sentence.end) for sentence in sentences(spoken[1][1])[:1]
+                TextRange(1, sentence.start, sentence.end)
+                for sentence in sentences(spoken[1][1])[:1]
             ]
             chosen += answers[:1]
     told = []

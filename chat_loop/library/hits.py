@@ -10,7 +10,7 @@ from chat_loop.library.indexed import Texts
 from chat_loop.sessions.records import Exchange, SessionRow
 
 
-class Place(Struct, frozen=True):
+class TextRange(Struct, frozen=True):
     """Characters `start` to `end` of an exchange's `texts[part]`."""
 
     part: int
@@ -25,7 +25,7 @@ class Hit(Struct, frozen=True):
     texts: Texts
     row: SessionRow
     strength: float
-    places: tuple[Place, ...] = ()
+    places: tuple[TextRange, ...] = ()
     listed: int | None = None  # the number of its conversation in lists
 
     @property

@@ -38,7 +38,7 @@ class QueryTerm(Struct, frozen=True):
     match: tuple[Phrase, ...]
 
 
-class Question(Struct, frozen=True, dict=True):
+class SearchQuery(Struct, frozen=True, dict=True):
     """The terms of a query over `total` exchanges. A `weak` query has only common words."""
 
     terms: tuple[QueryTerm, ...]
@@ -95,7 +95,7 @@ def rarity(everything: int, count: int) -> float:
 
 
 def match(
-    question: Question, lines: Mapping[Position, str]
+    question: SearchQuery, lines: Mapping[Position, str]
 ) -> dict[Position, list[MatchedSentence]]:
     """Return the lines of each exchange that contain terms."""
     asked = [asked.term for asked in question.terms]
@@ -111,7 +111,7 @@ def match(
 
 
 def rank(
-    question: Question, matches: Matches, candidates: Iterable[Position]
+    question: SearchQuery, matches: Matches, candidates: Iterable[Position]
 ) -> list[RankedExchange]:
     """Return the candidates, best first; later ones come first among equals. `matches` also has the
     exchanges around them.
@@ -206,7 +206,7 @@ def _highest(several: Sequence[Sequence[float]]) -> Sequence[float]:
 
 
 def _scored(
-    question: Question,
+    question: SearchQuery,
     position: Position,
     sentences: Sequence[MatchedSentence],
     whole: Mapping[Position, Sequence[float]],
@@ -239,7 +239,7 @@ def _scored(
     )
 
 
-def _strength(question: Question, best: MatchedSentence) -> float:
+def _strength(question: SearchQuery, best: MatchedSentence) -> float:
     """Return the share of a query that its best sentence contains, less what chance may explain."""
     if question.weak:
         return 0.0

@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from chat_loop.errors import SessionError
 from chat_loop.library import days, ranking, terms
 from chat_loop.library.filters import SessionFilter
-from chat_loop.library.hits import Hit, Place, fused
+from chat_loop.library.hits import Hit, TextRange, fused
 from chat_loop.library.indexed import EVERYTHING, TEXTS, Corpus, Phrase, Position, Scope, Texts
 from chat_loop.library.library import Library, listed_in
-from chat_loop.library.ranking import AROUND, Question, RankedExchange
+from chat_loop.library.ranking import AROUND, RankedExchange, SearchQuery
 from chat_loop.library.semantic import NO_PARENT, SemanticIndex, start_process
 from chat_loop.library.shared import Answer
 from chat_loop.sessions.records import Exchange, Query, Reply
@@ -146,10 +146,10 @@ def _has_words(text: str) -> bool:
     return any(not (term.exact or term.of) for term in asked)
 
 
-def places_of(scored: RankedExchange, texts: Texts) -> tuple[Place, ...]:
+def places_of(scored: RankedExchange, texts: Texts) -> tuple[TextRange, ...]:
     """Return the places of the sentences of an exchange that fit best, at most _PLACES."""
     places = [
-        Place(part, sentence.start, sentence.end)
+        TextRange(part, sentence.start, sentence.end)
         for part, (_, text) in enumerate(texts)
         for sentence in sentences(text)
     ]
@@ -157,13 +157,13 @@ def places_of(scored: RankedExchange, texts: Texts) -> tuple[Place, ...]:
     return tuple(places[number] for number in numbers[:_PLACES])
 
 
-def excerpt(text: str, places: Sequence[Place], room: int, count: Callable[[str], int]) -> str:
+def excerpt(text: str, places: Sequence[TextRange], room: int, count: Callable[[str], int]) -> str:
     """Cut a text to about `room` tokens around its first place, or without one to its beginning."""
     tokens = count(text)
     if tokens <= room:
         return text.strip()
     size = max(LEAST, len(text) * max(room, 1) // max(tokens, 1))
-    place = places[0] if places else Place(0, 0, 0)
+    place = places[0] if places else TextRange(0, 0, 0)
     while True:
         start = max(0, place.start - max(0, size - (place.end - place.start)) // 2)
         end = min(len(text), start + size)
@@ -216,7 +216,7 @@ def _hits(
     return hits
 
 
-def _question(index: Corpus, text: str) -> Question:
+def _question(index: Corpus, text: str) -> SearchQuery:
     """Return the terms of a query, weighted by their rarity in the index."""
     everything = terms.terms(text)
     telling = terms.drop_common(everything)
@@ -232,7 +232,7 @@ def _question(index: Corpus, text: str) -> Question:
         if term.plain and term.text.isdigit():  # "give me 3 of them"
             weight /= 2
         asked.append(ranking.QueryTerm(term, weight, match))
-    return Question(tuple(asked), not telling, total)
+    return SearchQuery(tuple(asked), not telling, total)
 
 
 def _expressions(
@@ -252,7 +252,7 @@ def _expressions(
     return forms, (*forms, reversed_word, *(Phrase((part,)) for part in sorted(parts)))
 
 
-def _candidates(index: Corpus, question: Question, scope: Scope) -> list[Position]:
+def _candidates(index: Corpus, question: SearchQuery, scope: Scope) -> list[Position]:
     """Return the likeliest exchanges, and the newest with an id of the query, oldest first."""
     if not question.terms:
         return []

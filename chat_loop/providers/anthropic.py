@@ -18,7 +18,7 @@ from chat_loop.providers.effort import CLAUDE, has_budget, message_parameters
 from chat_loop.providers.lengths import longest_reply
 from chat_loop.providers.replies import (
     INVALID_KEY,
-    Reply,
+    ReplyStream,
     arguments_of,
     arguments_text,
     replace_surrogates,
@@ -154,10 +154,10 @@ class AnthropicProvider(wire.WireProvider):
             return ADAPTIVE, " Thinking gets a budget of tokens for ten minutes."
         return super()._refused_part(error, request)
 
-    def _new_wanted(self) -> wanted.Blocks:
-        return wanted.Blocks()
+    def _new_wanted(self) -> wanted.ReasoningBlocks:
+        return wanted.ReasoningBlocks()
 
-    def _read(self, event: Mapping[str, object], reply: Reply) -> None:
+    def _read(self, event: Mapping[str, object], reply: ReplyStream) -> None:
         match event.get("type"):
             case "message_start" if reply.has_begun:
                 reply.begin_again()
@@ -170,7 +170,7 @@ class AnthropicProvider(wire.WireProvider):
                 reply.calls.add(event.get("index"), "", "", text_at(delta, "partial_json"))
                 reply.add_text(text_at(delta, "text"))
                 reply.add_thinking(text_at(delta, "thinking"))
-                if isinstance(reply.wanted, wanted.Blocks):
+                if isinstance(reply.wanted, wanted.ReasoningBlocks):
                     reply.wanted.extend(event.get("index"), delta)
             case "message_delta":
                 _read_end(value_at(event, "delta"), event.get("usage"), reply)
@@ -183,9 +183,9 @@ class AnthropicProvider(wire.WireProvider):
                 reply.done = True
 
 
-def _read_block(block: object, index: object, reply: Reply) -> None:
+def _read_block(block: object, index: object, reply: ReplyStream) -> None:
     """Add a block, which is empty unless a server does not stream it."""
-    if isinstance(reply.wanted, wanted.Blocks):
+    if isinstance(reply.wanted, wanted.ReasoningBlocks):
         reply.wanted.begin(index, block, text=reply.characters, calls=len(reply.calls))
     if text_at(block, "type") == "tool_use":
         arguments = arguments_text(value_at(block, "input"))
@@ -194,7 +194,7 @@ def _read_block(block: object, index: object, reply: Reply) -> None:
     reply.add_thinking(text_at(block, "thinking"))
 
 
-def _read_end(message: object, usage: object, reply: Reply) -> None:
+def _read_end(message: object, usage: object, reply: ReplyStream) -> None:
     """Read why a message ended, if it has, and its counts."""
     reply.end(value_at(message, "stop_reason"))
     reply.usage = usage_of(usage, reply.usage)

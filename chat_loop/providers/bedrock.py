@@ -14,8 +14,8 @@ import msgspec
 
 from chat_loop.errors import AuthenticationFailed, NoProvider, ProviderError, install_hint
 from chat_loop.providers.anthropic import AnthropicProvider, client_settings
-from chat_loop.providers.catalogue import Entry
-from chat_loop.providers.replies import Reply
+from chat_loop.providers.catalogue import ProviderSpec
+from chat_loop.providers.replies import ReplyStream
 from chat_loop.providers.stream import batches_of
 from chat_loop.providers.upstream import short
 from chat_loop.providers.wire import headers_named_in, key_in
@@ -102,7 +102,9 @@ class BedrockProvider(AnthropicProvider):
         """Return the body unencoded, because the SDK moves parts of it elsewhere and signs it."""
         return {"body": body}
 
-    def _reads(self, stream: Any, reply: Reply) -> AsyncGenerator[Iterable[Mapping[str, object]]]:
+    def _reads(
+        self, stream: Any, reply: ReplyStream
+    ) -> AsyncGenerator[Iterable[Mapping[str, object]]]:
         return batches_of(self._events(stream), lambda: reply.started, lambda _: EVENT_SIZE)
 
     async def _events(self, stream: Any) -> AsyncGenerator[Mapping[str, object]]:
@@ -122,7 +124,9 @@ class BedrockProvider(AnthropicProvider):
             raise ValueError("not an event stream") from error
 
 
-def check_access(entry: Entry, environment: Mapping[str, str], *, ask_machine: bool = False) -> str:
+def check_access(
+    entry: ProviderSpec, environment: Mapping[str, str], *, ask_machine: bool = False
+) -> str:
     """Return the region, or raise if access is missing. With `ask_machine`, ask AWS for a role."""
     if find_spec("boto3") is None:
         what = "Amazon Bedrock needs the bedrock extra (boto3)."

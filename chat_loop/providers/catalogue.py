@@ -29,7 +29,7 @@ Kind = Literal["anthropic", "bedrock", "openai", "local", "scripted"]
 AZURE_ENDPOINT = "AZURE_OPENAI_ENDPOINT"
 
 
-class Entry(Struct, frozen=True, kw_only=True):
+class ProviderSpec(Struct, frozen=True, kw_only=True):
     """A provider with the user's settings. `no_tools` and `cache_marks` are prefixes of models."""
 
     name: str
@@ -72,7 +72,7 @@ class Entry(Struct, frozen=True, kw_only=True):
         values = (clean_key(environment.get(name, ""), name) for name in self.keys)
         return next(filter(None, values), "")
 
-    def at(self, address: str) -> Entry:
+    def at(self, address: str) -> ProviderSpec:
         """Return this provider at another address, as a user writes it."""
         version = {"openai": self.name != "azure" or None, "anthropic": False}.get(self.kind)
         return replace(self, base_url=normal_address(address, version=version))
@@ -103,7 +103,9 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 
 _TABLE = Path(__file__).with_name("catalogue.json").read_bytes()
-CATALOGUE = {entry.name: entry for entry in msgspec.json.decode(_TABLE, type=tuple[Entry, ...])}
+CATALOGUE = {
+    entry.name: entry for entry in msgspec.json.decode(_TABLE, type=tuple[ProviderSpec, ...])
+}
 """In the order of the automatic choice."""
 LOCAL_SERVERS = [name for name, entry in CATALOGUE.items() if is_local_address(entry.base_url)]
 """The servers to look for on this machine."""
@@ -117,17 +119,17 @@ def owner_of_key(key: str) -> str:
     return ""
 
 
-def entries(settings: Mapping[str, ProviderConfig]) -> dict[str, Entry]:
+def entries(settings: Mapping[str, ProviderConfig]) -> dict[str, ProviderSpec]:
     """Return all providers by name with the user's settings. The user's own providers come last."""
     return {name: entry_of(name, settings) for name in dict.fromkeys((*CATALOGUE, *settings))}
 
 
-def entry_of(name: str, settings: Mapping[str, ProviderConfig]) -> Entry:
+def entry_of(name: str, settings: Mapping[str, ProviderConfig]) -> ProviderSpec:
     """Return one provider with the user's settings. Raises KeyError for an unknown name."""
     setting = settings.get(name)
     if setting is None:
         return CATALOGUE[name]
-    entry = CATALOGUE.get(name) or Entry(name=name, title=name, tools=False)
+    entry = CATALOGUE.get(name) or ProviderSpec(name=name, title=name, tools=False)
     if setting.base_url:
         entry = entry.at(setting.base_url)
     if setting.api_key_env:

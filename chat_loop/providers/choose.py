@@ -22,8 +22,8 @@ from chat_loop.providers import Provider, catalogue
 from chat_loop.providers.anthropic import AnthropicProvider
 from chat_loop.providers.bedrock import BedrockProvider, check_access
 from chat_loop.providers.capabilities import window_of
-from chat_loop.providers.catalogue import CATALOGUE, Entry, Kind, entries, entry_of
-from chat_loop.providers.model_list import Listing
+from chat_loop.providers.catalogue import CATALOGUE, Kind, ProviderSpec, entries, entry_of
+from chat_loop.providers.model_list import ModelListing
 from chat_loop.providers.models import store
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.providers.prices import VENDORS, vendor_of
@@ -50,7 +50,9 @@ ADAPTERS: Mapping[Kind, type[WireProvider]] = {
 }
 
 
-def missing_requirement(entry: Entry, environment: Mapping[str, str]) -> ProviderError | None:
+def missing_requirement(
+    entry: ProviderSpec, environment: Mapping[str, str]
+) -> ProviderError | None:
     """Return an error about the first thing that a provider still lacks, without asking it."""
     try:
         key = entry.key(environment)
@@ -98,8 +100,8 @@ def this_machine(
     )
 
 
-async def _nothing_listed(now: str) -> Listing:
-    return Listing()
+async def _nothing_listed(now: str) -> ModelListing:
+    return ModelListing()
 
 
 class Models(Struct, frozen=True, kw_only=True):
@@ -108,7 +110,7 @@ class Models(Struct, frozen=True, kw_only=True):
     providers: tuple[str, ...]
     provide: Callable[[str], Provider]
     candidates: Callable[[], Mapping[str, str]]  # reference -> a few words on why it could answer
-    listing: Callable[[str], Awaitable[Listing]] = _nothing_listed
+    listing: Callable[[str], Awaitable[ModelListing]] = _nothing_listed
     """Returns all models that can be chosen, also the one that answers now."""
 
 
@@ -175,7 +177,7 @@ def _candidates(config: Config, machine: Machine) -> Iterator[tuple[str, str]]:
         yield f"local:{best}", "embedded"
 
 
-def usual_model(entry: Entry, machine: Machine) -> str:
+def usual_model(entry: ProviderSpec, machine: Machine) -> str:
     """Return an entry's default model, or "". Raises NoProvider while a server is loading it."""
     if entry.kind == "local":
         return store.best_installed(machine.models)
@@ -262,7 +264,7 @@ def local_window(model: str, config: Config) -> Window:
     return Window(config.windows.get(model, setting.context or LOCAL_CONTEXT))
 
 
-def _build(entry: Entry, model: str, config: Config, machine: Machine) -> Provider:
+def _build(entry: ProviderSpec, model: str, config: Config, machine: Machine) -> Provider:
     window = window_of(model, config.windows)
     images = config.images.get(model)
     if entry.kind == "local":

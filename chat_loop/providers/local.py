@@ -23,7 +23,7 @@ from chat_loop.providers import Provider
 from chat_loop.providers.capabilities import value_at
 from chat_loop.providers.openai import read_chunk
 from chat_loop.providers.refusals import Service
-from chat_loop.providers.replies import Reply, replace_surrogates
+from chat_loop.providers.replies import ReplyStream, replace_surrogates
 from chat_loop.values import Request, Window
 
 REPLY_TOKENS = 2048  # otherwise, a small model that repeats itself would fill the window
@@ -55,7 +55,7 @@ class LocalProvider(Provider):
 
     async def stream(self, request: Request) -> AsyncIterator[Event]:
         """Yield the model's reply. Closing stops it within one token or 128 prompt tokens."""
-        reply = Reply(think_tags=True)
+        reply = ReplyStream(think_tags=True)
         body = _body(request, self._reply_tokens)
         async with aclosing(self._answer(body)) as chunks:
             async for chunk in chunks:

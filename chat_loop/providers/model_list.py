@@ -36,7 +36,7 @@ Names = list[tuple[str, int]]
 """The names of models, each with its window in tokens, 0 if the list does not say."""
 
 
-class Listing(Struct, frozen=True):
+class ModelListing(Struct, frozen=True):
     """The models that can be chosen, and a sentence for each list that could not be had."""
 
     models: tuple[Offered, ...] = ()
@@ -79,7 +79,7 @@ async def list_models(
     now: str = "",
     *,
     only_here: bool = False,
-) -> Listing:
+) -> ModelListing:
     """Return what can be chosen: the model that answers `now`, the `candidates` (reference -> why),
     the models that the services of these list, and the embedded ones that are not in the `folder`.
     All are asked at once; if `only_here`, those on this machine.
@@ -120,7 +120,7 @@ async def list_models(
         await asyncio.to_thread(kept.write, lists)
     in_order = {name: names.get(name, []) for name in firsts}
     models = await asyncio.to_thread(_joined, found, in_order, folder)
-    return Listing(models, tuple(problems))
+    return ModelListing(models, tuple(problems))
 
 
 async def _ask(

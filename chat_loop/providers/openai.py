@@ -18,10 +18,10 @@ from chat_loop.errors import ContextTooLong, ProviderError
 from chat_loop.providers import replies, wanted, wire
 from chat_loop.providers.anthropic import CHOICE, with_breakpoints
 from chat_loop.providers.capabilities import Capabilities, count_at, list_at, text_at, value_at
-from chat_loop.providers.catalogue import CATALOGUE, Entry
+from chat_loop.providers.catalogue import CATALOGUE, ProviderSpec
 from chat_loop.providers.effort import chat_parameters
 from chat_loop.providers.lengths import longest_reply, request_size
-from chat_loop.providers.replies import Reply
+from chat_loop.providers.replies import ReplyStream
 from chat_loop.providers.servers import capabilities_at, root_of
 from chat_loop.values import Message, Request, ToolCall, Usage
 
@@ -41,7 +41,7 @@ class OpenAIProvider(wire.WireProvider):
     protocol = "Chat Completions"
     official = OFFICIAL
 
-    def __init__(self, model: str, entry: Entry, **settings: Any) -> None:
+    def __init__(self, model: str, entry: ProviderSpec, **settings: Any) -> None:
         """Accept the arguments of `WireProvider`."""
         super().__init__(model, entry, **settings)
         self._is_openai = self.name == "openai"
@@ -235,7 +235,7 @@ class OpenAIProvider(wire.WireProvider):
         known = self.entry.wants_back
         return wanted.Fields(None if known is None else (*known, *self._asked_for))
 
-    def _read(self, event: Mapping[str, object], reply: Reply) -> None:
+    def _read(self, event: Mapping[str, object], reply: ReplyStream) -> None:
         read_chunk(event, reply)
 
 
@@ -247,7 +247,7 @@ def _with_instructions(messages: tuple[Message, ...], system: str) -> tuple[Mess
     return first, *messages[1:]
 
 
-def read_chunk(event: object, reply: Reply) -> None:
+def read_chunk(event: object, reply: ReplyStream) -> None:
     """Add a chunk of a stream to `reply`."""
     if isinstance(counts := value_at(event, "usage"), dict):
         reply.usage = usage_of(counts)
@@ -265,7 +265,7 @@ def read_chunk(event: object, reply: Reply) -> None:
             _read_choice(choice, reply)
 
 
-def _read_choice(choice: object, reply: Reply) -> None:
+def _read_choice(choice: object, reply: ReplyStream) -> None:
     delta = value_at(choice, "delta")
     if delta is None:  # from a server that does not stream
         delta = value_at(choice, "message")

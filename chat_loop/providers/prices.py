@@ -66,7 +66,7 @@ class Rates(Struct, frozen=True):
         return total / MILLION
 
 
-class _Known(Struct):
+class _DayRates(Struct):
     """The rates of models that were looked up on one day, in one version of the library's data, by
     name. None means that a model has no price.
     """
@@ -83,7 +83,7 @@ class PriceList:
 
     def __init__(self, file: Path | None = None) -> None:
         self._file = file
-        self._known: _Known | None = None
+        self._known: _DayRates | None = None
 
     def cost(self, usage: Usage, model: str) -> float | None:
         """Return the cost of one call in US dollars, or None if it is unknown."""
@@ -104,21 +104,21 @@ class PriceList:
             return _dollars(usage, model)
         return rates.cost(usage)
 
-    def _read(self, day: int) -> _Known:
+    def _read(self, day: int) -> _DayRates:
         """Return the rates in the file if they are those of a day and of the installed library."""
         found = find_spec("genai_prices")  # does not load it
-        known = _Known(day, (0, 0))
+        known = _DayRates(day, (0, 0))
         with suppress(OSError, msgspec.MsgspecError, UnicodeDecodeError):
             if found is not None and found.origin is not None:
                 status = Path(found.origin).with_name("data.py").stat()
                 known.data = status.st_size, status.st_mtime_ns
             if self._file is not None:
-                kept = msgspec.json.decode(self._file.read_bytes(), type=_Known)
+                kept = msgspec.json.decode(self._file.read_bytes(), type=_DayRates)
                 if (kept.day, kept.data) == (known.day, known.data):
                     return kept
         return known
 
-    def _keep(self, known: _Known) -> None:
+    def _keep(self, known: _DayRates) -> None:
         if self._file is not None:
             with suppress(ChatLoopError):  # the next list looks them up again
                 write_private(self._file, msgspec.json.encode(known))

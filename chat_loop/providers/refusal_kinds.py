@@ -58,7 +58,7 @@ class _Near(Struct, frozen=True):
         yield f"{by}{between}{words}"
 
 
-class _Rule(Struct, frozen=True):
+class _KindRule(Struct, frozen=True):
     """A kind and the words that mean it, unless others stand there too."""
 
     kind: Kind
@@ -76,7 +76,7 @@ class _Words(Struct, frozen=True):
     """The content of `refusal_words.toml`."""
 
     groups: dict[str, tuple[str, ...]]
-    rules: tuple[_Rule, ...]
+    rules: tuple[_KindRule, ...]
 
 
 @cache

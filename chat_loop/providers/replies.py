@@ -39,7 +39,7 @@ class Wanted(Protocol):
         """Return it as a value of JSON, or None if nothing arrived."""
 
 
-class Reply:
+class ReplyStream:
     """One stream up to now. Adapters fill it from the events of their wire."""
 
     def __init__(self, *, think_tags: bool = False, wanted: Wanted | None = None) -> None:
@@ -229,7 +229,7 @@ def replace_surrogates(text: str) -> str:
     return Joiner().feed(text, last=True)
 
 
-class Call(Struct, eq=False):
+class StreamedCall(Struct, eq=False):
     """A tool call that is being streamed."""
 
     id: str = ""
@@ -249,14 +249,14 @@ class Call(Struct, eq=False):
         return name == self.name and not (ended and arguments.startswith("{"))
 
 
-class Calls(list[Call]):
+class Calls(list[StreamedCall]):
     """The tool calls of one reply. Some servers omit the index, the id or the arguments, give every
     call the index 0, repeat its name with every piece, or send the arguments as an object.
     """
 
     def __init__(self) -> None:
         self.size = 0  # characters that have arrived
-        self._by_key: dict[object, Call] = {}  # by id, by index, and the newest by None
+        self._by_key: dict[object, StreamedCall] = {}  # by id, by index, and the newest by None
 
     def add(self, index: object, identity: str, name: str, arguments: str) -> None:
         """Add a piece. Its missing parts are empty. An `index` that is not a number is ignored."""
@@ -265,7 +265,7 @@ class Calls(list[Call]):
             index = index if isinstance(index, int) else None
             call = self._find(index, identity, name, arguments)
             if call is None or not call.takes(identity, name, arguments):
-                call = Call()
+                call = StreamedCall()
                 if len(self) <= MAX_CALLS:
                     self.append(call)
             self._by_key |= {None: call, index: call, identity or index: call}
@@ -283,7 +283,7 @@ class Calls(list[Call]):
             return self.index(call)
         return -1
 
-    def _find(self, index: object, identity: str, name: str, arguments: str) -> Call | None:
+    def _find(self, index: object, identity: str, name: str, arguments: str) -> StreamedCall | None:
         """Return the call that a piece may belong to, or None for the first piece of another."""
         by_id = self._by_key.get(identity)
         by_index = self._by_key.get(index)

@@ -147,7 +147,7 @@ class Fields:
         return fields or None
 
 
-class _Block(Struct):
+class _ReasoningBlock(Struct):
     """A block of reasoning, and the characters of text and the calls that came before it."""
 
     after_text: int
@@ -155,12 +155,12 @@ class _Block(Struct):
     part: _Part
 
 
-class Blocks:
+class ReasoningBlocks:
     """What arrives in the messages of Anthropic: blocks of reasoning, and their places."""
 
     def __init__(self) -> None:
         self.size = 0
-        self._blocks: list[_Block] = []
+        self._blocks: list[_ReasoningBlock] = []
         self._by_index: dict[int | None, _Part] = {}
 
     def begin(self, index: object, block: object, *, text: int, calls: int) -> None:
@@ -170,7 +170,7 @@ class Blocks:
         if is_shallow(block, MAX_DEPTH):
             self.size += len(json.dumps(block))
             part = _Part(block, ("thinking", "signature"))
-            self._blocks.append(_Block(text, calls, part))
+            self._blocks.append(_ReasoningBlock(text, calls, part))
             self._by_index[index if isinstance(index, int) else None] = part
 
     def extend(self, index: object, delta: object) -> None:

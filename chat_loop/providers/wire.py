@@ -27,7 +27,7 @@ from chat_loop.events import Event, OpaqueArrived, ToolCalled, Warned
 from chat_loop.providers import capabilities, wanted
 from chat_loop.providers.adaptations import Adaptations
 from chat_loop.providers.capabilities import Capabilities
-from chat_loop.providers.catalogue import Entry, owner_of_key
+from chat_loop.providers.catalogue import ProviderSpec, owner_of_key
 from chat_loop.providers.effort import (
     TEMPLATE,
     effort_names,
@@ -39,7 +39,7 @@ from chat_loop.providers.endings import error_in, protocol_of
 from chat_loop.providers.pasted import check_address, check_header, clean_key
 from chat_loop.providers.prices import listed_window
 from chat_loop.providers.refusals import Service
-from chat_loop.providers.replies import Reply, Wanted, find_refused_tool
+from chat_loop.providers.replies import ReplyStream, Wanted, find_refused_tool
 from chat_loop.providers.servers import (
     LARGEST_ANSWER,
     capabilities_at,
@@ -104,7 +104,7 @@ class WireProvider:
     def __init__(
         self,
         model: str,
-        entry: Entry,
+        entry: ProviderSpec,
         *,
         window: Window,
         api_key: str | None = None,
@@ -234,7 +234,7 @@ class WireProvider:
         """Return the argument for a body: JSON, which the SDKs encode several times slower."""
         return {"content": msgspec.json.encode(body)}
 
-    def _read(self, event: Mapping[str, object], reply: Reply) -> None:
+    def _read(self, event: Mapping[str, object], reply: ReplyStream) -> None:
         """Add one event to `reply`."""
         raise NotImplementedError
 
@@ -327,7 +327,7 @@ class WireProvider:
         tools = tuple(tool for tool in whole.tools if f"tool {tool.name}" not in self._left_out)
         request = replace(whole, tools=tools)
         collected = self._new_wanted() if self.entry.wants_back != () else None
-        reply = Reply(think_tags=self.entry.think_tags, wanted=collected)
+        reply = ReplyStream(think_tags=self.entry.think_tags, wanted=collected)
         try:
             await self._prepare(request)
             async with aclosing(self._deltas(request, reply)) as deltas:
@@ -351,7 +351,9 @@ class WireProvider:
         for ending in self._endings(reply, whole, with_calls=bool(tools)):
             yield ending
 
-    def _endings(self, reply: Reply, request: Request, *, with_calls: bool) -> Iterator[Event]:
+    def _endings(
+        self, reply: ReplyStream, request: Request, *, with_calls: bool
+    ) -> Iterator[Event]:
         """Yield what may have to go back, if the turn uses tools, and the rest of the reply."""
         endings = [*reply.final_events(with_calls=with_calls)]
         uses_tools = any(isinstance(ending, ToolCalled) for ending in endings)
@@ -370,7 +372,7 @@ class WireProvider:
             f"More than {size_text(wanted.MAX_OPAQUE)} are not kept, and do not go back to it.",
         )
 
-    async def _deltas(self, request: Request, reply: Reply) -> AsyncGenerator[Event]:
+    async def _deltas(self, request: Request, reply: ReplyStream) -> AsyncGenerator[Event]:
         """Send a request, and yield the deltas of each read of the answer."""
         stream = await self._send(request)
         content_type = stream.response.headers.get("content-type", "")
@@ -408,7 +410,7 @@ class WireProvider:
             raise self._service.failure_error(error.__cause__ or error, started=False) from error
 
     def _read_all(
-        self, events: Iterable[Mapping[str, object]], reply: Reply
+        self, events: Iterable[Mapping[str, object]], reply: ReplyStream
     ) -> Mapping[str, object] | None:
         """Add events to `reply`, and return the last one, if any. Raises ProviderError for one that
         is an error.
@@ -440,7 +442,7 @@ class WireProvider:
             error.message = error.message.replace("text/html", f"text/html (“{words}”)")
         return error
 
-    def _failure(self, cause: Exception, reply: Reply) -> ProviderError | None:
+    def _failure(self, cause: Exception, reply: ReplyStream) -> ProviderError | None:
         """Learn from a broken call and return its error, or None if the reply was complete."""
         if isinstance(cause, Refusal):
             error = self._service.refusal_error(cause.status, cause.body, cause.headers)
@@ -539,7 +541,7 @@ class WireProvider:
             error.hint = "/undo takes the message with the image out of the conversation."
 
     async def _batches(
-        self, stream: Any, reply: Reply
+        self, stream: Any, reply: ReplyStream
     ) -> AsyncGenerator[Iterable[Mapping[str, object]]]:
         """Yield the events of each read until the reply has ended, whatever the connection does.
         Raises ValueError and errors of httpx.
@@ -565,7 +567,7 @@ class WireProvider:
                             pass
 
     async def _reads(
-        self, stream: Any, reply: Reply
+        self, stream: Any, reply: ReplyStream
     ) -> AsyncGenerator[Iterable[Mapping[str, object]]]:
         """Yield the events of each read, of at most `PIECE` bytes. Other tasks get a turn after
         each. Raises ValueError and errors of httpx.
@@ -625,7 +627,7 @@ class WireProvider:
             await client.close()
 
 
-def _fed(events: EventStream, data: bytes, reply: Reply) -> Iterator[Mapping[str, object]]:
+def _fed(events: EventStream, data: bytes, reply: ReplyStream) -> Iterator[Mapping[str, object]]:
     """Yield the events that `data` completes, and tell the reply if the end mark was among it."""
     yield from events.feed(data)
     reply.done = reply.done or events.done

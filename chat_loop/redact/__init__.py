@@ -161,7 +161,7 @@ def _has(name: str, text: str) -> bool:
     return _compiled(name).search(text) is not None
 
 
-class _Rule(NamedTuple):
+class _SecretRule(NamedTuple):
     """A kind of secret, its pattern, and the judge of a value. The value is the last group of the
     pattern or, if there is no group, the whole match.
     """
@@ -171,7 +171,7 @@ class _Rule(NamedTuple):
     is_secret: Callable[[str], bool]
 
 
-_Anchored = list[tuple[str, _Rule]]
+_Anchored = list[tuple[str, _SecretRule]]
 """Texts, each with a rule. Every match of a rule's pattern contains one of the rule's texts."""
 _LONG_WORD = re.compile(r"\S{20}")  # every token is such a word, with its prefix
 _FOLDED = ("authorization", "cookie", "password")  # the kinds whose patterns are in lower case
@@ -192,10 +192,10 @@ def _rules() -> tuple[_Anchored, _Anchored, _Anchored]:
             before = r"(?:(?<![^\W_])|(?<=\\[nrt]))"
         prefix = "|".join(map(re.escape, prefixes))
         pattern = rf"{before}((?:{prefix}){data['signs'][sign]}{{{least},}}+)"
-        rule = _Rule(kind, pattern, partial(_is_issued, prefixes))
+        rule = _SecretRule(kind, pattern, partial(_is_issued, prefixes))
         tokens += ((anchor, rule) for anchor in prefixes)
     for row in data["rules"]:
-        rule = _Rule(row["kind"], row["pattern"], _JUDGES[row["judge"]])
+        rule = _SecretRule(row["kind"], row["pattern"], _JUDGES[row["judge"]])
         others[rule.kind in _FOLDED].extend((anchor, rule) for anchor in row["anchors"].split())
     return tokens, *others
 

@@ -39,7 +39,7 @@ class Parsed(Struct, frozen=True):
 
 def parse(data: bytes) -> Parsed:
     """Read a transcript. Never raises; a file without our markers comes back without a session."""
-    reader = Reader(data)
+    reader = TranscriptReader(data)
     reader.read()
     session = tail = None
     if reader.header is not None:
@@ -70,7 +70,7 @@ def _line_before(data: bytes, at: int) -> int:
     return data.rfind(b"\n", 0, max(0, at - 1)) + 1
 
 
-class Reader:
+class TranscriptReader:
     """Reads one transcript. In a record, it only looks at the lines that may be markers, so that a
     long text takes little more memory than its bytes.
     """

@@ -35,7 +35,7 @@ class Found(Struct, frozen=True):
         return self.exchange.ref
 
 
-class Line(Struct, frozen=True):
+class LoadedChain(Struct, frozen=True):
     """The sessions of a conversation, the open one first, then those before it. `ends` are the last
     queries that count, by id; `problem` says why some are missing.
     """
@@ -71,13 +71,13 @@ def numbered(session: Session, depth: int) -> list[Exchange]:
     return [replace(exchange, depth=depth) for exchange in session.exchanges]
 
 
-def line_of(sessions: SessionManager, live: LoadedSession, load: Load | None = None) -> Line:
+def line_of(sessions: SessionManager, live: LoadedSession, load: Load | None = None) -> LoadedChain:
     """Read the sessions of a conversation that the folder has: without what was said, unless `load`
     reads more.
     """
     chain = read_chain(sessions, live.session, load or sessions.load_head)
     depth = max(live.session.depth, len(chain.ancestors) + 1)
-    return Line((live, *chain.ancestors), depth, chain.problem, chain.ends)
+    return LoadedChain((live, *chain.ancestors), depth, chain.problem, chain.ends)
 
 
 def messages_of(

@@ -249,7 +249,7 @@ model, or the steps up to the one with a call, which are left out.
 """
 
 
-class Place(NamedTuple):
+class ExchangePart(NamedTuple):
     """A part of an exchange in a chain: its session, the number of its query, and what it is."""
 
     session: str
@@ -270,8 +270,8 @@ class Shortened(Entry, frozen=True, kw_only=True):
     tokens: int = 0
 
     @property
-    def place(self) -> Place:
-        return Place(self.session, self.ref.partition(".")[2], self.part, self.call)
+    def place(self) -> ExchangePart:
+        return ExchangePart(self.session, self.ref.partition(".")[2], self.part, self.call)
 
 
 def place_of_ref(ref: str) -> tuple[int, int]:
@@ -468,8 +468,8 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
         return later
 
     @cached_property
-    def _facts(self) -> _Facts:
-        facts = _Facts(model=self.header.model, endpoint=self.header.endpoint)
+    def _facts(self) -> _SessionFacts:
+        facts = _SessionFacts(model=self.header.model, endpoint=self.header.endpoint)
         for entry in self.entries:
             facts.add(entry)
         return facts
@@ -608,7 +608,7 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
         return {name: value for name, value in values.items() if value}
 
     @property
-    def shortened(self) -> Mapping[Place, int]:
+    def shortened(self) -> Mapping[ExchangePart, int]:
         """The tokens in which parts of exchanges are sent, if not in full."""
         return self._facts.shortened
 
@@ -677,7 +677,7 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
         """
         said = {exchange.query.number: tokens_of(exchange) for exchange in self.exchanges}
         has_many_models = len(self.usage_of_models) > MOST_MODELS
-        facts = _Facts(model=self.header.model, endpoint=self.header.endpoint)
+        facts = _SessionFacts(model=self.header.model, endpoint=self.header.endpoint)
         found: list[RunningTotals] = []
         number = 0
         words = 0
@@ -702,7 +702,7 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
         )
 
 
-class _Facts(Struct):
+class _SessionFacts(Struct):
     """The sums and states that result from the entries of a session."""
 
     model: str
@@ -720,7 +720,7 @@ class _Facts(Struct):
     restoration: Restoration | None = None
     acknowledgment: Reply | None = None
     covered: Covered | None = None
-    shortened: dict[Place, int] = {}
+    shortened: dict[ExchangePart, int] = {}
     settled: tuple[Exchange, ...] = ()  # the exchanges of the first `settled_entries` entries
     settled_entries: int = 0
 

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from chat_loop.errors import StoreUnavailable, install_hint
-from chat_loop.store.state import Tag
+from chat_loop.store.state import ObjectTag
 
 try:
     import obstore
@@ -38,11 +38,11 @@ class ListedObject(NamedTuple):
     """An object in a listing."""
 
     key: str
-    tag: Tag
+    tag: ObjectTag
     size: int
 
 
-class Listing(NamedTuple):
+class ObjectListing(NamedTuple):
     """The objects directly under the prefix, and a sentence for each name that hides some."""
 
     objects: list[ListedObject]
@@ -71,20 +71,20 @@ class ObjectStore:
         with self._translated():
             self._store: Any = store.from_url(url, **more)
 
-    def list(self) -> Listing:
+    def list(self) -> ObjectListing:
         """Return the objects directly under the prefix."""
         with self._translated():
             try:
                 found = obstore.list_with_delimiter(self._store)["objects"]
             except exceptions.InvalidPathError:
                 return self._list_around()
-            return Listing([*map(_listed, found)], [])
+            return ObjectListing([*map(_listed, found)], [])
 
-    def _list_around(self) -> Listing:
+    def _list_around(self) -> ObjectListing:
         """List around the names that obstore refuses, each with the thousand names at most that
         the store sends with it. Those that sort before `0`, such as `../a`, stand before sessions.
         """
-        listing = Listing([], [])
+        listing = ObjectListing([], [])
         offset = "0"
         while True:
             try:
@@ -101,7 +101,7 @@ class ObjectStore:
                 text = f"{self._url} has an object with an invalid name, {name[:200]}"
                 listing.warnings.append(f"{text}: remove it, it hides sessions before it.")
 
-    def get(self, key: str, most: int = MAX_OBJECT) -> tuple[bytes, Tag] | None:
+    def get(self, key: str, most: int = MAX_OBJECT) -> tuple[bytes, ObjectTag] | None:
         """Return an object, or None when it does not exist or has more than `most` bytes."""
         with self._translated():
             try:
@@ -112,7 +112,7 @@ class ObjectStore:
             except FileNotFoundError:
                 return None
 
-    def put(self, key: str, data: bytes, expected: Tag | None) -> Tag:
+    def put(self, key: str, data: bytes, expected: ObjectTag | None) -> ObjectTag:
         """Write an object if its state is `expected` (None: if it does not exist yet). Raises
         ObjectChanged.
         """
@@ -177,11 +177,11 @@ def _offset_after(name: str) -> str:
     return f"{valid}0" if name[len(valid) :].startswith("/") else f"{valid}!"
 
 
-def _tag(meta: Any) -> Tag:
+def _tag(meta: Any) -> ObjectTag:
     """Return the state of an object. Azure's listings lack the quotes around the ETag."""
     e_tag = meta.get("e_tag") or ""
     e_tag = e_tag if '"' in e_tag or not e_tag else f'"{e_tag}"'
-    return Tag(e_tag, meta.get("version") or "")
+    return ObjectTag(e_tag, meta.get("version") or "")
 
 
 def _profile(url: str) -> Any:

@@ -20,7 +20,7 @@ from chat_loop.sessions.mirror import SyncReport
 from chat_loop.sessions.records import ID_PATTERN
 from chat_loop.sessions.rows import clamp_time, newest_first, read_row
 from chat_loop.store.client import MAX_OBJECT, ObjectChanged, ObjectStore
-from chat_loop.store.state import SyncEntry, SyncState, Tag
+from chat_loop.store.state import ObjectTag, SyncEntry, SyncState
 
 TRIES = 5  # at an object that others keep changing
 
@@ -119,7 +119,7 @@ class Reconciliation:
                 self._sessions.images.keep(key, found[0])
                 self._state.note(key, SyncEntry())
 
-    def _reconcile(self, identity: str, local: bytes, remote: bytes, tag: Tag) -> bool:
+    def _reconcile(self, identity: str, local: bytes, remote: bytes, tag: ObjectTag) -> bool:
         """Merge two states of a session into one, or make two sessions of them. Return False when
         that has to wait, for example while the session is open.
         """
@@ -154,7 +154,13 @@ class Reconciliation:
         return [each for each in ids if f"{each}.md" not in sent and self._parent(each) == identity]
 
     def _receive(
-        self, identity: str, local: bytes | None, remote: bytes, tag: Tag, *, keeps: bool = False
+        self,
+        identity: str,
+        local: bytes | None,
+        remote: bytes,
+        tag: ObjectTag,
+        *,
+        keeps: bool = False,
     ) -> None:
         """Replace `local` with the session from the store. With `keeps`, save `local` in the trash
         first. Raises Locked and OSError.

@@ -22,7 +22,7 @@ _MAX_ATTEMPTS = 65_000  # characters: a thousand uploads while the store does no
 _SECONDS = 5.0  # the wait for another process that writes
 
 
-class Tag(NamedTuple):
+class ObjectTag(NamedTuple):
     """The state of an object: its ETag, and the version that some stores compare instead."""
 
     e_tag: str
@@ -36,7 +36,7 @@ class SyncEntry(NamedTuple):
     SHA-256 of each upload that is not confirmed yet: any of them may have arrived.
     """
 
-    tag: Tag = Tag("")
+    tag: ObjectTag = ObjectTag("")
     digest: str = ""
     size: int = 0
     changed: int = 0
@@ -59,7 +59,7 @@ class SyncState:
         self._store = store
         self._connection = connection
         rows = connection.execute(f"SELECT {_COLUMNS} FROM objects WHERE store = ?", [store])
-        self.entries = {key: SyncEntry(Tag(*row[:2]), *row[2:]) for key, *row in rows}
+        self.entries = {key: SyncEntry(ObjectTag(*row[:2]), *row[2:]) for key, *row in rows}
 
     def note(self, key: str, entry: SyncEntry) -> None:
         """Record the present state of an object. Raises StoreUnavailable."""

@@ -13,7 +13,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from chat_loop import assembly
-from chat_loop.agent.agent import Agent
+from chat_loop.agent.agent import ModelAgent
 from chat_loop.characters import one_line
 from chat_loop.context.budget import Narration
 from chat_loop.context.messages import Context
@@ -154,7 +154,7 @@ def _planned(
 
 
 def stored_planning(
-    sessions: SessionManager, agent: Agent, options: Options, count: Count
+    sessions: SessionManager, agent: ModelAgent, options: Options, count: Count
 ) -> Planning:
     """Return what planning needs outside of a chat."""
     writer = writer_of(options, agent.provider, agent.limits, count)

@@ -9,7 +9,7 @@ from chat_loop.config import Config, Paths
 from chat_loop.display.plain import out, out_json
 from chat_loop.errors import install_hint
 from chat_loop.parts import build
-from chat_loop.providers.catalogue import Entry, entries
+from chat_loop.providers.catalogue import ProviderSpec, entries
 from chat_loop.providers.choose import Machine, missing_requirement, usual_model
 from chat_loop.providers.models import store
 from chat_loop.providers.servers import accepts_connections, server_at, without_credentials
@@ -54,7 +54,7 @@ def providers(config: Config, machine: Machine, *, as_json: bool) -> int:
     return 0
 
 
-def state_of(entry: Entry, machine: Machine) -> tuple[str, str, str]:
+def state_of(entry: ProviderSpec, machine: Machine) -> tuple[str, str, str]:
     """Return a provider's default model, the first thing that is missing, and what to do."""
     if error := missing_requirement(entry, machine.environment):
         return entry.model, error.message, error.hint

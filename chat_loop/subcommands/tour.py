@@ -30,7 +30,7 @@ from chat_loop.options import parse
 from chat_loop.parts import build
 from chat_loop.providers.scripted import EchoProvider
 from chat_loop.sessions.files import working_folder
-from chat_loop.subcommands.tour_past import Exchange, write_past
+from chat_loop.subcommands.tour_past import PastExchange, write_past
 from chat_loop.terminal import columns
 from chat_loop.tokens import TokenCounter
 from chat_loop.values import Message, Request, Window
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     for name in RUNS:
         steps += script[name]
     model = ScriptedModel(steps, script["summary"])
-    past = msgspec.convert(script["past"], tuple[Exchange, ...])
+    past = msgspec.convert(script["past"], tuple[PastExchange, ...])
     with tempfile.TemporaryDirectory(prefix="chat-loop-tour-", ignore_cleanup_errors=True) as home:
         state = config.find_paths().state  # a traceback must outlive the tour
         paths = config.Paths(Path(home) / "config.yaml", Path(home), state)

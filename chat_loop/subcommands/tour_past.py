@@ -18,7 +18,7 @@ PATHS = ("/berths", "/berths/17", "/bookings", "/bookings/today", "/tides", "/he
 STATUSES = (200, 200, 200, 200, 201, 204, 429, 503)
 
 
-class Exchange(Struct, frozen=True):
+class PastExchange(Struct, frozen=True):
     """What was said on a day, counted from the first, with a log of so many lines."""
 
     day: int
@@ -27,7 +27,7 @@ class Exchange(Struct, frozen=True):
     reply: str
 
 
-def write_past(folder: Path, past: Sequence[Exchange], ended: datetime, project: str) -> None:
+def write_past(folder: Path, past: Sequence[PastExchange], ended: datetime, project: str) -> None:
     """Write the session of a conversation that ended at a time, in a project, into a folder."""
     began = ended - timedelta(days=past[-1].day)
     entries: list[Entry] = []

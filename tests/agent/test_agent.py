@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from benchmarks.support.loopback import Loopback
 from benchmarks.support.loopback import Reply as Sent
 from benchmarks.support.loopback_wires import unmarked
-from chat_loop.agent.agent import MAX_STEPS, Agent
+from chat_loop.agent.agent import MAX_STEPS, ModelAgent
 from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.tools import MAX_RESULT, STEP_LIMIT_RESULT, Tool
 from chat_loop.context.exchanges import NO_REPLY, call_id
@@ -70,7 +70,7 @@ def scripted(*steps: Step, calls_tools: bool = True, window: int = 128_000) -> S
     return ScriptedProvider(steps=steps, calls_tools=calls_tools, window=Window(window))
 
 
-def run(agent: Agent, messages: tuple[Message, ...] = HELLO, **more: Any) -> list[Event]:
+def run(agent: ModelAgent, messages: tuple[Message, ...] = HELLO, **more: Any) -> list[Event]:
     return asyncio.run(events_of(agent, *messages, **more))
 
 
@@ -283,7 +283,7 @@ class Broken(Provider):
 def test_nothing_is_tried_again_after_a_call() -> None:
     provider = Broken(ToolCalled(ToolCall("x", "search", "{}")))
     limits = CallLimits(attempts=3)
-    agent = Agent(
+    agent = ModelAgent(
         name="Sally", system_prompt="", provider=provider, tools=(tool(echo),), limits=limits
     )
     with pytest.raises(StreamBroken):

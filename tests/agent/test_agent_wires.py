@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from benchmarks.support.loopback import Loopback
 from benchmarks.support.loopback import Reply as Sent
-from chat_loop.agent.agent import Agent
+from chat_loop.agent.agent import ModelAgent
 from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.functions import tool_of
 from chat_loop.display.display_manager import DisplayManager
@@ -82,7 +82,7 @@ def test_whatever_functions_do_the_conversation_goes_on(server: Loopback, tmp_pa
     made[1] = replace(made[1], seconds=1.0)
     turns = Turns(tmp_path / "sessions", anthropic_at(server.url), *made)
     limits = CallLimits(attempts=1, tool=60.0)
-    turns.agent = Agent(
+    turns.agent = ModelAgent(
         name="Sally",
         system_prompt="",
         provider=turns.agent.provider,

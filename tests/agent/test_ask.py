@@ -7,7 +7,7 @@ from contextlib import aclosing
 
 import pytest
 
-from chat_loop.agent.agent import Agent
+from chat_loop.agent.agent import ModelAgent
 from chat_loop.agent.ask import CallLimits, ask
 from chat_loop.errors import (
     AuthenticationFailed,
@@ -185,7 +185,7 @@ def test_an_agent_asks_with_its_system_prompt_and_patience() -> None:
     limits = CallLimits(
         sleep=model.clock.sleep, jitter=lambda: 0.0, clock=model.clock.monotonic, first_pause=10.0
     )
-    agent = Agent(name="Sally", system_prompt="Be kind.", provider=model, limits=limits)
+    agent = ModelAgent(name="Sally", system_prompt="Be kind.", provider=model, limits=limits)
 
     assert asyncio.run(events_of(agent, *REQUEST.messages)) == [again(5.0, 2), *ANSWER]
     assert model.requests == [REQUEST] * 2

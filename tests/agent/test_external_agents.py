@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from chat_loop.agent.agent import Agent
+from chat_loop.agent.agent import ModelAgent
 from chat_loop.agent.agent_files import Definition, apply_definition
 from chat_loop.agent.external_agents import ExternalProvider
 from chat_loop.config import AutoCompactConfig, Config
@@ -91,7 +91,7 @@ def dice() -> PydanticAgent[None, str]:
 
 
 def conversation(
-    directory: Path, agent: Agent, events: list[Event], options: Options | None = None
+    directory: Path, agent: ModelAgent, events: list[Event], options: Options | None = None
 ) -> Conversation:
     clock = Clock()
     return Conversation(
@@ -103,8 +103,8 @@ def conversation(
     )
 
 
-def foreign(agent: object, name: str = "Dice") -> Agent:
-    base = Agent(name=name, system_prompt="", provider=provider(agent, name))
+def foreign(agent: object, name: str = "Dice") -> ModelAgent:
+    base = ModelAgent(name=name, system_prompt="", provider=provider(agent, name))
     return apply_definition(base, Definition(name=name, path="/a/agent.py", foreign=agent))
 
 

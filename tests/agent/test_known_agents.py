@@ -11,7 +11,7 @@ import pytest
 import chat_loop
 from chat_loop.agent import agent_files
 from chat_loop.agent.agent_files import AgentFile, Definition, read_file
-from chat_loop.agent.known_agents import AgentRegistry, Question
+from chat_loop.agent.known_agents import AgentQuestion, AgentRegistry
 from chat_loop.config import Paths
 from chat_loop.errors import AgentError
 
@@ -153,7 +153,7 @@ def test_an_approval_is_for_exactly_what_was_read(tmp_path: Path) -> None:
     approvals = AgentRegistry(Paths(tmp_path / "config" / "config.yaml", tmp_path, tmp_path))
     path = agent(tmp_path / "sally", AGENT)
     first = read_file(path)
-    assert approvals.question(first) == Question(file=first, permissions=RUNS)
+    assert approvals.question(first) == AgentQuestion(file=first, permissions=RUNS)
     approvals.approve(first)
     assert approvals.question(read_file(path)) is None
     kept = approvals.approval_of(path)
@@ -165,12 +165,12 @@ def test_an_approval_is_for_exactly_what_was_read(tmp_path: Path) -> None:
         "--- approved", "+++ now", "@@ -1,3 +1,3 @@", " from chat_loop import Agent",
         "-agent = Agent()", "+agent = Agent(name='x')", " ",
     )  # fmt: skip
-    assert approvals.question(changed) == Question(file=changed, permissions=RUNS, lines=lines)
+    assert approvals.question(changed) == AgentQuestion(file=changed, permissions=RUNS, lines=lines)
     approvals.approve(changed)
     assert approvals.question(changed) is None
     assert approvals.question(first) is not None
     copy = read_file(agent(tmp_path / "copy", AGENT))
-    assert approvals.question(copy) == Question(
+    assert approvals.question(copy) == AgentQuestion(
         file=copy, permissions=RUNS
     )  # an approval is for a path as well
 
@@ -180,7 +180,7 @@ def test_a_damaged_approval_approves_nothing(tmp_path: Path) -> None:
     file = AgentFile(path=tmp_path / "agent.py", source=b"x")
     kept = approvals.approval_of(file.path)
     kept.mkdir(parents=True)
-    assert approvals.question(file) == Question(file=file, permissions=RUNS)
+    assert approvals.question(file) == AgentQuestion(file=file, permissions=RUNS)
     kept.rmdir()
     for data in (b"", b"\xff", b"x\n", b"x" * 5_000_000):
         kept.write_bytes(data)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
-from chat_loop.agent.agent import Agent
+from chat_loop.agent.agent import ModelAgent
 from chat_loop.agent.tools import Tool
 from chat_loop.events import ToolReturned
 from chat_loop.values import Message, ToolCall, ToolSpec, Window
@@ -25,7 +25,7 @@ def test_many_results_leave_room_for_the_answer() -> None:
         calls_tools=True,
         window=Window(32_000),
     )
-    agent = Agent(name="Sally", system_prompt="", provider=provider, tools=(Tool(SPEC, much),))
+    agent = ModelAgent(name="Sally", system_prompt="", provider=provider, tools=(Tool(SPEC, much),))
     events = asyncio.run(events_of(agent, Message("user", "Go"), room=20_000))
     given = [event.given or 0 for event in events if isinstance(event, ToolReturned)]
     assert given[0] == 8_000

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from chat_loop.agent.agent import Agent
+from chat_loop.agent.agent import ModelAgent
 from chat_loop.assembly import make_agent
 from chat_loop.config import Config, Paths
 from chat_loop.conversation.conversation_options import Options
@@ -123,7 +123,7 @@ def test_the_list_of_others(tmp_path: Path) -> None:
 def test_the_command_that_continues_has_the_model(tmp_path: Path, options: str, after: str) -> None:
     paths = Paths(tmp_path / "config.yaml", tmp_path, tmp_path)
     parts = build(parse(options.split()), Config(), paths)
-    agent = Agent(name="Sally", system_prompt="", provider=Model())
+    agent = ModelAgent(name="Sally", system_prompt="", provider=Model())
     assert resume_command(parts, agent) == ["chat-loop", *options.split()]
     assert resume_command(parts, agent, "local:a") == ["chat-loop", *after.split()]
 

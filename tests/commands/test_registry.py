@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec import field
 
 from chat_loop.commands import context, session, settings, view  # noqa: F401 - importing them registers their commands
-from chat_loop.commands.registry import Call, Command, Registry, Unknown, registry
+from chat_loop.commands.registry import Command, CommandCall, Registry, Unknown, registry
 from chat_loop.plugins import Plugin, Plugins
 from tests.support.library_screens import run
 
@@ -22,7 +22,7 @@ TEXT = None
 def meaning(line: str) -> tuple[str, str] | str | None:
     """Return (command, argument), the name of an unknown command, or None for text."""
     match registry.parse(line):
-        case Call(command, argument):
+        case CommandCall(command, argument):
             return command.name, argument
         case Unknown(name):
             return f"/{name}"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from chat_loop.agent.agent import Agent
+from chat_loop.agent.agent import ModelAgent
 from chat_loop.agent.tools import Tool
 from chat_loop.commands.restoring import changed_by
 from chat_loop.sessions.records import Call, Exchange, Query, Result, Use
@@ -72,7 +72,7 @@ def use(number: int, name: str, result: str | None) -> Use:
 
 
 def test_the_tools_that_changed_something_are_those_that_were_allowed_or_broken_off() -> None:
-    agent = Agent(
+    agent = ModelAgent(
         name="Sally",
         system_prompt="",
         provider=Model(),

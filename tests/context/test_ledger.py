@@ -18,7 +18,7 @@ from chat_loop.context.ledger import (
     OWN_WORDS,
     SECTIONS,
     LedgerBlock,
-    Line,
+    LedgerLine,
     Section,
     Speaker,
     collect,
@@ -55,12 +55,12 @@ def test_the_lines_of_a_block() -> None:
         files=("a.py",),
     )
     assert list(items(summary)) == [
-        Line("We take oak.", "decisions", "1", "user"),
-        Line("Use beech [1.3]", "decisions", "", "narrative"),
-        Line("Call Bob.", "pending", "1", "reply"),
-        Line("It is [5 m].", "key_facts", "10", "user"),
-        Line("It is 6 m.", "key_facts", "10", "reply"),
-        Line("", "key_facts", "", "narrative"),
+        LedgerLine("We take oak.", "decisions", "1", "user"),
+        LedgerLine("Use beech [1.3]", "decisions", "", "narrative"),
+        LedgerLine("Call Bob.", "pending", "1", "reply"),
+        LedgerLine("It is [5 m].", "key_facts", "10", "user"),
+        LedgerLine("It is 6 m.", "key_facts", "10", "reply"),
+        LedgerLine("", "key_facts", "", "narrative"),
     ]
 
 
@@ -74,7 +74,7 @@ def test_the_lines_of_a_block() -> None:
 def test_a_line_is_read_as_it_was_written(
     text: str, depth: int, number: int, speaker: Speaker, section: Section
 ) -> None:
-    written = Line(text, section, f"{depth}.{number}", speaker).whole
+    written = LedgerLine(text, section, f"{depth}.{number}", speaker).whole
     summary = replace(Summary(topics=("t",)), **{section: (written,)})
     (item,) = items(summary_block.parse(summary_block.render(summary)))
     assert (item.whole, item.text, item.ref, item.speaker) == (written, text, str(depth), speaker)
@@ -206,8 +206,8 @@ def made(
     return ledger(parent, narrative, fresh, tail, pins, room, words)
 
 
-def fact(text: str, ref: str, speaker: Speaker) -> Line:
-    return Line(text, "key_facts", ref, speaker)
+def fact(text: str, ref: str, speaker: Speaker) -> LedgerLine:
+    return LedgerLine(text, "key_facts", ref, speaker)
 
 
 def cost(summary: Summary) -> int:

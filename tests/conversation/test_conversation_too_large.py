@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.support.loopback import Loopback, Received, failing, talk
 from benchmarks.support.loopback import Reply as Served
-from chat_loop.agent.agent import Agent
+from chat_loop.agent.agent import ModelAgent
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.conversation_options import Options
 from chat_loop.errors import ContextTooLong, ProviderError
@@ -40,7 +40,7 @@ class Chat:
         at = entry("compatible", f"{url}/v1")
         self.provider = OpenAIProvider("gpt-4o", at, window=Window(128_000, True))
         self.conversation = Conversation(
-            Agent(name="Sally", system_prompt="Be kind.", provider=self.provider),
+            ModelAgent(name="Sally", system_prompt="Be kind.", provider=self.provider),
             SessionManager(self.folder),
             count=estimate,
             show=self.events.append,

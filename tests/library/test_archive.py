@@ -31,7 +31,7 @@ from chat_loop.library.archive import (
     search_text,
 )
 from chat_loop.library.archive_tools import READ, SEARCH
-from chat_loop.library.hits import Hit, Place
+from chat_loop.library.hits import Hit, TextRange
 from chat_loop.library.index import FILE, stale_count
 from chat_loop.library.library import Library
 from chat_loop.library.search import excerpt
@@ -262,7 +262,7 @@ def test_the_answer_to_a_question_is_attached_with_it() -> None:
     hit = hit_of(
         exchange(2, 3, "Which day is market day?", "Friday. Or so."),
         1.0,
-        (Place(0, 0, 24),),
+        (TextRange(0, 0, 24),),
     )
     text, attached = recall_text([hit], estimate)
     assert attached == ("2.3",)
@@ -277,26 +277,26 @@ def test_the_answer_to_a_question_is_attached_with_it() -> None:
 def test_only_sure_hits_and_only_what_people_said_is_attached() -> None:
     one = exchange(2, 3, "Port 5433 it is.", "Fine.")
     strong, weak, weaker, weakest = (
-        hit_of(one, strength, (Place(0, 0, 16),)) for strength in (STRONG, 0.31, 0.1, 0.05)
+        hit_of(one, strength, (TextRange(0, 0, 16),)) for strength in (STRONG, 0.31, 0.1, 0.05)
     )
     assert recall_text([strong], estimate)[1] == ("2.3",)
     assert recall_text([weak, weaker], estimate)[1] == ("2.3",), "thrice as strong as the next"
     assert recall_text([weak, weak], estimate) == ("", ())
     assert recall_text([weaker, weakest], estimate) == ("", ())
-    assert recall_text([hit_of(one, 1.0, (Place(2, 0, 1),))], estimate) == ("", ())
+    assert recall_text([hit_of(one, 1.0, (TextRange(2, 0, 1),))], estimate) == ("", ())
     assert recall_text([strong] * 9, estimate)[1] == ("2.3",), "no sentence twice"
     others = [
         hit_of(
             exchange(2, number, f"Port {number} it is.", "Fine."),
             STRONG,
-            (Place(0, 0, 16),),
+            (TextRange(0, 0, 16),),
         )
         for number in range(3, 12)
     ]
     assert recall_text(others, estimate, 60)[1] == ("2.3", "2.4")
     assert recall_text(others, estimate)[1] == ("2.3", "2.4", "2.5")
     assert len(recall_text(others, estimate, weak=True)[1]) == 9
-    faint = hit_of(one, 0.005, (Place(0, 0, 16),))
+    faint = hit_of(one, 0.005, (TextRange(0, 0, 16),))
     assert recall_text([faint], estimate, weak=True) == ("", ()), "it is there by chance"
 
 
@@ -416,7 +416,7 @@ def test_an_excerpt_fits_and_is_of_the_text(text: str, room: int, data: st.DataO
     text = f"{text} {LONG[:600]}"
     start = data.draw(st.integers(0, len(text) - 1))
     cut = excerpt(
-        text, [Place(0, start, data.draw(st.integers(start + 1, len(text))))], room, words
+        text, [TextRange(0, start, data.draw(st.integers(start + 1, len(text))))], room, words
     )
     assert len(cut) <= 60 or words(cut) <= room
     assert all(piece.strip() in text for piece in cut.strip("…").split(" … "))

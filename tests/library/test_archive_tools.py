@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from chat_loop.agent.agent import Agent
+from chat_loop.agent.agent import ModelAgent
 from chat_loop.context.budget import room, size
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.conversation_options import Options
@@ -37,7 +37,7 @@ def conversation(
 ) -> Conversation:
     clock = Clock()
     sessions = SessionManager(folder, now=clock.now, monotonic=clock.monotonic)
-    agent = Agent(name="Sally", system_prompt="Be kind.", provider=provider)
+    agent = ModelAgent(name="Sally", system_prompt="Be kind.", provider=provider)
     return Conversation(agent, sessions, count=words, show=shown.append, options=options)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.agent.agent_files import load
-from chat_loop.agent.known_agents import AgentRegistry, Question
+from chat_loop.agent.known_agents import AgentQuestion, AgentRegistry
 from chat_loop.config import Paths
 from chat_loop.values import ToolCall
 from tests.support.headless import run, said, saved
@@ -39,7 +39,7 @@ def test_a_plain_prompt(tmp_path: Path) -> None:
 def test_python_tools_know_the_calendar(tmp_path: Path) -> None:
     registry = AgentRegistry(Paths(tmp_path / "config.yaml", tmp_path, tmp_path))
     file = registry.read(str(EXAMPLES / "tools"))
-    assert registry.question(file) == Question(file=file, permissions=("to run",))
+    assert registry.question(file) == AgentQuestion(file=file, permissions=("to run",))
     definition = load(file)
     assert definition.name == "Planner"
     days_between, working_days = definition.functions

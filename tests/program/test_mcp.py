@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from benchmarks.support.loopback import Loopback, Reply
-from chat_loop.agent.agent import Agent
+from chat_loop.agent.agent import ModelAgent
 from chat_loop.agent.mcp_servers import MISSING, McpServers
 from chat_loop.agent.tools import Tool
 from chat_loop.config import McpServer
@@ -320,7 +320,7 @@ class Talking:
         self.model = ScriptedProvider(steps=steps, calls_tools=True)
         self.events: list[Event] = []
         self.conversation = Conversation(
-            Agent(name="Sally", system_prompt="Be kind.", provider=self.model, tools=tools),
+            ModelAgent(name="Sally", system_prompt="Be kind.", provider=self.model, tools=tools),
             SessionManager(folder),
             count=words,
             show=self.events.append,

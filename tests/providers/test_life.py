@@ -16,7 +16,7 @@ from chat_loop.errors import EmptyReply, ProviderError, RequestRejected, StreamB
 from chat_loop.events import Arriving, Event, Finished, TextDelta, ThinkingDelta, ToolCalled
 from chat_loop.providers import Provider
 from chat_loop.providers.replies import Joiner
-from chat_loop.providers.replies import Reply as State
+from chat_loop.providers.replies import ReplyStream as State
 from chat_loop.values import Message, Request, ToolCall, ToolSpec, Usage, Window
 from tests.support.providers import (
     MakeProvider,

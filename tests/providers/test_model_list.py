@@ -19,7 +19,7 @@ from chat_loop.config import Config
 from chat_loop.errors import ProviderError
 from chat_loop.providers import wire
 from chat_loop.providers.choose import create, this_machine
-from chat_loop.providers.model_list import DAY, KeptLists, Listing, list_models, names_in
+from chat_loop.providers.model_list import DAY, KeptLists, ModelListing, list_models, names_in
 from chat_loop.providers.models.store import CATALOGUE
 from chat_loop.values import Offered, matching
 from tests.support.catalogue import BEDROCK
@@ -35,12 +35,12 @@ def _keys(server: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(f"{name}_BASE_URL", server.url)
 
 
-def listed(folder: Path, *candidates: str, now: float = 1e9) -> Listing:
+def listed(folder: Path, *candidates: str, now: float = 1e9) -> ModelListing:
     machine = this_machine(folder, discover=False)
     kept = KeptLists(folder / "models.json", lambda: now)
     names = dict.fromkeys(candidates or CANDIDATES, "a key is set")
 
-    async def ask() -> Listing:
+    async def ask() -> ModelListing:
         return await list_models(
             lambda: names, lambda name: create(name, Config(), machine), kept, folder
         )
@@ -73,13 +73,13 @@ def aws(answers: dict[str, tuple[int, object]]) -> Iterator[str]:
         thread.join()
 
 
-def bedrock_listed(folder: Path, url: str) -> Listing:
+def bedrock_listed(folder: Path, url: str) -> ModelListing:
     machine = this_machine(folder, discover=False)
     kept = KeptLists(folder / "models.json", lambda: 1e9)
     config = Config(providers={"bedrock": replace(BEDROCK.setting, base_url=url)})
     names = {f"bedrock:{BEDROCK.model}": "a key is set"}
 
-    async def ask() -> Listing:
+    async def ask() -> ModelListing:
         return await list_models(
             lambda: names, lambda name: create(name, config, machine), kept, folder
         )
@@ -150,7 +150,7 @@ def test_a_service_without_any_list_says_what_to_name(
     assert problem.startswith("Azure OpenAI lists no models. The model is the name of a deployment")
 
 
-def references(listing: Listing) -> list[str]:
+def references(listing: ModelListing) -> list[str]:
     return [offer.reference for offer in listing.models]
 
 

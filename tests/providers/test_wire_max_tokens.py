@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from benchmarks.support.loopback import Loopback
-from chat_loop.agent.agent import Agent
+from chat_loop.agent.agent import ModelAgent
 from chat_loop.cli import main
 from chat_loop.providers import local
 from chat_loop.values import Message, Request
@@ -80,7 +80,7 @@ def test_the_command_line_overrides_the_config_which_overrides_the_wire(
 @pytest.mark.parametrize(("own", "expected"), [(None, LIMIT), (5, 5)])
 async def test_a_request_with_a_limit_of_its_own_keeps_it(own: int | None, expected: int) -> None:
     model = Model("Hello.")
-    agent = Agent(name="Sally", system_prompt="", provider=model, max_tokens=LIMIT)
+    agent = ModelAgent(name="Sally", system_prompt="", provider=model, max_tokens=LIMIT)
 
     await events_of(agent, Message("user", "Hi"), max_tokens=own)
     [request] = model.requests

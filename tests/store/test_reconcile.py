@@ -18,7 +18,7 @@ from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.organizing import move_to_trash, restore, set_name_and_tags
 from chat_loop.sessions.records import Attachment, Query, Seal
 from chat_loop.sessions.writer import render
-from chat_loop.store.client import Listing, ObjectStore
+from chat_loop.store.client import ObjectListing, ObjectStore
 from chat_loop.store.state import FILE
 from tests.support.s3_server import S3Server
 from tests.support.saved_sessions import FIRST, OPEN, SECOND, at
@@ -336,7 +336,7 @@ def test_a_listing_that_is_behind_changes_nothing(
     listing = ObjectStore(url).list()
     behind = [listed for listed in listing.objects if listed.key == f"{LIVING}.md"]
     here.put(later := grown(OPEN, "And the cache?"))
-    monkeypatch.setattr(ObjectStore, "list", lambda self: Listing(behind, []))
+    monkeypatch.setattr(ObjectStore, "list", lambda self: ObjectListing(behind, []))
     for _ in range(2):
         outcome = here.sync()
         assert (outcome.sentences, outcome.waiting) == ([], set())

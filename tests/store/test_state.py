@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from chat_loop.errors import StoreUnavailable
-from chat_loop.store.state import FILE, SyncEntry, Tag, is_theirs, opened
+from chat_loop.store.state import FILE, ObjectTag, SyncEntry, is_theirs, opened
 
 
 def test_each_store_has_its_own_state(tmp_path: Path) -> None:
-    known = SyncEntry(Tag('"1"', "2"), "digest", 3, 4, theirs=True, attempts="other")
+    known = SyncEntry(ObjectTag('"1"', "2"), "digest", 3, 4, theirs=True, attempts="other")
     with opened(tmp_path, "s3://a") as first:
         first.note("x.md", known)
     with opened(tmp_path, "s3://a") as first, opened(tmp_path, "s3://b") as second:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from chat_loop.agent.agent import Agent, Prompt
+from chat_loop.agent.agent import ModelAgent, Prompt
 from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.tools import Tool
 from chat_loop.context.messages import Context, messages_of
@@ -44,15 +44,15 @@ class Clock:
 
 def agent_of(
     provider: Provider, *tools: Tool, clock: Clock | None = None, seconds: float = 60.0
-) -> Agent:
+) -> ModelAgent:
     limits = CallLimits(attempts=1, tool=seconds, clock=(clock or Clock()).monotonic)
-    return Agent(
+    return ModelAgent(
         name="Sally", system_prompt="Be kind.", provider=provider, tools=tools, limits=limits
     )
 
 
 async def events_of(
-    agent: Agent, *messages: Message, room: int = 100_000, **more: Any
+    agent: ModelAgent, *messages: Message, room: int = 100_000, **more: Any
 ) -> list[Event]:
     """Return the events of a reply to `messages`. As in a conversation, each step of the reply gets
     what was said and returned before it.

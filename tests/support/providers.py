@@ -18,7 +18,7 @@ from chat_loop.errors import ProviderError
 from chat_loop.events import Arriving, Event, TextDelta, ThinkingDelta
 from chat_loop.providers import Provider
 from chat_loop.providers.anthropic import AnthropicProvider
-from chat_loop.providers.catalogue import CATALOGUE, LOCAL_SERVERS, Entry, entry_of
+from chat_loop.providers.catalogue import CATALOGUE, LOCAL_SERVERS, ProviderSpec, entry_of
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.providers.wire import WireProvider
 from chat_loop.values import Message, Request, Window
@@ -63,7 +63,7 @@ MakeProvider = Callable[..., WireProvider]
 """A function of the address of a server, a key and the name of a model."""
 
 
-def entry(name: str, url: str = "", *, tools: bool | None = None) -> Entry:
+def entry(name: str, url: str = "", *, tools: bool | None = None) -> ProviderSpec:
     """Return a provider of the catalogue, or another one, with a given address."""
     return entry_of(name, {name: ProviderConfig(base_url=url, tools=tools)})
 

@@ -17,7 +17,7 @@ from chat_loop.conversation.conversation_options import Options
 from chat_loop.display.display_manager import DisplayManager
 from chat_loop.display.questions import Question, question_text
 from chat_loop.errors import UsageError
-from chat_loop.input.lines import Reader
+from chat_loop.input.lines import EntryReader
 from chat_loop.library.library import Library
 from chat_loop.loop import ChatLoop
 from chat_loop.memory import MemoryLocation, ProjectMemory
@@ -32,7 +32,7 @@ Line = str | type[KeyboardInterrupt] | Callable[[Talk], None]
 """A typed line, Ctrl-C, or a function to call before the next line is typed."""
 
 
-class Script(Reader):
+class Script(EntryReader):
     """A reader that types its lines, echoed as a terminal would, and then presses Ctrl-D."""
 
     has_editor = True

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from chat_loop.agent.agent import Agent
+from chat_loop.agent.agent import ModelAgent
 from chat_loop.agent.ask import CallLimits
 from chat_loop.conversation import continuing
 from chat_loop.conversation.conversation import Conversation
@@ -169,7 +169,7 @@ class Talk:
             idle=60.0,
         )
         self.conversation = Conversation(
-            Agent(name=agent, system_prompt="Be kind.", provider=self.model, limits=limits),
+            ModelAgent(name=agent, system_prompt="Be kind.", provider=self.model, limits=limits),
             self.sessions,
             count=words,
             show=self._tell,

@@ -19,7 +19,7 @@ import msgspec
 
 from benchmarks.support.loopback import Loopback, Received, Reply
 from chat_loop.subcommands import tour
-from chat_loop.subcommands.tour_past import Exchange, write_past
+from chat_loop.subcommands.tour_past import PastExchange, write_past
 from chat_loop.tokens import TokenCounter
 from chat_loop.values import Usage
 from tests.support.pty_chat import PtyChat
@@ -253,7 +253,7 @@ def main() -> None:
         sessions = home / "sessions"
         sessions.mkdir(parents=True)
         sessions.chmod(0o700)
-        past = msgspec.convert(SCRIPT["past"], tuple[Exchange, ...])
+        past = msgspec.convert(SCRIPT["past"], tuple[PastExchange, ...])
         write_past(sessions, past, datetime.now().astimezone(), str(home))
         config = home / "config.yaml"
         keys = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.url}

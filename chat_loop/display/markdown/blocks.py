@@ -20,7 +20,7 @@ _BULLETS = ("•", "◦", "▪")
 _CONTAINER = re.compile(r"[ \t]*(?:>[ \t]*)*")  # the markers of quotes before a line
 
 
-class Line(Struct):
+class UnwrappedLine(Struct):
     """A line of text before it is wrapped. `prefix` goes before it, `next_prefix` before each of
     its continuation lines. `source` is the number of the source line that it begins on. `blank`
     means that an empty line comes before it. A line that may still grow is not `complete`.
@@ -44,7 +44,7 @@ class _Container(Struct):
     is_quote: bool = False
 
 
-class Blocks:
+class MarkdownBlocks:
     """The blocks of `source`. If `ended`, no text follows, and so all of it is final."""
 
     def __init__(self, source: str, theme: Theme, columns: int, *, ended: bool) -> None:
@@ -73,7 +73,7 @@ class Blocks:
         """True if the last block is code between fences, which is in no list and no quote."""
         return bool(self.tokens) and self.tokens[-1].type == "fence" and not self.tokens[-1].level
 
-    def lines(self) -> Iterator[Line]:  # noqa: C901, PLR0912 - one case for each kind of token
+    def lines(self) -> Iterator[UnwrappedLine]:  # noqa: C901, PLR0912 - one case for each kind of token
         """Yield the lines, up to the point where later text may change them."""
         if any(token.level >= NESTING - 3 for token in self.tokens):
             for number, text in enumerate(self._lines[: self._last]):  # the parser loses words
@@ -134,7 +134,7 @@ class Blocks:
         starts_block: bool = True,
         indented: bool = True,
         **more: bool,
-    ) -> Line:
+    ) -> UnwrappedLine:
         """Return a line inside the open containers, whose markers are shown once."""
         prefix: list[Span] = []
         next_prefix: list[Span] = []
@@ -147,9 +147,9 @@ class Blocks:
         if starts_block and source:
             above = self._lines[source - 1]
         blank = not _CONTAINER.sub("", above, count=1).strip()
-        return Line(source, spans, tuple(prefix), tuple(next_prefix), blank, **more)
+        return UnwrappedLine(source, spans, tuple(prefix), tuple(next_prefix), blank, **more)
 
-    def _text(self, token: Token, opening: Token) -> Iterator[Line]:
+    def _text(self, token: Token, opening: Token) -> Iterator[UnwrappedLine]:
         """Yield the lines of a paragraph or a heading, without text that may still change."""
         assert token.map
         theme = self._theme
@@ -180,11 +180,11 @@ class Blocks:
         if underlined and opening.markup == "-":
             yield self._rule(token.map[1] - 1, starts_block=False)
 
-    def _rule(self, source: int, *, starts_block: bool = True) -> Line:
+    def _rule(self, source: int, *, starts_block: bool = True) -> UnwrappedLine:
         spans = [Span("─" * max(1, min(_RULE, self._columns - 1)), DIM)]
         return self._line(source, spans, starts_block=starts_block, indented=False)
 
-    def _verbatim(self, token: Token) -> Iterator[Line]:
+    def _verbatim(self, token: Token) -> Iterator[UnwrappedLine]:
         """Yield the lines of code, HTML or a formula."""
         assert token.map
         begin, end = token.map
@@ -206,7 +206,7 @@ class Blocks:
         if fenced and (closed or self._ended or end < self._last):
             yield self._line(end - 1, [Span("───", DIM)], starts_block=False, indented=False)
 
-    def _table(self, token: Token) -> Iterator[Line]:
+    def _table(self, token: Token) -> Iterator[UnwrappedLine]:
         """Yield the lines of a table once the widths of its columns are known."""
         assert token.map
         begin, end = token.map

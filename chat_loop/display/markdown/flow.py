@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct, field
 
-from chat_loop.display.markdown.blocks import Line
+from chat_loop.display.markdown.blocks import UnwrappedLine
 from chat_loop.display.markdown.inline import Span
 from chat_loop.display.sanitizer import cells
 
@@ -23,7 +23,7 @@ _CLOSING = frozenset("、。，．！？：；）」』】》〉〕ー々ゝ")
 """Wide characters that must not begin a line."""
 
 
-class Run(Struct, frozen=True):
+class StyledRun(Struct, frozen=True):
     """Text in one style without spaces, and the spaces and newlines before it."""
 
     gap: str
@@ -42,7 +42,7 @@ class Word(Struct):
     stays_whole: bool = False
 
 
-def words_of(line: Line) -> list[Word]:
+def words_of(line: UnwrappedLine) -> list[Word]:
     """Return a line's words. Text may be broken before and after a wide character."""
     words: list[Word] = []
     blanks = 0
@@ -68,11 +68,11 @@ def words_of(line: Line) -> list[Word]:
     return words
 
 
-def runs_of(line: Line, gap: str, columns: int | None, column: int = 0) -> list[Run]:
+def runs_of(line: UnwrappedLine, gap: str, columns: int | None, column: int = 0) -> list[StyledRun]:
     """Return the runs of a line that begins at `column` after `gap`, wrapped to `columns` unless
     that is None. The last word of a growing line is left out if more text could move it.
     """
-    runs: list[Run] = []
+    runs: list[StyledRun] = []
     if columns is None or not line.wraps:
         _add(runs, gap, (*line.prefix, *line.spans))
         return runs
@@ -108,13 +108,13 @@ def runs_of(line: Line, gap: str, columns: int | None, column: int = 0) -> list[
     return runs
 
 
-def _add(runs: list[Run], gap: str, spans: Sequence[Span]) -> str:
+def _add(runs: list[StyledRun], gap: str, spans: Sequence[Span]) -> str:
     """Add the runs of `spans` and return the spaces after the last one."""
     for span in spans:
         for piece in _PIECES.findall(span.text):
             if piece[0] == " ":
                 gap += piece
             else:
-                runs.append(Run(gap, piece, span.style))
+                runs.append(StyledRun(gap, piece, span.style))
                 gap = ""
     return gap

@@ -46,7 +46,7 @@ class Span(Struct, frozen=True):
     stays_whole: bool = False
 
 
-class Marks(Struct):
+class InlineMarks(Struct):
     """The positions of the signs that more text may close, and the ranges that are closed."""
 
     unclosed: list[int] = field(default_factory=list)
@@ -97,7 +97,7 @@ def without_open_item(text: str) -> str:
 
 def stable_length(content: str) -> int:
     """Return the length of the start of a growing paragraph whose markup cannot change any more."""
-    marks = Marks()
+    marks = InlineMarks()
     markdown().inline.parse(content, markdown(), {"marks": marks}, [])
     end = min(marks.unclosed, default=len(content))
     for begin, close in sorted(marks.closed, reverse=True):
@@ -109,7 +109,7 @@ def stable_length(content: str) -> int:
 def spans_of(content: str, theme: Theme, style: str = "") -> list[Span]:
     """Return a paragraph's text with its styles; a line break is the text `\\n`."""
     tokens: list[Token] = []
-    markdown().inline.parse(content, markdown(), {"marks": Marks()}, tokens)
+    markdown().inline.parse(content, markdown(), {"marks": InlineMarks()}, tokens)
     return _spans(tokens, theme, style)
 
 
@@ -163,7 +163,7 @@ def _marking_rule(rule: Rule, sign: str) -> Rule:
     def marking(state: StateInline, silent: bool) -> bool:
         start = state.pos
         tokens = len(state.tokens)
-        marks: Marks = state.env["marks"]
+        marks: InlineMarks = state.env["marks"]
         was_read = rule(state, silent)
         if silent:
             return was_read
@@ -198,7 +198,7 @@ def _delimiter_rule(rule: Rule) -> Rule:
 
 def _mark_delimiters(state: StateInline) -> None:
     """Record the pairs of delimiters, and the delimiters that may still be closed."""
-    marks: Marks = state.env["marks"]
+    marks: InlineMarks = state.env["marks"]
     lists = []
     for meta in state.tokens_meta:
         if meta and "delimiters" in meta:

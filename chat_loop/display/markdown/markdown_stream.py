@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from copy import copy
 
-from chat_loop.display.markdown.blocks import Blocks, Line
-from chat_loop.display.markdown.flow import Run, runs_of
+from chat_loop.display.markdown.blocks import MarkdownBlocks, UnwrappedLine
+from chat_loop.display.markdown.flow import StyledRun, runs_of
 from chat_loop.display.markdown.inline import without_open_item
 from chat_loop.display.markdown.theme import Theme
 
@@ -118,7 +118,7 @@ class MarkdownStream:
         length = len(self._source) if ended else _stable_length(self._source)
         text = without_open_item(self._source[:length])
         columns = self._columns()
-        blocks = Blocks(text, self._theme, columns, ended=ended)
+        blocks = MarkdownBlocks(text, self._theme, columns, ended=ended)
         last_start = blocks.last_start()
         before_last: int | None = None
         sent: list[str] = []
@@ -150,7 +150,9 @@ class MarkdownStream:
             self._dropped = True
         return "".join(sent)
 
-    def _runs(self, line: Line, empty: str, columns: int, *, is_first: bool) -> list[Run]:
+    def _runs(
+        self, line: UnwrappedLine, empty: str, columns: int, *, is_first: bool
+    ) -> list[StyledRun]:
         """Return the runs of a line after the newlines of `empty` lines."""
         gap = f"{empty}\n\n" if line.blank else f"{empty}\n"
         column = 0
@@ -163,7 +165,7 @@ class MarkdownStream:
                 gap = "\n"
         return runs_of(line, gap, columns if self._wraps else None, column)
 
-    def _render(self, run: Run, skip: int) -> str:
+    def _render(self, run: StyledRun, skip: int) -> str:
         """Return the output of a run, without the `skip` characters that were already sent."""
         gap = "" if skip else run.gap
         sent = ""
