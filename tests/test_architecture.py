@@ -84,7 +84,7 @@ DOORS = {
             "browser/message_picker.py",
             "browser/model_picker.py",
         ),
-        "browser/full_screen.py",
+        *("browser/full_screen.py", "browser/row_list.py"),
     },
     "markdown_it": {
         *("export/markup.py", "display/markdown/inline.py", "display/markdown/blocks.py"),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Literal, Protocol
 
 from prompt_toolkit.application import Application
@@ -223,12 +223,7 @@ class _Browser:
         in_question = Condition(lambda: self._mode == "trash?")
         bind("c-c", self._app.exit)
         bind("c-z", self._app.suspend_to_background)
-        bind("up k c-p", lambda: sessions.move(-1), on_row)
-        bind("down j c-n", lambda: sessions.move(1), on_row)
-        bind("pageup c-b", lambda: sessions.move(-sessions.page), on_row)
-        bind("pagedown c-f space", lambda: sessions.move(sessions.page), on_row)
-        bind("home g", lambda: sessions.select(0), on_row)
-        bind("end G", lambda: sessions.select(sys.maxsize), on_row)
+        sessions.bind_moves(partial(bind, when=on_row))
         bind("enter c-j", lambda: self._app.exit(result="resume"), on_row)
         bind("e", lambda: self._app.exit(result="edit"), on_row)
         bind("d delete", lambda: self._enter("trash?"), on_row)

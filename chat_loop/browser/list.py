@@ -5,31 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from prompt_toolkit.data_structures import Point
 from prompt_toolkit.formatted_text import StyleAndTextTuples as Text
-from prompt_toolkit.layout import UIContent, UIControl
+from prompt_toolkit.layout import UIContent
 
+from chat_loop.browser.row_list import RowList
 from chat_loop.display.conversation_rows import ODD, RowTable, steady_text
 from chat_loop.sessions.records import SessionRow
 
 
-class SessionList(UIControl):
-    """The rows that contain all `words`; only the rows on the screen are drawn."""
+class SessionList(RowList):
+    """The sessions that contain all `words`."""
 
     def __init__(self, now: datetime) -> None:
         self.words = ""
-        self.page = 10  # the number of lines at the last drawing
         self._now = now
         self._table = RowTable((), now)
         self._texts: list[str] = []
         self._visible: list[int] = []
-        self._selected = 0
 
     @property
     def row(self) -> SessionRow | None:
         """Return the selected session; None when nothing matches."""
         if self._visible:
-            return self._table.rows[self._visible[self._selected]]
+            return self._table.rows[self._visible[self.selected]]
         return None
 
     def set_rows(self, rows: Sequence[SessionRow]) -> None:
@@ -43,7 +41,7 @@ class SessionList(UIControl):
         """Show the rows that contain all `words` and select the first. Without words show all."""
         before = None if words.strip() else self.row
         self.words = words
-        self._selected = 0
+        self.selected = 0
         self._match(before)
 
     def _match(self, selected: SessionRow | None) -> None:
@@ -53,18 +51,13 @@ class SessionList(UIControl):
         for at, text in enumerate(self._texts):
             if all(word in text for word in words):
                 self._visible.append(at)
-        self.select(self._selected)
-        for place, at in enumerate(self._visible):
+        self.select(self.selected)
+        for number, at in enumerate(self._visible):
             if selected is not None and self._table.rows[at].id == selected.id:
-                self._selected = place
+                self.selected = number
 
-    def select(self, place: int) -> None:
-        """Select the row at `place`, or the nearest one."""
-        self._selected = max(0, min(place, len(self._visible) - 1))
-
-    def move(self, steps: int) -> None:
-        """Select the row that is `steps` further down, or up if negative."""
-        self.select(self._selected + steps)
+    def count(self) -> int:
+        return len(self._visible)
 
     def title(self) -> Text:
         """Return the line above the list, which counts the sessions."""
@@ -74,21 +67,17 @@ class SessionList(UIControl):
         return [("bold", f"  {matching}" if words else f"  Sessions: {total}")]
 
     def create_content(self, width: int, height: int) -> UIContent:
-        self.page = max(1, height)
         words = steady_text(self.words, 60)
         empty = "  No conversations yet."
         if words:
             empty = f"  No sessions match “{words}”."
-        return UIContent(
-            get_line=lambda at: self._line(at, width) if self._visible else [("dim", empty)],
-            line_count=max(1, len(self._visible)),
-            cursor_position=Point(x=0, y=self._selected),
-            show_cursor=False,
+        return self.content(
+            height, lambda at: self._line(at, width) if self._visible else [("dim", empty)]
         )
 
-    def _line(self, place: int, width: int) -> Text:
-        parts = self._table.line(self._visible[place], width - 2)
-        mark = "> " if place == self._selected else "  "
+    def _line(self, number: int, width: int) -> Text:
+        parts = self._table.line(self._visible[number], width - 2)
+        mark = "> " if number == self.selected else "  "
         return [("", mark), *(("dim" if style else "", text) for text, style in parts)]
 
 

@@ -8,19 +8,18 @@ from typing import Literal
 
 from msgspec import Struct
 from prompt_toolkit.application import Application
-from prompt_toolkit.data_structures import Point
 from prompt_toolkit.formatted_text import StyleAndTextTuples as Text
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout import (
     FormattedTextControl,
     HSplit,
     UIContent,
-    UIControl,
     Window,
 )
 from prompt_toolkit.output.defaults import create_output
 
 from chat_loop.browser.full_screen import full_screen
+from chat_loop.browser.row_list import RowList
 from chat_loop.characters import one_line
 from chat_loop.display.sanitizer import cells, cut_to
 from chat_loop.errors import SessionError
@@ -31,8 +30,6 @@ HINTS = ("Enter go back", "f branch after it", "s summarize up to here", "Esc le
 """The keys in the bottom line, the most important first."""
 AHEAD = 200
 """How many messages after the selected one are read: more than a screen shows."""
-LAST = 1 << 40
-"""A place after every message."""
 
 
 class Choice(Struct, frozen=True):
@@ -52,9 +49,9 @@ class Messages:
         self._older = older
         self.read_to(0)
 
-    def read_to(self, place: int) -> None:
-        """Read the messages up to a place and a screen more. Raises SessionError."""
-        wanted = max(0, place + AHEAD - len(self.read))
+    def read_to(self, number: int) -> None:
+        """Read the messages up to a number and a screen more. Raises SessionError."""
+        wanted = max(0, number + AHEAD - len(self.read))
         older = [*islice(self._older, wanted)]
         self.read += older
         self.are_all = len(older) < wanted or self.are_all
@@ -101,12 +98,7 @@ async def choose(messages: Messages) -> Choice | None:
         for name in names.split():
             keys.add(name, eager=name == "escape")(press)
 
-    bind("up k c-p", lambda: rows.select(rows.selected - 1))
-    bind("down j c-n", lambda: rows.select(rows.selected + 1))
-    bind("pageup c-b", lambda: rows.select(rows.selected - rows.page))
-    bind("pagedown c-f space", lambda: rows.select(rows.selected + rows.page))
-    bind("home g", lambda: rows.select(0))
-    bind("end G", lambda: rows.select(LAST))
+    rows.bind_moves(bind)
     bind("enter c-j", lambda: app.exit(result="rewind"))
     bind("f", lambda: app.exit(result="fork"))
     bind("s", lambda: app.exit(result="summarize"))
@@ -117,32 +109,25 @@ async def choose(messages: Messages) -> Choice | None:
     return Choice(act, messages.read[rows.selected])
 
 
-class _MessageRows(UIControl):
-    """The list, one of which is selected. Only the rows on the screen are drawn."""
-
+class _MessageRows(RowList):
     def __init__(self, messages: Messages) -> None:
-        self.selected = 0
-        self.page = 10  # the number of lines at the last drawing
         self._messages = messages
 
-    def select(self, place: int) -> None:
-        """Select the message at `place`, or the nearest one. Raises SessionError."""
-        self._messages.read_to(place)
-        self.selected = max(0, min(place, len(self._messages.read) - 1))
+    def count(self) -> int:
+        return len(self._messages.read)
+
+    def select(self, number: int) -> None:
+        """Read the messages up to one, and select it, or the last. Raises SessionError."""
+        self._messages.read_to(number)
+        super().select(number)
 
     def create_content(self, width: int, height: int) -> UIContent:
-        self.page = max(1, height)
         refs = max(len(exchange.ref) for exchange in self._messages.read)
-        return UIContent(
-            get_line=lambda at: self._line(at, width, refs),
-            line_count=len(self._messages.read),
-            cursor_position=Point(x=0, y=self.selected),
-            show_cursor=False,
-        )
+        return self.content(height, lambda number: self._line(number, width, refs))
 
-    def _line(self, place: int, width: int, refs: int) -> Text:
-        exchange = self._messages.read[place]
-        mark = ">" if place == self.selected else " "
+    def _line(self, number: int, width: int, refs: int) -> Text:
+        exchange = self._messages.read[number]
+        mark = ">" if number == self.selected else " "
         start = f"{mark} {exchange.ref:<{refs}}  "
         words = cut_to(one_line(exchange.query.text, width), max(1, width - cells(start)))
         return [("", start), ("", words)]

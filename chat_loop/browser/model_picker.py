@@ -6,26 +6,22 @@ from collections.abc import Callable, Sequence
 
 from prompt_toolkit.application import Application
 from prompt_toolkit.buffer import Buffer
-from prompt_toolkit.data_structures import Point
 from prompt_toolkit.formatted_text import StyleAndTextTuples as Text
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout import (
     FormattedTextControl,
     HSplit,
     UIContent,
-    UIControl,
     Window,
 )
 from prompt_toolkit.output.defaults import create_output
 from prompt_toolkit.widgets import TextArea
 
 from chat_loop.browser.full_screen import full_screen
+from chat_loop.browser.row_list import RowList
 from chat_loop.characters import one_line
 from chat_loop.display.sanitizer import cells, cut_to
 from chat_loop.values import Offered, matching
-
-LAST = 1 << 40
-"""A place after every model."""
 
 
 async def choose(
@@ -65,26 +61,17 @@ async def choose(
         if rows.offer is not None:
             app.exit(result=rows.offer)
 
-    bind("up c-p", lambda: rows.select(rows.selected - 1))
-    bind("down c-n", lambda: rows.select(rows.selected + 1))
-    bind("pageup", lambda: rows.select(rows.selected - rows.page))
-    bind("pagedown", lambda: rows.select(rows.selected + rows.page))
-    bind("c-home", lambda: rows.select(0))
-    bind("c-end", lambda: rows.select(LAST))
+    rows.bind_moves(bind, ("up c-p", "down c-n", "pageup", "pagedown", "c-home", "c-end"))
     bind("enter c-j", take)
     bind("escape", leave)
     bind("c-c", app.exit)
     return await app.run_async(handle_sigint=False)
 
 
-class _ModelRows(UIControl):
-    """The models that match, one of which is selected. Only the rows on the screen are drawn."""
-
+class _ModelRows(RowList):
     def __init__(
         self, models: Sequence[Offered], now: str, about: Callable[[Offered], str]
     ) -> None:
-        self.selected = 0
-        self.page = 10  # the number of lines at the last drawing
         self._models = models
         self._now = now
         self._about = about
@@ -108,14 +95,13 @@ class _ModelRows(UIControl):
         if not words.strip():
             self._select_used()
 
-    def select(self, place: int) -> None:
-        """Select the model at `place`, or the nearest one."""
-        self.selected = max(0, min(place, len(self._shown) - 1))
+    def count(self) -> int:
+        return len(self._shown)
 
     def _select_used(self) -> None:
-        for place, offer in enumerate(self._shown):
+        for number, offer in enumerate(self._shown):
             if offer.reference == self._now:
-                self.selected = place
+                self.selected = number
                 return
 
     def title(self) -> Text:
@@ -126,22 +112,16 @@ class _ModelRows(UIControl):
         return [("bold", count), ("dim", "  Enter choose  Esc leave  $ per million tokens")]
 
     def create_content(self, width: int, height: int) -> UIContent:
-        self.page = max(1, height)
         top = max(0, self.selected - height)
         near = self._shown[top : top + 2 * height]
         names = min(max((cells(offer.reference) for offer in near), default=0), width // 2 + 8)
-        return UIContent(
-            get_line=lambda at: self._line(at, width, names),
-            line_count=max(1, len(self._shown)),
-            cursor_position=Point(x=0, y=self.selected),
-            show_cursor=False,
-        )
+        return self.content(height, lambda number: self._line(number, width, names))
 
-    def _line(self, place: int, width: int, names: int) -> Text:
+    def _line(self, number: int, width: int, names: int) -> Text:
         if not self._shown:
             return [("dim", "  No model matches.")]
-        offer = self._shown[place]
-        mark = ">" if place == self.selected else " "
+        offer = self._shown[number]
+        mark = ">" if number == self.selected else " "
         name = cut_to(one_line(offer.reference, 200), max(8, width - 4))
         name += " " * (names - cells(name))
         about = one_line(self._about(offer), 200)

@@ -75,7 +75,7 @@ def ids(sessions: SessionList) -> list[str]:
     sessions.select(0)
     while sessions.row is not None and (not found or found[-1] != sessions.row.id):
         found.append(sessions.row.id)
-        sessions.move(1)
+        sessions.select(sessions.selected + 1)
     return found
 
 
@@ -89,7 +89,7 @@ def test_whatever_is_done_a_row_that_matches_is_selected(count: int, acts: Seque
     for act in acts:
         match act:
             case "up" | "down":
-                sessions.move(-1 if act == "up" else 1)
+                sessions.select(sessions.selected + (-1 if act == "up" else 1))
             case "end":
                 sessions.select(10**9)
             case _:
