@@ -72,7 +72,7 @@ DOORS = {
     "tiktoken": {"tokens.py"},
     "genai_prices": {"providers/prices.py"},
     "yaml": {"yaml_files.py"},
-    "rich": {"display/display_manager.py", "display/listings.py", "display/panels.py"},
+    "rich": {"display/styled_console.py"},
     "prompt_toolkit": {
         *("input/composer.py", "input/bottom.py", "input/host.py", "input/layout.py"),
         *("input/keys.py", "input/frames.py", "input/menu.py"),

@@ -35,7 +35,7 @@ from chat_loop.values import (
 )
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from chat_loop.display.styled_console import StyledConsole
 
 MOST_THINKING = 1 << 20  # characters of reasoning that are kept to be shown
 MAX_CALL = 160
@@ -94,12 +94,11 @@ class DisplayManager:
         """The calls by their ids that are not printed yet."""
 
     @cached_property
-    def console(self) -> Console:
-        """Return rich's console, loaded when the first styled line is printed."""
-        from rich.console import Console
+    def console(self) -> StyledConsole:
+        """Return the console, loaded when the first styled line is printed."""
+        from chat_loop.display.styled_console import StyledConsole
 
-        out = cast(TextIO, self.out)
-        return Console(file=out, highlight=False, markup=False, emoji=False, soft_wrap=True)
+        return StyledConsole(cast(TextIO, self.out))
 
     def load(self) -> None:
         """Load the modules for styled lines and replies. Called in a thread before any output."""
@@ -185,13 +184,6 @@ class DisplayManager:
             text = f"{symbol} {text}"
         self.console.print(printable(text), style=style or None)
 
-    def row(self, *parts: tuple[str, str]) -> None:
-        """Print texts with their styles on one line, cut to the width of the terminal."""
-        from rich.text import Text
-
-        line = Text.assemble(*parts)
-        self.console.print(line, no_wrap=True, overflow="ellipsis", soft_wrap=False)
-
     def prose(self, text: str, style: str = "", *, indent: int = 0, symbol: str = "") -> None:
         """Print a sentence. On a terminal it is wrapped between words and indented.
 
@@ -231,10 +223,10 @@ class DisplayManager:
         stream = markdown_on(out, self.theme, wraps=self._wraps, leads=leads, indent=indent)
         return stream.feed(printable(text)) + stream.finish()
 
-    def panel(self, renderable: RenderableType) -> None:
-        """Print a rich renderable, which rich fits to the width of the terminal."""
+    def panel(self, text: str, title: str) -> None:
+        """Print a text in a frame with a title."""
         self._close_line()
-        self.console.print(renderable, soft_wrap=False)
+        self.console.panel(text, title)
 
     def table(
         self, rows: Sequence[Sequence[str]], *, numbers: Collection[int] = (), gap: str = "  "

@@ -27,7 +27,7 @@ def show_sessions(
     """Show the numbered list, then say that there are `more` older sessions."""
     table = drawn.RowTable(rows, now, cost)
     for at in range(len(rows)):
-        display.row(*table.line(at, display.console.width))
+        display.console.row(*table.line(at, display.console.width))
     if more:
         hint = "/sessions --all lists them, /sessions WORDS filters"
         display.line(f"… and {more:,} older: {hint}.", "dim")
@@ -47,14 +47,14 @@ def show_tree(
         start = f"{number:>3}  {stem}● "
         below = stem.replace("├─", "│ ").replace("└─", "  ")
         if again:
-            display.row((start, ""), (f"number {numbers[row.id]} above", "dim"))
+            display.console.row((start, ""), (f"number {numbers[row.id]} above", "dim"))
             continue
         mark = "  ← you are here" if row.id == here else ""
         tags = drawn.tags_text(row.tags)
         name = drawn.tree_name(row, rows.get(row.parent))
         room = display.console.width - len(start) - len(mark) - len(tags)
         style = "bold" if row.id == here else ""
-        display.row(
+        display.console.row(
             (start, ""), (one_line(name, max(room, 10)), style), (tags, "cyan"), (mark, "green")
         )
         origin = f"forked at {row.until}" if row.until else ""
@@ -70,7 +70,7 @@ def show_tree(
             counts = counts_text(row.queries, row.tokens or 0)
         missing = drawn.missing_text(row, rows)
         facts = (origin, missing, row.compaction, when_text(row.updated, now), counts)
-        display.row((f"     {below}  ", ""), (" · ".join(filter(None, facts)), "dim"))
+        display.console.row((f"     {below}  ", ""), (" · ".join(filter(None, facts)), "dim"))
 
 
 def show_hits(
@@ -82,9 +82,6 @@ def show_hits(
     """Show the numbered hits, best first. A hit is a row, a query, True if it is only related, and
     the excerpts by speaker, in which `words` are highlighted.
     """
-    from rich.padding import Padding
-    from rich.text import Text
-
     if not hits:
         display.line("No matches. Try different words; /sessions WORDS looks at names.")
         return
@@ -96,12 +93,11 @@ def show_hits(
             when += " · related"
         name = one_line(row.name or row.id, 100)
         tags = drawn.tags_text(row.tags)
-        display.row((f"{number:>3}  ", ""), (name, "bold"), (when, "dim"), (tags, "cyan"))
+        display.console.row((f"{number:>3}  ", ""), (name, "bold"), (when, "dim"), (tags, "cyan"))
         speakers = {"User": "You", "Assistant": row.agent or "Assistant"}
         for who, excerpt in excerpts:
-            text = Text(f"{one_line(speakers.get(who, who), 40)}: {one_line(excerpt, 600)}")
-            text.highlight_words(words, "bold yellow", case_sensitive=False)
-            display.panel(Padding(text, (0, 0, 0, 5), expand=False))
+            text = f"{one_line(speakers.get(who, who), 40)}: {one_line(excerpt, 600)}"
+            display.console.excerpt(text, words)
     display.line("/show N, /resume N and /quote N take these numbers.", "dim")
 
 
@@ -110,7 +106,7 @@ def show_session(
 ) -> None:
     """Show a session: its facts, its summary and its last exchanges."""
     preview = preview_of(session, damage, length=MAX_TEXT)
-    display.row((one_line(name), "bold"), (drawn.tags_text(session.tags), "cyan"))
+    display.console.row((one_line(name), "bold"), (drawn.tags_text(session.tags), "cyan"))
     for label, text in preview.about:
         display.prose(f"{label}: {text}" if label else text, indent=2)
     display.line()

@@ -87,8 +87,6 @@ def show_summary(
     after: int,
 ) -> None:
     """Show the panel of a finished compaction; `before` and `after` count messages."""
-    from rich.panel import Panel
-
     less = ""
     if before > after:
         less = f" ({1 - after / before:.0%} reduction)"
@@ -112,8 +110,7 @@ def show_summary(
         lines.append(f"Tools denied, failed or stopped: {counts.not_done}")
     if compaction.archived:
         lines.append(f"In the archive only: {plural(compaction.archived, 'value')}")
-    body = "\n".join(lines)
-    display.panel(Panel(body, title="Session Summary", title_align="left", expand=False))
+    display.panel("\n".join(lines), "Session Summary")
 
 
 def show_context(
