@@ -68,8 +68,7 @@ class BedrockProvider(AnthropicProvider):
         https://docs.aws.amazon.com/bedrock/latest/APIReference. Raises ProviderError.
         """
         region = check_access(self.entry, os.environ, ask_machine=True)
-        from botocore import config, exceptions
-        from botocore import session as sessions
+        from botocore import config, exceptions, session
 
         profile = None if key_in(BEARER) else self.entry.profile or None
         settings = config.Config(
@@ -78,7 +77,7 @@ class BedrockProvider(AnthropicProvider):
             retries={"total_max_attempts": 1},
         )
         try:
-            client = sessions.Session(profile=profile).create_client(
+            client = session.Session(profile=profile).create_client(
                 "bedrock",
                 region_name=region,
                 endpoint_url=self.entry.base_url or None,
@@ -131,21 +130,20 @@ def check_access(
     if find_spec("boto3") is None:
         what = "Amazon Bedrock needs the bedrock extra (boto3)."
         raise NoProvider(what, install_hint("bedrock"))
-    from botocore import exceptions
-    from botocore import session as sessions
+    from botocore import exceptions, session
 
     bearer = environment.get(BEARER, "")
     profile = entry.profile or environment.get("AWS_PROFILE") or None
     try:
-        session = sessions.Session(profile=None if bearer else profile)
+        aws = session.Session(profile=None if bearer else profile)
         if not ask_machine:
-            session.set_config_variable("metadata_service_num_attempts", 0)
+            aws.set_config_variable("metadata_service_num_attempts", 0)
         region = entry.region or environment.get("AWS_REGION")
-        region = region or session.get_config_variable("region")
+        region = region or aws.get_config_variable("region")
         if not region:
             hint = "Set AWS_REGION or providers.bedrock.region, such as us-east-1."
             raise NoProvider("Amazon Bedrock has no region: AWS_REGION is not set.", hint)
-        if not bearer and session.get_credentials() is None:
+        if not bearer and aws.get_credentials() is None:
             raise AuthenticationFailed("No AWS credentials.", entry.key_refused)
     except exceptions.BotoCoreError as error:
         what = f"The credentials for AWS cannot be read: {short(str(error))}"
