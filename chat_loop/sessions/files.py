@@ -153,7 +153,7 @@ def _folder_of(path: Path) -> Iterator[tuple[int | None, Path | str]]:
 
 
 @contextlib.contextmanager
-def open_regular(path: Path, buffering: int = 0) -> Iterator[tuple[BinaryIO, os.stat_result]]:
+def open_regular(path: Path) -> Iterator[tuple[BinaryIO, os.stat_result]]:
     """Open a regular file for reading, without following links or waiting. Raises OSError."""
     with _folder_of(path) as (folder, name):
         descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | _FLAGS, dir_fd=folder)
@@ -161,7 +161,7 @@ def open_regular(path: Path, buffering: int = 0) -> Iterator[tuple[BinaryIO, os.
     if not stat.S_ISREG(status.st_mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, "It is not a regular file")
-    with os.fdopen(descriptor, "rb", buffering=buffering) as file:
+    with os.fdopen(descriptor, "rb", buffering=0) as file:
         yield file, status
 
 
