@@ -467,7 +467,7 @@ def box(tool: Tool, seconds: float = 60.0, characters: int = 50_000) -> Toolbox:
 
 HANGING = """
 import asyncio, threading
-from chat_loop.agent.agent import Agent
+from chat_loop.agent.agent import ModelAgent
 from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.functions import tool_of
 from chat_loop.events import ToolReturned
@@ -487,7 +487,7 @@ async def run():
     calls = (ToolCall("1", "hangs", ""), ToolCall("2", "blocks", ""))
     provider = ScriptedProvider(steps=[Message("assistant", "", calls=calls), "Done."], calls_tools=True)
     tools = (tool_of(hangs), tool_of(blocks))
-    agent = Agent(name="", system_prompt="", provider=provider, tools=tools, limits=CallLimits(tool=0.05))
+    agent = ModelAgent(name="", system_prompt="", provider=provider, tools=tools, limits=CallLimits(tool=0.05))
     events = await events_of(agent, Message("user", "Go"))
     return [event.failed for event in events if isinstance(event, ToolReturned)]
 
