@@ -47,7 +47,7 @@ from tests.support.strategies import ATOMS, sessions
 FORMATS = Path(__file__).parents[1] / "golden" / "transcripts"
 """Transcripts in every minor version of the format, with the same sessions in each version."""
 GOLDEN = [
-    *sorted((Path(__file__).parents[2] / "sessions").glob("*.md")),
+    *sorted((Path(__file__).parents[2] / "sessions").glob("assistant_*.md")),
     *sorted(FORMATS.rglob("*.md")),
 ]
 ZONE = timezone(timedelta(hours=1))
