@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
-from functools import cache
 from itertools import filterfalse
 from pathlib import Path
 from typing import Literal
@@ -14,6 +13,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from chat_loop.caches import SizedCache
 from chat_loop.context import ledger
 from chat_loop.context.exchanges import Lengths, exchange_pieces
 from chat_loop.context.messages import Context
@@ -45,6 +45,7 @@ summary was edited, or made again later. Empty: it did not.
 
 MOST_SAID = 5  # the most places that are told, of which one is the last
 MOST_LINES = 3  # the most lines of one context
+LINES = 1 << 20  # characters of lines whose sentences are kept
 TRACED = 50  # the most places of a text for which newer values are looked up
 
 
@@ -213,7 +214,7 @@ class _Trail:
     ) -> None:
         self._tells = tells
         self._places = places
-        self._line = cache(wanted.sentence_in)  # a line stands in many blocks
+        self._line = SizedCache(wanted.sentence_in, LINES)  # a line stands in many blocks
         self._told = {(each.session, each.message.partition(".")[2]) for each in places}
         self._sessions = {session.header.id: session for session in sessions}
         self._contexts: dict[str, Context] = {}
