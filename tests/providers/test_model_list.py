@@ -242,7 +242,7 @@ def test_what_a_list_may_contain(answer: object, names: list[tuple[str, int]]) -
 
 @pytest.mark.parametrize("data", [b"", b"<html>", b"[]", b"{}", b'{"data": 3}', b"[" * 100_000])
 def test_what_is_no_list(data: bytes) -> None:
-    with pytest.raises(ProviderError, match="no list of models"):
+    with pytest.raises(ProviderError, match="did not send a list of models"):
         names_in(data)
 
 
