@@ -72,6 +72,13 @@ BENCHMARKS = {
             parts=CONTEXT,
         ),
         Benchmark(
+            "continued",
+            "tasks that are finished after compactions; needs --model",
+            6_000,
+            "continued.benchmark",
+            parts=CONTEXT,
+        ),
+        Benchmark(
             "team",
             "10,000 and 100,000 sessions in a folder and in PostgreSQL",
             240,

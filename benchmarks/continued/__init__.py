@@ -8,6 +8,7 @@ checked by running it.
     conversations/  the tasks: how each begins, what is asked in the end, and the check
     script          a conversation's turns, with small talk between the tasks
     arms            what the model sees before it answers
+    table           the tasks that were solved
     check           runs an answer's code and the check in a process of their own
 
 `python -m benchmarks.continued` runs it; `--help` lists its options.

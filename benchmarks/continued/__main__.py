@@ -14,13 +14,15 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
+import msgspec
+
 from benchmarks.continued.arms import ANSWER_TOKENS, ARMS, NONE, SYSTEM, WHOLE, before, play
 from benchmarks.continued.check import failure
-from benchmarks.continued.script import NAMES, Task, read, turns
+from benchmarks.continued.script import NAMES, Task, path_of, read, slug, turns
 from benchmarks.embedded.contexts import Chat, Count
 from benchmarks.embedded.model import Greedy, Recorded, complete
 from benchmarks.embedded.run import tell
-from benchmarks.support.results import RESULTS, parser, write
+from benchmarks.support.results import RESULTS, origin, parser
 from chat_loop.config import find_paths
 from chat_loop.errors import ChatLoopError
 from chat_loop.providers import Provider
@@ -63,19 +65,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except ChatLoopError as error:
             tell(f"{error.message} {error.hint}")
             return 2
+        except KeyboardInterrupt:
+            tell("Interrupted. Start again to continue.")
+            return 130
         except OSError as error:
             tell(f"A file cannot be read or written: {error}. Start again to continue.")
             return 2
     return 0
-
-
-def path_of(folder: Path, task: Task, arm: str) -> Path:
-    """Return the file of a task's result with an arm."""
-    return folder / f"{task.name}.{_slug(arm)}.json"
-
-
-def _slug(arm: str) -> str:
-    return arm.replace(" ", "-")
 
 
 def _left(tasks: Sequence[Task], folder: Path, arm: str) -> list[Task]:
@@ -115,7 +111,7 @@ async def _run(path: Path, name: str, arm: str, folder: Path, count: Count) -> N
         for task in left:
             messages = await before(arm, task.ask, model, chat, said, count)
             if arm != NONE:
-                _keep_context(messages, folder / f"{_slug(arm)}.md")
+                _keep_context(messages, folder / f"{slug(arm)}.md")
             request = Request(system=SYSTEM, messages=messages, max_tokens=ANSWER_TOKENS)
             await _finish(model, request, task, path_of(folder, task, arm), chat)
     finally:
@@ -136,7 +132,10 @@ async def _finish(
         return
     why = failure(answer, task.check)
     tell(f"{task.name}: {why or 'solved'}")
+    about = origin()
     result = {
+        "commit": about.commit,
+        "date": about.date,
         "model": model.model,
         "window": model.window.tokens,
         "solved": not why,
@@ -147,7 +146,7 @@ async def _finish(
         "asked": request.messages[-1].text,
     }
     unfinished = path.with_suffix(".part")
-    write(unfinished, "continued", result)
+    unfinished.write_bytes(msgspec.json.format(msgspec.json.encode(result), indent=1) + b"\n")
     unfinished.replace(path)
 
 

@@ -52,3 +52,13 @@ def turns(name: str, tasks: tuple[Task, ...]) -> list[Turn]:
     for task in tasks:
         found += Turn(task.query, task.reply), next(talk)
     return [*found, *talk]
+
+
+def path_of(folder: Path, task: Task, arm: str) -> Path:
+    """Return the file of a task's result with an arm."""
+    return folder / f"{task.name}.{slug(arm)}.json"
+
+
+def slug(arm: str) -> str:
+    """Return the name of an arm in the name of a file."""
+    return arm.replace(" ", "-")

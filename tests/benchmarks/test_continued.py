@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks.continued.arms import ARMS, NEWEST, NONE, OURS, SUMMARY, WHOLE, before, play
+from benchmarks.continued.benchmark import add_solved
 from benchmarks.continued.check import failure
-from benchmarks.continued.script import NAMES, Task, read, turns
+from benchmarks.continued.script import NAMES, Task, path_of, read, turns
+from benchmarks.continued.table import FOLDER, text
 from benchmarks.factchain.standin import is_summary
+from benchmarks.support.results import Results
 from chat_loop.events import Event, Finished, TextDelta
 from chat_loop.providers import Provider
 from chat_loop.values import Request, Window
@@ -92,3 +95,17 @@ def test_the_rule_is_only_in_the_arms_that_carry_it(tmp_path: Path) -> None:
     rule = "an order below 35 euros pays a fee of 4.90"
     carried = {arm: rule in text for arm, text in found.items()}
     assert carried == {NONE: False, WHOLE: True, OURS: True, NEWEST: False, SUMMARY: False}
+
+
+def test_what_was_not_measured_is_said(tmp_path: Path) -> None:
+    task = read("shop").tasks[0]
+    path = path_of(tmp_path / FOLDER / "shop", task, OURS)
+    path.parent.mkdir(parents=True)
+    path.write_text('{"solved": true, "prompt_tokens": 2000, "compactions": 4}', "utf-8")
+    results = Results()
+    add_solved(results, tmp_path)
+    assert results.measures[f"tasks solved, {OURS}"].samples == [1]
+    assert "order-number" in results.not_measured[f"tasks, {OURS}"]
+    assert results.not_measured.keys() == {f"tasks, {arm}" for arm in ARMS}
+    assert f"| {OURS} | 1 of 1 | 2,000 |" in text(tmp_path)
+    assert f"| {WHOLE} | not measured | |" in text(tmp_path)
