@@ -26,13 +26,13 @@ def refuse(event, arguments):
     if event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
         raise PermissionError(event)
 
-answer, code, check, solved = json.load(sys.stdin)
+code, check, solved = json.load(sys.stdin)
 resource.setrlimit(resource.RLIMIT_CPU, (5, 5))
 resource.setrlimit(resource.RLIMIT_AS, (2**29, 2**29))
 sys.addaudithook(refuse)
 names = {"__name__": "answer"}
 exec(code, names)
-exec(check, names | {"answer": answer})
+exec(check, names)
 sys.exit(solved)
 """
 
@@ -49,11 +49,8 @@ def code_of(answer: str) -> str:
 
 
 def failure(answer: str, check: str) -> str:
-    """Return why an answer does not solve its task; an empty string if it does. Its code runs unless
-    the check is about the text.
-    """
-    code = "" if "answer" in check else code_of(answer)
-    given = json.dumps((answer, code, check, SOLVED))
+    """Return why an answer does not solve its task; an empty string if it does."""
+    given = json.dumps((code_of(answer), check, SOLVED))
     with tempfile.TemporaryDirectory() as folder:
         try:
             ended = subprocess.run(

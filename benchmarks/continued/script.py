@@ -21,7 +21,7 @@ SMALL_TALK = 38
 class Task(Struct, frozen=True, forbid_unknown_fields=True):
     """A task: the exchange that begins it, what is asked in the end, a right answer, and the check.
 
-    The check is Python that sees the text as `answer`, and the names that the answer's code defines.
+    The check is Python that sees the names that the answer's code defines.
     """
 
     name: str
