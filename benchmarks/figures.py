@@ -260,12 +260,15 @@ def front(folder: Path) -> str:
 def compared(folder: Path) -> str:
     """Return the sentences about what the headlines compare. Raises FileNotFoundError."""
     count = len(programs_of(measures(folder, "peers"))) - len(OWN)
-    conversations = len(_answers(folder))
+    answers = _answers(folder)
+    conversations = len(answers)
     after = f" after each of {conversations} conversations" if conversations > 1 else ""
+    compared_with = sum("newest messages" in each for each in answers)
+    only = "" if compared_with == conversations else f", after {compared_with} of them"
     return (
         f"The times are medians beside {count} other programs on one slow machine. The facts are those that still "
         "hold, in a window of 16K, with a simulated model, beside four other methods. The answers are those to 50 "
-        f"questions about exact facts{after}, in a window of 4K, beside the newest messages alone."
+        f"questions about exact facts{after}, in a window of 4K, beside the newest messages alone{only}."
     )
 
 

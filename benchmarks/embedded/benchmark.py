@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from benchmarks.embedded.__main__ import main
+from benchmarks.embedded.run import ARMS
 from benchmarks.embedded.script import SEEDS
+from benchmarks.embedded.table import read
 from benchmarks.support.results import NotMeasured, Results, Settings
 
 DETAILS = "embedded-answers-{}.json"
@@ -28,9 +29,9 @@ def run(results: Results, settings: Settings) -> None:
 
 def add_contexts(results: Results, folder: Path) -> None:
     """Add the counts of each context in the files of answers, a sample for each conversation."""
-    found = [json.loads((folder / DETAILS.format(seed)).read_bytes())["contexts"] for seed in SEEDS]
-    for name in found[0]:
-        counts = [contexts[name] for contexts in found]
+    found = [answered.contexts for answered in read(folder)]
+    for name in ARMS:
+        counts = [contexts[name] for contexts in found if name in contexts]
         results.add(f"right answers, {name}", [each["percent"] for each in counts], "%")
         results.add(f"facts in the context, {name}", [each["in_context"] for each in counts], "")
         results.add(f"tokens, {name}", [each["tokens"] for each in counts], "")

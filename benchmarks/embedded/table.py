@@ -15,9 +15,10 @@ from benchmarks.embedded.answers import Answer, Question, compare, figure, gives
 from benchmarks.embedded.run import ARMS, PAIRS
 
 FILES = "embedded-answers-*.json"
-ABSENT, OLD, OTHER, PART, NONE = REASONS = (
+ABSENT, OLD, ECHO, OTHER, PART, NONE = REASONS = (
     "not before the model",
     "an older value",
+    "the question again",
     "another fact's value",
     "part of the value",
     "no value",
@@ -32,6 +33,7 @@ class Answered(Struct, frozen=True):
     compactions: list[Any]
     contexts: dict[str, dict[str, float]]
     questions: list[Question]
+    commit: str
     seed: int = 19
 
 
@@ -49,6 +51,8 @@ def reason(question: Question, answer: Answer, values: Sequence[str]) -> str:
         return ABSENT
     if answer.stale:
         return OLD
+    if normal(answer.answer) in normal(question.question):
+        return ECHO
     own = {question.expected, *question.replaced}
     others = [value for value in values if value not in own]
     if any(
@@ -79,7 +83,7 @@ def text(folder: Path) -> str:
 
 def lines(found: Sequence[Answered]) -> Iterator[str]:
     """Yield the lines of the tables. A cell has a number for each conversation."""
-    seeds = ", ".join(f"{len(one.questions)} after seed {one.seed}" for one in found)
+    seeds = ", ".join(f"{len(one.questions)} after seed {one.seed} ({one.commit})" for one in found)
     yield f"Questions: {seeds}. Compactions: {_of(len(one.compactions) for one in found)}.\n"
     yield "| | in the context | right answers | answers with an old value | tokens |"
     yield "|---|---|---|---|---|"

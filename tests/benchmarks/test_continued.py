@@ -92,7 +92,7 @@ def test_the_rule_is_only_in_the_arms_that_carry_it(tmp_path: Path) -> None:
         return found
 
     found = asyncio.run(contexts())
-    rule = "an order below 35 euros pays a fee of 4.90"
+    rule = "below 35 euros it is 4.90, otherwise 0"
     carried = {arm: rule in text for arm, text in found.items()}
     assert carried == {NONE: False, WHOLE: True, OURS: True, NEWEST: False, SUMMARY: False}
 

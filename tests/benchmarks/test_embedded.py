@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.embedded.answers import gives, judge
+from benchmarks.embedded.answers import Answer, Question, gives, judge
 from benchmarks.embedded.script import SEEDS, write_script
+from benchmarks.embedded.table import ABSENT, ECHO, NONE, OLD, OTHER, PART, reason
 
 pytestmark = pytest.mark.slow
 
@@ -35,3 +36,26 @@ def test_an_answer_that_offers_two_values_is_wrong() -> None:
     assert judge(f"It is {new.values[0]} now.", new, script.facts)
     assert not judge(f"It was {old}, now it is {new.values[0]}.", new, script.facts)
     assert not judge(f"It is {old}.", new, script.facts)
+
+
+@pytest.mark.parametrize(
+    ("answer", "stale", "in_context", "expected"),
+    [
+        ("It is 7.", False, False, ABSENT),
+        ("It is lib/old.ts:1.", True, True, OLD),
+        ("Where does it fail?", False, True, ECHO),
+        ("It is Ezra Lockhart.", False, True, OTHER),
+        ("It is src/b.ts:42.", False, True, PART),
+        ("Use `grep`.", False, True, NONE),
+    ],
+)
+def test_why_an_answer_is_wrong(answer: str, stale: bool, in_context: bool, expected: str) -> None:
+    given = Answer(answer=answer, right=False, stale=stale, in_context=in_context, prompt_tokens=0)
+    question = Question(
+        question="Remind me: Where does it fail?",
+        expected="src/a/b.ts:42",
+        replaced=("lib/old.ts:1",),
+        kind="update",
+        segment=1,
+    )
+    assert reason(question, given, ["src/a/b.ts:42", "lib/old.ts:1", "Ezra Lockhart"]) == expected
