@@ -11,27 +11,21 @@ import json
 import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from math import floor
 from pathlib import Path
-from statistics import mean
 
 import msgspec
 from msgspec import Struct
 
 from benchmarks import ages
 from benchmarks.embedded import table
-from benchmarks.factchain.baselines import FREE, TEMPLATE, TRUNCATE, VERBATIM
-from benchmarks.factchain.run import OURS
-from benchmarks.factchain.talk import SEGMENTS
-from benchmarks.factchain.wording import PROFILES
+from benchmarks.factchain import pages
 from benchmarks.peers import OURS as OWN
-from benchmarks.support.results import Measure, apart, number, read
+from benchmarks.support.results import Measure, apart, number, read, short
 
 TOP = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(
     r"(?P<begin><!-- figures: (?P<name>\w+) -->\n).*?(?P<end><!-- end of figures -->)", re.DOTALL
 )
-FACTCHAIN = "percent, mean of five conversations, seen / unseen / third wording"
 WHY = (
     "wording | facts | right message | right last summary | no longer in the context"
     " | with its compaction | in no summary"
@@ -51,18 +45,16 @@ LARGE = {
 }
 SIZES = ("mb_1", "mb_5", "mb_20")
 MEASURED = {
-    "factchain": "factchain-16k",
-    "attached": "factchain-attached",
-    "tools": "factchain-tools-16k",
+    "others": "factchain-automatic",
+    "worst": "factchain-16k",
     "why": "factchain-why",
-    "traffic": "traffic",
     "embedded": "embedded",
     "team": "team",
 }
 """Blocks that end in what was measured, with the name of the result."""
 
 
-def pages(folder: Path) -> Iterator[tuple[Path, str, str]]:
+def pages_of(folder: Path) -> Iterator[tuple[Path, str, str]]:
     """Yield each page with blocks, its current text, and its text from the results in `folder`."""
     for page in (TOP / "README.md", *sorted((TOP / "docs").glob("*.md"))):
         old = page.read_text("utf-8")
@@ -92,73 +84,6 @@ def _age(folder: Path, name: str) -> str:
     """Return the sentence about the version of the program that a result is of."""
     age = ages.read(folder)[name]
     return f"Measured on commit {age.commit}, {age.date}; {age}."
-
-
-def facts_of(folder: Path, window: str, arm: str) -> dict[str, dict[str, float]]:
-    """Return the scores of an arm of FactChain after the last compaction, by profile."""
-    rows = json.loads((folder / f"factchain-{window}.json").read_bytes())["rows"]
-    return {
-        row["profile"]: row for row in rows if row["arm"] == arm and row["compactions"] == SEGMENTS
-    }
-
-
-OTHERS = {
-    "the newest messages that fit": TRUNCATE,
-    "a summary of the summary, free": FREE,
-    "a summary of the summary, with a template": TEMPLATE,
-    "the user's words and a summary": VERBATIM,
-}
-
-
-def factchain(folder: Path) -> str:
-    """Return the table of FactChain."""
-    lines = [
-        f"| {FACTCHAIN} | in the context | there or in one search | stale values | tokens |",
-        "|---|---|---|---|---|",
-    ]
-    arms = [("chat-loop, window 16,384", "16k", OURS), ("chat-loop, window 65,536", "64k", OURS)]
-    arms += [(label, "16k", arm) for label, arm in OTHERS.items()]
-    for label, window, arm in arms:
-        rows = facts_of(folder, window, arm)
-
-        def scores(name: str, rows: dict[str, dict[str, float]] = rows, digits: int = 0) -> str:
-            values = [rows[profile][name] for profile in PROFILES]
-            return "–" if None in values else " / ".join(_short(one, digits) for one in values)
-
-        tokens = mean(row["tokens"] for row in rows.values()) / 1000
-        stale = scores("stale", digits=int(arm == OURS))
-        lines.append(
-            f"| {label} | {scores('context')} | {scores('reached')} | {stale} | {tokens:.1f}K |"
-        )
-    return "\n".join(lines)
-
-
-def attached(folder: Path) -> str:
-    """Return the table of FactChain in small windows, for a model without tools."""
-    rows = json.loads((folder / "factchain-attached.json").read_bytes())["found"]
-    lines = [
-        "| percent, three wordings as above | in the context | or attached | stale | when asked |",
-        "|---|---|---|---|---|",
-    ]
-
-    def scores(window: int, name: str) -> str:
-        values = [
-            mean(row[name] for row in rows if (row["window"], row["profile"]) == (window, profile))
-            for profile in PROFILES
-        ]
-        return " / ".join(_short(one, digits=int(name.startswith("stale"))) for one in values)
-
-    for window in sorted({row["window"] for row in rows}):
-        names = ("in_context", "or_attached", "stale", "stale_when_asked")
-        cells = (scores(window, name) for name in names)
-        lines.append(f"| {window:,} | {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
-def _short(value: float, digits: int = 0) -> str:
-    """Round half up, as people do."""
-    rounded = floor(value * 10**digits + 0.5) / 10**digits
-    return f"{rounded:.{digits}f}" if rounded else "0"
 
 
 class Headline(Struct, frozen=True):
@@ -192,7 +117,7 @@ ACTS = msgspec.toml.decode(
 )["act"]
 
 
-HEADLINES = ("peers", "factchain-16k", "embedded-answers-19")
+HEADLINES = ("peers", "factchain-automatic", "embedded-answers-19")
 """The results of which the headlines are."""
 
 
@@ -201,18 +126,7 @@ def headlines(folder: Path) -> list[Headline]:
     found = measures(folder, "peers")
     others = [name for name in programs_of(found) if name not in OWN]
     rows = [_beside(found, act, others) for act in ACTS]
-    facts = {arm: [*facts_of(folder, "16k", arm).values()] for arm in (OURS, *OTHERS.values())}
-    shares = {arm: [row["context"] for row in part] for arm, part in facts.items()}
-    best = max(OTHERS.values(), key=lambda arm: max(shares[arm]))
-    rows.append(
-        Headline(
-            "facts kept after ten compactions",
-            f"{_between(facts[OURS], 'context')} %",
-            f"{_between(facts[best], 'context')} %",
-            is_won=min(shares[OURS]) >= max(shares[best]),
-            notice="how often the model asks again for what you said",
-        )
-    )
+    rows += (Headline(*each) for each in pages.headlines(folder))
     answers = _answers(folder)
     own = [one["chat-loop with archive hits"] for one in answers]
     other = [one["newest messages"] for one in answers if "newest messages" in one]
@@ -267,7 +181,7 @@ def compared(folder: Path) -> str:
     only = "" if compared_with == conversations else f", after {compared_with} of them"
     return (
         f"The times are medians beside {count} other programs on one slow machine. The facts are those that still "
-        "hold, in a window of 16K, with a simulated model, beside four other methods. The answers are those to 50 "
+        "hold, compacted automatically with a simulated model, beside four other methods. The answers are those to 50 "
         f"questions about exact facts{after}, in a window of 4K, beside the newest messages alone{only}."
     )
 
@@ -282,7 +196,7 @@ def _between(rows: list[dict[str, float]], name: str) -> str:
     values = [row[name] for row in rows]
     if None in values:
         return "–"
-    low, high = _short(min(values)), _short(max(values))
+    low, high = short(min(values)), short(max(values))
     return low if low == high else f"{low} to {high}"
 
 
@@ -303,9 +217,7 @@ def recall(folder: Path) -> str:
         ("planted facts, ids and numbers", "planted facts, held out"),
     ):
         cells = (
-            " / ".join(
-                _short(found[f"{name}: {way}, among {first}"].median) for first in (1, 5, 10)
-            )
+            " / ".join(short(found[f"{name}: {way}, among {first}"].median) for first in (1, 5, 10))
             for way in ("text", "meaning", "both")
         )
         asked = found[f"{name}: questions"].median
@@ -319,7 +231,7 @@ def locomo(folder: Path) -> str:
 
     def shares(way: str, title: str) -> str:
         both = (found[f"evidence among {first}, {way}, {title}"].median for first in (5, 10))
-        return " / ".join(_short(share) for share in both)
+        return " / ".join(short(share) for share in both)
 
     return (
         "On 400 questions about the ten public dialogues of LoCoMo, the first 5 / 10 hits hold the evidence for "
@@ -385,39 +297,6 @@ def team(folder: Path) -> str:
     return "\n".join(lines)
 
 
-SPEAKERS = {
-    "user": "said by the user",
-    "model": "said by the reply, without a tool",
-    "told": "in a result, and told by the reply",
-    "used": "in a result, its value used by the reply",
-    "result": "only in a result",
-}
-
-
-def tools(folder: Path) -> str:
-    """Return the table of FactChain with tools."""
-    lines = [
-        "| percent, three wordings as above | 16,384 | or in one search | 65,536 | or in one search |",
-        "|---|---|---|---|---|",
-    ]
-    found = [
-        json.loads((folder / f"factchain-tools-{window}.json").read_bytes())["parts"]
-        for window in ("16k", "64k")
-    ]
-    for name, label in SPEAKERS.items():
-        cells = []
-        for parts in found:
-            rows = {
-                part["profile"]: part
-                for part in parts
-                if part["name"] == name and part["compactions"] == SEGMENTS
-            }
-            for score in ("context", "reached"):
-                cells.append(" / ".join(_short(rows[profile][score]) for profile in PROFILES))
-        lines.append(f"| {label} | {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
 def why(folder: Path) -> str:
     """Return the table of the answers of `/why` about FactChain's facts."""
     lines = [
@@ -431,31 +310,17 @@ def why(folder: Path) -> str:
     return "\n".join(lines)
 
 
-def traffic(folder: Path) -> str:
-    """Return the table of the tokens that a conversation with tools sends."""
-    found = json.loads((folder / "traffic.json").read_bytes())
-    *_, newest = found["traffic"].values()
-    lines = [
-        "| window | requests | tokens sent | largest request | cached |",
-        "|---|---|---|---|---|",
-    ]
-    lines += [
-        f"| {row['window']:,} | {row['requests']} | {row['sent'] / 1000:,.0f}K "
-        f"| {row['largest'] / 1000:.1f}K | {row['cached_percent']:.0f} % |"
-        for row in newest
-    ]
-    return "\n".join(lines)
-
-
 BLOCKS: dict[str, Callable[[Path], str]] = {
     each.__name__: each
     for each in (
-        factchain,
-        attached,
+        pages.automatic,
+        pages.others,
+        pages.losses,
+        pages.money,
+        pages.tools,
+        pages.worst,
         front,
-        tools,
         why,
-        traffic,
         embedded,
         recall,
         locomo,

@@ -62,7 +62,11 @@ BENCHMARKS = {
         ),
         Benchmark("peers", "the same acts in other programs; needs --peer", 120),
         Benchmark(
-            "factchain", "facts after ten compactions", 700, "factchain.benchmark", parts=CONTEXT
+            "factchain",
+            "facts kept with automatic compaction, and the price",
+            700,
+            "factchain.benchmark",
+            parts=CONTEXT,
         ),
         Benchmark(
             "embedded",

@@ -60,7 +60,7 @@ def write(folder: Path, page: Path) -> None:
     (folder / TABLES).write_text(tables.text(results, ages.read(folder)), "utf-8")
     page.write_text(text(results, folder, page), "utf-8")
     if folder == RESULTS:
-        for other, old, new in figures.pages(folder):
+        for other, old, new in figures.pages_of(folder):
             if old != new:
                 other.write_text(new, "utf-8")
 

@@ -1,14 +1,16 @@
-"""FactChain: the planted facts that are left after one, three, five and ten compactions, and the
-cost.
+"""FactChain: the planted facts that are left of a conversation that is compacted, and the cost.
 
     wording, wordings/      texts with slots: three profiles, seven languages, ten types of facts
     talk                    a seeded conversation of ten segments, and every fact in it
     tools                   the same with questions that are answered by tools
-    summarisers, standin    the models: one that loses, one that fails, a real one; and the one in the chat
+    summarisers, standin    the models: one that loses, one that fails; and the one in the chat
     ours                    the program itself: the only file that knows its interface
     baselines               the methods of other programs, around the same summarizers
     scoring                 is a fact there, whole and with its subject?
-    run, report, plot       all arms over all talks; the table, the goals, JSON and SVG
+    run                     a conversation with the program
+    automatic, worst        what a user gets, beside the methods; ten typed compactions, and failures
+    meter                   the tokens and the money of requests
+    pages, plot             the tables and the curve on the pages
 
-`python -m benchmarks.factchain` runs it; `--help` lists its options.
+`python -m benchmarks --only factchain` measures all of it.
 """

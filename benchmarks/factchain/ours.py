@@ -120,17 +120,6 @@ class Clock:
         return self._now
 
 
-@dataclass(frozen=True, slots=True)
-class Compaction:
-    """The outcome of a compaction. `wait` is the time in seconds that the user waited, without the
-    model's time; `messages` is the number of compacted messages.
-    """
-
-    made: bool
-    wait: float
-    messages: int
-
-
 @dataclass(frozen=True)
 class Why:
     """Where a text was said first and by whom, such as `3.7 user`, and the numbers of the sessions
@@ -219,13 +208,9 @@ class Ours:
     def pin(self, text: str) -> None:
         self.conversation.pin(text)
 
-    async def compact(self) -> Compaction:
-        """Compact as `/compact` does."""
-        messages = 2 * len(self.conversation.context.unsummarized)
-        before, started = self.model.seconds, time.perf_counter()
-        made = await self.conversation.compact()
-        waited = time.perf_counter() - started - (self.model.seconds - before)
-        return Compaction(made, waited, messages)
+    async def compact(self) -> bool:
+        """Compact as `/compact` does; return True if it was done."""
+        return await self.conversation.compact()
 
     async def settled(self) -> None:
         await self.conversation.background.wait()
@@ -249,12 +234,6 @@ class Ours:
         """Return the part of the block that code maintains."""
         kept = self.kept
         return "\n".join((*kept.pinned, *kept.key_facts, *kept.files, *kept.tools))
-
-    @property
-    def narrative(self) -> str:
-        """Return the part of the block that a model has written, or may have written."""
-        kept = self.kept
-        return "\n".join((kept.background, *kept.topics, *kept.decisions, *kept.pending))
 
     def searcher(self) -> Callable[[str], str]:
         """Return a function that searches the archive as the model's tool does."""

@@ -50,8 +50,9 @@ def picture(found: Sequence[Found]) -> str:
     lines: list[Curve] = []
     for profile in PROFILES:
         mine = [one.course for one in long if (one.method, one.profile) == (OURS, profile)]
-        name = f"{OURS}, {profile} wording"
-        lines.append(Curve(name, OWN[profile], _means(mine), width=2.6))
+        if mine:
+            name = f"{OURS}, {profile} wording"
+            lines.append(Curve(name, OWN[profile], _means(mine), width=2.6))
     for method, (name, color, dashes) in OTHERS.items():
         mine = [one.course for one in long if one.method == method]
         lines.append(Curve(name, color, _means(mine), dashes))

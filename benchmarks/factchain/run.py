@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from benchmarks.factchain.ours import Compaction, Ours, block, scan
+from benchmarks.factchain.ours import Ours, block, scan
 from benchmarks.factchain.scoring import Context, invented, stale, survived
 from benchmarks.factchain.summarisers import Faulty, Lossy, Summariser
 from benchmarks.factchain.talk import SEGMENTS, Fact, Talk
@@ -42,8 +42,6 @@ class Reading(Struct, frozen=True, kw_only=True):
     stale: frozenset[int] = frozenset()
     ledger: tuple[str, ...] = ()
     """Invented values in the part that code maintains."""
-    narrative: tuple[str, ...] = ()
-    """Invented values in the part that a model wrote."""
     pins: tuple[int, int] | None = None
     """The number of pins that are unchanged, and the number of all pins."""
 
@@ -88,24 +86,9 @@ class Waits:
     """The percentage of the live facts in the context at the end."""
 
 
-@dataclass(slots=True)
-class Results:
-    """Everything that was measured."""
-
-    readings: list[Reading] = field(default_factory=list)
-    compactions: list[Compaction] = field(default_factory=list)
-    faults: list[Faults] = field(default_factory=list)
-    waits: list[Waits] = field(default_factory=list)
-    work: list[dict[str, float]] = field(default_factory=list)
-    """Seconds of work for 100 messages, one per conversation."""
-    sentences: list[int] = field(default_factory=list)
-    """The tokens of the sentences of all facts that are live at the end, per conversation."""
-    seconds: float = 0.0
-
-
 async def ours(
-    talk: Talk, folder: Path, summariser: Summariser, count: Count, window: int, results: Results
-) -> None:
+    talk: Talk, folder: Path, summariser: Summariser, count: Count, window: int
+) -> Reading:
     """Run the program: segments, each followed by a compaction, then an exit and a resume."""
     chat = Ours(folder / "sessions", summariser, count, window=window)
     for segment, turns in enumerate(talk.segments, 1):
@@ -114,25 +97,22 @@ async def ours(
         if segment == 1:
             for pin in talk.pins:
                 chat.pin(pin)
-        results.compactions.append(await chat.compact())
+        await chat.compact()
     found = reading(talk, SEGMENTS, chat.context, count)
     with_search = reached(chat, found.live, found.context, count)
     before = [pin in chat.pins for pin in talk.pins]
-    ledger, narrative = chat.ledger, chat.narrative
+    ledger = chat.ledger
     await chat.exit_and_resume()
     after = [pin in chat.pins for pin in talk.pins]
-    source = talk.text()
-    results.readings.append(
-        replace(
-            found,
-            reached=frozenset(with_search),
-            resumed=frozenset(survived(Context(chat.context), found.live)),
-            ledger=invented(ledger, source),
-            narrative=invented(narrative, source),
-            pins=(min(sum(before), sum(after)), len(talk.pins)),
-        )
-    )
+    resumed = survived(Context(chat.context), found.live)
     chat.close()
+    return replace(
+        found,
+        reached=frozenset(with_search),
+        resumed=frozenset(resumed),
+        ledger=invented(ledger, talk.text()),
+        pins=(min(sum(before), sum(after)), len(talk.pins)),
+    )
 
 
 def reached(chat: Ours, facts: Iterable[Fact], there: Iterable[int], count: Count) -> set[int]:
@@ -173,7 +153,7 @@ async def faults(talk: Talk, folder: Path, count: Count, window: int) -> Faults:
     for turns in talk.segments:
         for turn in turns:
             await chat.say(turn)
-        made += (await chat.compact()).made
+        made += await chat.compact()
     await chat.settled()
     context, ledger = chat.context, chat.ledger
     await chat.exit_and_resume()

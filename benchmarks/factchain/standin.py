@@ -73,9 +73,6 @@ class StandIn(Provider):
         self.window = Window(window)
         self.meter: Meter | None = None
         """Counts the requests, if it is set."""
-        self.seconds = 0.0
-        """The total time that its summaries have taken."""
-        self.summaries = 0
         self.asked_at = 0.0
         """The time when the last query arrived, by `time.perf_counter()`."""
         self._summariser = summariser
@@ -98,11 +95,7 @@ class StandIn(Provider):
     async def stream(self, request: Request) -> AsyncIterator[Event]:
         started = time.perf_counter()
         if is_summary(request):
-            self.summaries += 1
-            try:
-                answer = await self._summariser.write(task_of(request))
-            finally:
-                self.seconds += time.perf_counter() - started
+            answer = await self._summariser.write(task_of(request))
             yield TextDelta(answer.text)
             yield Finished(stop=answer.stop, usage=self._usage(request, answer.text))
             return

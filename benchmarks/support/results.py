@@ -13,6 +13,7 @@ import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
+from math import floor
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -232,6 +233,12 @@ def reached(measure: Measure) -> str:
     """Return the median, with more digits if it would only look equal to the goal."""
     limit = measure.at_most if measure.at_least is None else measure.at_least
     return apart(measure.median, limit, measure.unit)
+
+
+def short(value: float, digits: int = 0) -> str:
+    """Round half up, as people do."""
+    rounded = floor(value * 10**digits + 0.5) / 10**digits
+    return f"{rounded:.{digits}f}" if rounded else "0"
 
 
 def origin() -> Origin:

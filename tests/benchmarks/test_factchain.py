@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from benchmarks.factchain import report
+from benchmarks.factchain import worst
 from benchmarks.factchain.generator import generate
-from benchmarks.factchain.run import Reading, Results, reading
+from benchmarks.factchain.run import reading
 from benchmarks.factchain.scoring import Context, holds, invented, stale, survived
 from benchmarks.factchain.summarisers import Lossy, Task
 from benchmarks.factchain.talk import SEGMENTS, Fact, Talk
 from benchmarks.factchain.wording import PROFILES
+from benchmarks.support.results import Results
 
 pytestmark = pytest.mark.slow
 
@@ -66,13 +67,13 @@ class TestScores:
         assert stale(everything, made.facts, SEGMENTS) == set()
         assert invented(made.text(), made.text()) == ()
         last = reading(made, SEGMENTS, made.text(), words)
-        assert [one.context for one in report.rows([last])] == [100.0]
+        assert len(last.context) == len(last.live)
 
     def test_nothing_scores_0_percent(self, profile: str) -> None:
         made = talk(profile)
         for text in ("", "\n".join(made.pins), "\n".join(fact.question for fact in made.facts)):
             last = reading(made, SEGMENTS, text, words)
-            assert [(one.context, one.stale) for one in report.rows([last])] == [(0.0, 0.0)]
+            assert not last.context | last.stale
 
     def test_what_was_not_yet_said_is_not_found(self, profile: str) -> None:
         made = talk(profile)
@@ -94,7 +95,7 @@ class TestScores:
         assert stale(without, made.facts, SEGMENTS) == {fact.number for fact in old}
         assert stale(without, made.facts, 1) == set()
         last = reading(made, SEGMENTS, without.text, words)
-        assert [one.stale for one in report.rows([last])] == [100.0]
+        assert len(last.stale) == last.superseded
 
 
 class TestPresence:
@@ -189,34 +190,26 @@ class TestSummarisers:
         assert len(kept) / len(once) == pytest.approx(0.77 * 0.95, abs=0.06)
 
 
-class TestReport:
-    def readings(self) -> list[Reading]:
-        found = []
+class TestWorst:
+    def test_goals_are_judged_both_ways(self) -> None:
+        good = []
         for profile in PROFILES:
             made = talk(profile)
             whole = reading(made, SEGMENTS, made.text(), words)
-            numbers = whole.context
-            found.append(
-                replace(whole, tokens=report.LIMIT, reached=numbers, resumed=numbers, pins=(6, 6))
+            there = whole.context
+            good.append(
+                replace(whole, tokens=worst.TOKENS, reached=there, resumed=there, pins=(6, 6))
             )
-        return found
-
-    def test_goals_are_judged_both_ways(self) -> None:
-        results = Results(readings=self.readings())
-        judged = {goal.name: goal.met for goal in report.goals(results, 16_384)}
-        for name in ("scan", "ledger"):  # they were not measured
-            assert judged.pop(f"{name} of 100 messages, work") is False
-        assert set(judged.values()) == {True}
+        results = Results()
+        worst.judge([worst.end_of(one) for one in good], results)
+        assert {one.met for one in results.measures.values()} == {True}
+        assert len(results.measures) == len(PROFILES) * 7
+        none = frozenset[int]()
         bad = [
-            replace(
-                one,
-                context=frozenset(),
-                reached=frozenset(),
-                resumed=frozenset(),
-                pins=(5, 6),
-                ledger=("7",),
-            )
-            for one in results.readings
+            replace(one, context=none, reached=none, resumed=none, pins=(5, 6), ledger=("7",))
+            for one in good
         ]
-        missed = {goal.name for goal in report.goals(Results(readings=bad), 16_384) if not goal.met}
-        assert len(missed) == len(PROFILES) * 5 + 2
+        results = Results()
+        worst.judge([worst.end_of(one) for one in bad], results)
+        missed = [name for name, one in results.measures.items() if one.met is False]
+        assert len(missed) == len(PROFILES) * 5

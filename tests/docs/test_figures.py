@@ -47,7 +47,7 @@ def test_each_committed_result_has_an_age() -> None:
 
 
 def test_the_front_page_shows_what_is_lost_beside_what_is_won(tmp_path: Path) -> None:
-    for name in ("factchain-16k", "embedded-answers-19"):
+    for name in ("factchain-automatic", "embedded-answers-19"):
         shutil.copy(RESULTS / f"{name}.json", tmp_path)
     result = read(RESULTS / "peers.json")
     assert result is not None
