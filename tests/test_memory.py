@@ -191,6 +191,12 @@ def test_the_model_gets_whole_facts_within_the_budget(facts: list[str], max_toke
     assert set(more) - {len(facts)} == set(left_out)
 
 
+def test_a_small_fact_after_a_large_one_still_fits() -> None:
+    block, left_out = fact_block([("", ["short", "long " * 500, "short too"])], 100)
+    assert block == f"{INTRO}\n- short\n- short too"
+    assert left_out == (1,)
+
+
 @pytest.mark.slow
 def test_hostile_text_costs_linear_time() -> None:
     for line in (

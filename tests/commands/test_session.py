@@ -111,6 +111,7 @@ def test_search_show_and_quote(tmp_path: Path) -> None:
         "/show kitchen 2",
         "/show 1 77",
         "/show .",
+        "/show sally_20261121_2230",
         "/show",
         "/quote 2",
         "/quote 9",
@@ -156,6 +157,11 @@ Noted."""
         "And now?",
         "sally_20261122_043015 · scripted:test · 2026-11-22 04:30, no summary yet · 1 query, 110 tokens",
     ]
+    assert (
+        after(text, "/show sally_20261121_2230")
+        .splitlines()[1]
+        .startswith("sally_20261121_223015 · ")
+    ), "the beginning of an id is enough"
     assert "(sally_20261121_233015, 2.2, 2026-11-21): > You: Decision: we take oak" in text
     assert after(text, "/show").endswith("And now?\nSally:\nNoted.")
     for line in ("/search", "/quote 2", "/quote 9"):

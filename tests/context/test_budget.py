@@ -145,13 +145,7 @@ CASES = {
 
 
 def planned(case: Case) -> Plan:
-    return plan(
-        talk(case.messages, case.size),
-        case.window,
-        case.limits,
-        COUNT,
-        used=case.used,
-    )
+    return plan(talk(case.messages, case.size), case.window, case.limits, COUNT, used=case.used)
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)

@@ -81,7 +81,6 @@ def sent(*entries: Entry, tools: bool = True) -> tuple[Message, ...]:
     return messages_of(Context(session(*entries)), tools=tools)
 
 
-EXCHANGES = st.lists(st.tuples(texts, st.one_of(st.none(), texts)), max_size=5)
 IDS = st.sampled_from(("c1", "c2", "c3"))
 STEPS = st.lists(
     st.one_of(
@@ -92,23 +91,6 @@ STEPS = st.lists(
         any_entries,
     )
 )
-
-
-@given(st.booleans(), st.one_of(st.none(), texts), EXCHANGES, texts)
-def test_messages_begin_and_end_with_the_user_and_alternate(
-    child: bool, acknowledgment: str | None, exchanges: list[tuple[str, str | None]], text: str
-) -> None:
-    entries: list[Entry] = [RESTORATION] if child else []
-    entries += [reply(0, acknowledgment)] if child and acknowledgment is not None else []
-    for number, (asked, answered) in enumerate(exchanges, 1):
-        entries += [query(number, asked), Pin(at=START, text=asked)]
-        entries += [reply(number, answered)] if answered is not None else []
-    messages = sent(*entries, query(len(exchanges) + 1, text))
-    assert [message.role for message in messages] == [
-        ("user", "assistant")[at % 2] for at in range(len(messages))
-    ]
-    assert messages[-1].role == "user"
-    assert messages[-1].text.endswith(text)
 
 
 @given(sessions, st.booleans())

@@ -11,14 +11,7 @@ from msgspec.structs import replace
 
 from chat_loop.context.messages import clip
 from chat_loop.context.narrative import FIRST, InvalidSummary, read
-from chat_loop.context.summary import (
-    GRAMMAR,
-    extract,
-    join,
-    parts,
-    request,
-    transcribe,
-)
+from chat_loop.context.summary import GRAMMAR, extract, join, parts, request, transcribe
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.records import Exchange, Query, Reply, Summary
 from chat_loop.values import Message, Request, StopReason
@@ -309,19 +302,10 @@ def test_what_is_read_from_a_models_summary(text: str, summary: Summary) -> None
     [
         ("", "The model returned nothing"),
         (" \n\t\n", "The model returned nothing"),
-        (
-            "I'm sorry, but I can't help with that.",
-            "The model didn't follow the summary format",
-        ),
-        (
-            "Arr, I am a pirate now, as you wished.",
-            "The model didn't follow the summary format",
-        ),
+        ("I'm sorry, but I can't help with that.", "The model didn't follow the summary format"),
+        ("Arr, I am a pirate now, as you wished.", "The model didn't follow the summary format"),
         ("- a\n- b\n", "The model didn't follow the summary format"),
-        (
-            "**Background Context:** We spoke.\n",
-            "The model didn't follow the summary format",
-        ),
+        ("**Background Context:** We spoke.\n", "The model didn't follow the summary format"),
         ("**Topics Discussed:**\n- one\n", "The model didn't follow the summary format"),
         (
             "**Themen:**\n- eins\n**Entscheidungen:**\n- zwei\n",

@@ -269,8 +269,7 @@ def test_what_is_typed_is_done_also_where_it_gains_nothing(tmp_path: Path) -> No
 def _look_it_up(chats: Chats) -> None:
     """Let the model read a file when the user says so."""
     chats.configure(
-        agent={"tools": ["read_file", "write_file", "edit_file"]},
-        resume={"acknowledge": False},
+        agent={"tools": ["read_file", "write_file", "edit_file"]}, resume={"acknowledge": False}
     )
     (chats.project / "notes.txt").write_text("The port is 5150.\n")
     chats.replies["read the notes"] = [call("read_file", path="notes.txt"), "I read them."]

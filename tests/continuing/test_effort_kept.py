@@ -130,25 +130,6 @@ def test_a_model_without_efforts_says_so(tmp_path: Path) -> None:
     assert "✗ The effort of scripted:echo cannot be changed.\n" in played.shown
 
 
-@pytest.mark.parametrize(
-    ("setting", "said"),
-    [
-        ("effort: hgih", "models.m.effort"),
-        ("effort: on", "effort takes off, minimal, low"),
-        ("temperature: 3", "models.m.temperature"),
-        ("top_p: -1", "models.m.top_p"),
-        ("extra: [1]", "models.m.extra"),
-        ("extra: {messages: []}", "extra cannot set messages"),
-    ],
-)
-def test_settings_that_are_none_are_named(tmp_path: Path, setting: str, said: str) -> None:
-    with Chats(tmp_path) as chats:
-        (chats.home / "config.yaml").write_text(f"models: {{m: {{{setting}}}}}\n")
-        done = chats.run("-p", "Hi")
-    assert (done.code, done.asked) == (2, ())
-    assert said in done.errors
-
-
 def test_off_in_a_config_needs_no_quotes(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         (chats.home / "config.yaml").write_text("models: {test-model: {effort: off}}\n")

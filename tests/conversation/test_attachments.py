@@ -20,12 +20,11 @@ from chat_loop.context.budget import Limits, newest_within
 from chat_loop.context.exchanges import query_message
 from chat_loop.context.messages import Context, messages_of
 from chat_loop.context.summary import transcribe
-from chat_loop.conversation import continuing
 from chat_loop.conversation.attachments import MAX_DATA, MAX_IMAGES, with_images
 from chat_loop.conversation.conversation_options import Options
 from chat_loop.conversation.reading import AS_TEXT
 from chat_loop.errors import ContextFull, UsageError
-from chat_loop.events import Attached, Compacted, Event, Warned
+from chat_loop.events import Compacted, Event, Warned
 from chat_loop.library.refresh import texts as searched
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.images import MAX_IMAGE, ImageStore, ImageUnavailable
@@ -40,8 +39,8 @@ from chat_loop.sessions.records import (
 )
 from chat_loop.tokens import image_tokens
 from chat_loop.values import Image, Message, Usage, Window
-from tests.support.images import base64, jpeg, place, png
-from tests.support.scripted_chat import START, SUMMARY, Clock, Says, Talk, names, words
+from tests.support.images import base64, place, png
+from tests.support.scripted_chat import START, Says, Talk, names, words
 from tests.support.strategies import texts
 
 PHOTO = png(640, 480)
@@ -89,12 +88,7 @@ def reply(number: int, text: str, usage: Usage | None = None) -> Reply:
 
 
 def test_files_stand_before_the_words_of_their_query() -> None:
-    session = of(
-        query(1, "Look"),
-        IMAGE,
-        NOTES,
-        ArchiveContext(number=1, at=START, text="[1.1] …"),
-    )
+    session = of(query(1, "Look"), IMAGE, NOTES, ArchiveContext(number=1, at=START, text="[1.1] …"))
     [first] = messages_of(Context(session))
     line = line_in(first.text)
     told = (
@@ -326,44 +320,6 @@ def warnings(events: list[Event]) -> list[str]:
     return [event.message for event in events if isinstance(event, Warned)]
 
 
-def test_what_was_sent_is_kept_and_sent_again_after_a_restart(tmp_path: Path, here: Path) -> None:
-    sessions = tmp_path / "sessions"
-    talk = seeing(Talk(sessions, "I see.", "Yes."))
-    asyncio.run(say(talk, "Look at @photo.png and @notes.txt"))
-    assert Attached(("photo.png, 640×480", "notes.txt, 13 bytes")) in talk.events
-    (here / "photo.png").unlink()
-    (here / "notes.txt").write_text("changed")
-    asyncio.run(talk.conversation.ask("And?"))
-    first = talk.sent[0][0]
-    assert first.images == (SHOWN,)
-    assert "port is 5432\n" in first.text
-    assert first.text.endswith("\n\nLook at @photo.png and @notes.txt")
-    assert talk.sent[1][0] == first
-    assert [path.name for path in (sessions / "attachments").iterdir()] == [
-        place(PHOTO).split("/")[1]
-    ]
-    assert talk.conversation.session.exchanges[0].query.text == "Look at @photo.png and @notes.txt"
-    assert talk.conversation.messages[0].images == (replace(SHOWN, data=""),)
-    asyncio.run(talk.conversation.leave("exit"))
-    [name] = names(sessions)
-    clock = Clock()
-    clock.seconds = 3600
-    again = seeing(
-        Talk(sessions, SUMMARY, "Fine.", "Still.", clock=clock, options=Options(acknowledge=False))
-    )
-
-    async def whole() -> None:
-        loaded = again.sessions.load(sessions / name)
-        planning = again.conversation.planning()
-        plan = (await continuing.resume(planning, loaded, whole=True)).plan
-        assert again.conversation.child_tokens(plan) > image_tokens(640, 480)
-        await again.conversation.accept(plan)
-        await again.conversation.ask("What was it?")
-
-    asyncio.run(whole())
-    assert again.sent[-1][0] == first
-
-
 def test_a_lost_image_is_told_once(tmp_path: Path, here: Path) -> None:
     talk = seeing(Talk(tmp_path / "sessions", "I see.", "No.", "No."))
     asyncio.run(say(talk, "Look at @photo.png"))
@@ -418,30 +374,6 @@ def test_files_that_are_too_long_for_the_window_are_refused(tmp_path: Path, here
             asyncio.run(say(talk, text))
         assert error.value.message == f"{start}with a window of 8K a message has room for 3,277."
     assert len(talk.sent) == 1
-
-
-async def test_a_compaction_leaves_the_names_and_the_tail_its_images(
-    tmp_path: Path, here: Path
-) -> None:
-    (here / "other.jpg").write_bytes(jpeg(30, 20))
-    talk = seeing(Talk(tmp_path / "sessions", "One.", "Two.", "Three.", "Four.", SUMMARY, "Five."))
-
-    await say(talk, "First @photo.png")
-    for text in ("second", "third"):
-        await talk.conversation.ask(text)
-    await say(talk, "Last @other.jpg @notes.txt")
-    draft = await talk.conversation.draft()
-    assert draft is not None
-    assert draft.compaction.after > image_tokens(30, 20)
-    await talk.conversation.take(draft, acknowledge=False)
-    await talk.conversation.ask("go on")
-    restoration = talk.conversation.session.restoration
-    assert restoration is not None
-    assert "- photo.png (image, 640×480)" in restoration.block
-    assert "other.jpg" not in restoration.block
-    images = [image.name for message in talk.sent[-1] for image in message.images]
-    assert images == ["other.jpg"]
-    assert any("port is 5432\n" in message.text for message in talk.sent[-1])
 
 
 @pytest.mark.parametrize(("used", "compacted"), [(7_600, True), (7_000, False)])

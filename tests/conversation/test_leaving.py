@@ -62,6 +62,23 @@ def test_a_prepared_summary_is_used_without_a_call(tmp_path: Path) -> None:
     assert prepared == SummaryPrepared(usage=seal.usage, cost=0.25)
 
 
+def test_a_fresh_session_leaves_the_old_one_with_the_prepared_summary(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, "Yes.", SUMMARY, options=PRICE)
+    conversation, path = talk.conversation, talk.path
+
+    async def run() -> None:
+        await conversation.ask(LONG)
+        await conversation.prepare_exit()
+        await conversation.background.wait()
+        await conversation.leave("clear")
+
+    asyncio.run(run())
+    seal = talk.sessions.load(path).session.seal
+    assert seal is not None
+    assert (seal.source, seal.reason) == ("model", "clear")
+    assert conversation.background.state == ""
+
+
 def test_what_a_server_does_not_report_costs_nothing_known(tmp_path: Path) -> None:
     talk = Talk(tmp_path, "Yes.", Says((SUMMARY,), usage=None), options=PRICE)
     left(talk, LONG, idle=True, detached=[])

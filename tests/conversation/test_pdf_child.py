@@ -12,7 +12,6 @@ from chat_loop.conversation import reading
 from chat_loop.conversation.reading import QueryFile, read, read_files
 from chat_loop.errors import UsageError
 from tests.support.pdfs import bomb, pdf, pdf_of, stream
-from tests.support.terminal_chat import answered, chat, leave, saved
 
 NO_TEXT = (
     "a.pdf has no text that can be read: it is damaged, encrypted, too complex, or has only "
@@ -150,20 +149,3 @@ def test_a_folder_behind_a_link_is_refused(here: Path) -> None:
     (here / "out").symlink_to(here.parent / "outside")
     with pytest.raises(UsageError, match=r"out/ is a link to"):
         read_files("@out/")
-
-
-@pytest.mark.slow
-def test_a_chat_sends_a_pdf_and_a_folder(here: Path, tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    home.mkdir()
-    (here / "docs").mkdir()
-    (here / "docs" / "a.pdf").write_bytes(pdf("The port is 5432."))
-    with chat(home) as terminal:
-        shown = answered(terminal, "compare @docs/a.pdf with @docs/")
-        assert "📎 docs/a.pdf" in shown
-        leave(terminal)
-    [exchange] = saved(home).exchanges
-    assert [file.text for file in exchange.attached] == [
-        "[page 1 of 1]\nThe port is 5432.\n",
-        "Files in the folder docs/:\na.pdf",
-    ]

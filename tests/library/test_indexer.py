@@ -22,12 +22,7 @@ from chat_loop.library.index import FILE, Index
 from chat_loop.library.indexer import Indexer
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.records import (
-    Query,
-    Reply,
-    Seal,
-    Summary,
-)
+from chat_loop.sessions.records import Query, Reply, Seal, Summary
 from chat_loop.sessions.rows import newest_first
 from chat_loop.values import Usage
 from tests.support.headless import run
@@ -94,19 +89,6 @@ def same_as_from_the_file(folder: Path) -> None:
     (folder / FILE).unlink()
     with closing(up_to_date(folder)) as index:
         assert found == contents(index)
-
-
-def test_it_reads_what_the_index_does_not_know(tmp_path: Path) -> None:
-    fill(tmp_path, 50)
-    with indexer(tmp_path) as kept:
-        kept.start()
-        assert kept.idle.wait(PATIENCE)
-    same_as_from_the_file(tmp_path)
-    (tmp_path / "s07.md").unlink()
-    with indexer(tmp_path) as kept:
-        kept.start()
-        assert kept.idle.wait(PATIENCE)
-    assert len(known(tmp_path)) == 49
 
 
 def test_the_newest_files_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,9 +78,7 @@ wanted = st.builds(
 
 
 @pytest.mark.usefixtures("engine")
-@settings(
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-)
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(
     folders(),
     st.sampled_from((None, 0, 1, 3, 20)),
@@ -106,12 +104,7 @@ def test_an_index_and_two_libraries_and_the_files_give_equal_listings(
         if indexed.shared is not None:  # half of the files are in both
             fill(indexed.directory, files[::2])
         indexed.update_index()
-        asked = {
-            "wanted": wanted,
-            "fold": fold,
-            "here": here,
-            "everything": everything,
-        }
+        asked = {"wanted": wanted, "fold": fold, "here": here, "everything": everything}
         (rows, left), warning = indexed.rows(limit, **asked)  # type: ignore[arg-type]
         assert warning == ""
         (found, others), warning = plain.rows(limit, **asked)  # type: ignore[arg-type]

@@ -9,13 +9,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_loop.library.lineage import (
-    Node,
-    conversations,
-    fork,
-    newest,
-    tree,
-)
+from chat_loop.library.lineage import Node, conversations, fork, newest, tree
 from chat_loop.sessions.chain import Link, last_queries
 from chat_loop.sessions.records import ALL
 

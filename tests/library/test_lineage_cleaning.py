@@ -13,12 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from chat_loop.library.lineage import (
-    PRESERVED_STATES,
-    ancestry,
-    old_chains,
-    old_originals,
-)
+from chat_loop.library.lineage import PRESERVED_STATES, ancestry, old_chains, old_originals
 from chat_loop.sessions.chain import Link
 from chat_loop.sessions.records import SessionRow, State
 

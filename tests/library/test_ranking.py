@@ -96,11 +96,7 @@ def test_other_forms_of_a_word_are_found(said: str, asked: str) -> None:
 
 @pytest.mark.usefixtures("engine")
 def test_an_exact_id_wins_over_many_words() -> None:
-    search = index(
-        "The port of the database of the server is open.",
-        "OPS-2217 is done.",
-        *NOISE,
-    )
+    search = index("The port of the database of the server is open.", "OPS-2217 is done.", *NOISE)
     assert refs(search.search("the port of the database of the server in OPS-2217")) == [
         "1.2",
         "1.1",
@@ -235,11 +231,7 @@ IDS = st.from_regex(
     said=SAID, identity=IDS, place=st.integers(0, 5), in_reply=st.booleans(), upper=st.booleans()
 )
 def test_whatever_was_added_is_found_by_an_id_in_it(
-    said: list[tuple[str, str | None]],
-    identity: str,
-    place: int,
-    in_reply: bool,
-    upper: bool,
+    said: list[tuple[str, str | None]], identity: str, place: int, in_reply: bool, upper: bool
 ) -> None:
     place %= len(said)
     before, after = said[place]

@@ -99,24 +99,6 @@ def test_a_list_needs_no_words_of_a_long_session_and_a_search_gets_them(
         assert [row.id for row in listing.rows().value.rows] == ["short"]
 
 
-def test_a_file_that_was_renamed_copied_or_changed_by_hand(tmp_path: Path) -> None:
-    fill(tmp_path, 4)
-    shelf = library(tmp_path)
-    shelf.rows()
-    (tmp_path / "s03.md").rename(tmp_path / "renamed.md")
-    (tmp_path / "copy.md").write_bytes((tmp_path / "s01.md").read_bytes())
-    path = tmp_path / "s02.md"
-    path.write_text(path.read_text().replace("Reply 1", "Changed 1"))
-    assert rows_of(shelf).value == rows_without_index(tmp_path)
-    found, _ = shelf.ask(
-        lambda index: index.ask(
-            "SELECT texts ->> '$[1][1]' FROM exchanges WHERE texts LIKE '%Changed%'"
-        )
-    )
-    assert found == [("Changed 1 of s02.",)]
-    shelf.close()
-
-
 def test_a_folder_that_changes_while_it_is_listed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

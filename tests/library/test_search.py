@@ -7,12 +7,13 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from benchmarks.support.exchanges import ExchangeIndex
-from benchmarks.support.planting import exchange
+from benchmarks.support.planting import START, exchange
 from chat_loop.errors import IndexUnavailable, SessionError
 from chat_loop.library.filters import SessionFilter
 from chat_loop.library.hits import Hit
@@ -120,10 +121,42 @@ def test_the_number_is_that_of_the_file_whatever_stands_before_it(tmp_path: Path
     session = parse(path.read_bytes()).session
     assert session is not None
     exchange = next(one for one in session.exchanges if one.query.number == 40)
-    assert (found.exchange.query.text, found.exchange.ref) == (
-        exchange.query.text,
-        exchange.ref,
+    assert (found.exchange.query.text, found.exchange.ref) == (exchange.query.text, exchange.ref)
+
+
+@pytest.mark.usefixtures("engine")
+def test_filters(tmp_path: Path) -> None:
+    shelf(tmp_path)
+    write(
+        tmp_path,
+        "d",
+        "The sea is grey.",
+        project="/home/ida/Boote",
+        agent="ÉMILE",
+        tags=("sea",),
+        name="Ärger am Meer",
     )
+
+    def ids(wanted: SessionFilter) -> list[str]:
+        return sorted({identity for identity, _ in search(tmp_path, "sea", wanted, 20)})
+
+    assert ids(SessionFilter()) == ["a", "b", "c", "d"]
+    assert ids(SessionFilter(agent="ida")) == ["b"]
+    assert ids(SessionFilter(agent="émile")) == ["d"]
+    assert ids(SessionFilter(words="#work")) == ["c"]
+    assert ids(SessionFilter(words="#Work")) == ["c"]
+    assert ids(SessionFilter(project="boote")) == ["d"]
+    assert ids(SessionFilter(words="ärger")) == ids(SessionFilter(words="ÄRGER")) == ["d"]
+    assert ids(SessionFilter(words="#sea meer")) == ["d"]
+    assert (
+        ids(SessionFilter(words="%"))
+        == ids(SessionFilter(words="_"))
+        == ids(SessionFilter(agent="ida", words="#work"))
+        == []
+    )
+    far = timedelta(days=365 * 1_900)
+    assert ids(SessionFilter(since=START - far, before=START + far)) == ["a", "b", "c", "d"]
+    assert ids(SessionFilter(since=START + far)) == ids(SessionFilter(before=START - far)) == []
 
 
 @pytest.mark.usefixtures("engine")

@@ -24,49 +24,9 @@ from tests.support.saved_sessions import at, put, simple
 
 pytestmark = pytest.mark.slow
 
-TALKS = (
-    (
-        "How long does the dough for rye bread rise?",
-        "About three hours in a warm kitchen, then overnight.",
-    ),
-    (
-        "What does the landlord want for the flat?",
-        "The rent is 840 euros a month, heating included.",
-    ),
-    (
-        "Where do we cross on the way to Turku?",
-        "You cross the river near Halikko on the old stone bridge.",
-    ),
-    ("Where is the service1 password file?", "The service1 password file is /srv/s1.key."),
-    ("Where is the service2 password file?", "The service2 password file is /srv/s2.key."),
-    ("Where is the service3 password file?", "The service3 password file is /srv/s3.key."),
-    ("Where is the spare key for the shed?", "The spare key lies under the third flower pot."),
-    (
-        "Which key opens the settings in the editor?",
-        "The key F10 opens them; the key F9 closes them.",
-    ),
-    (
-        "Until when is the tax return due?",
-        "It is due on July 31; an accountant has until February.",
-    ),
-    (
-        "Why does the engine knock when it is cold?",
-        "Mostly it is worn piston pins. Let a mechanic look.",
-    ),
-    (
-        "Our cat scratches the sofa.",
-        "Put a scratching post where she does it and praise her for using it.",
-    ),
-    (
-        "How do I find slow queries in postgres?",
-        "Turn on log_min_duration_statement and read the log.",
-    ),
-    (
-        "What could I give my brother for his birthday?",
-        "He likes board games: a new one is never wrong.",
-    ),
-    ("How do I train for ten kilometers?", "Run three times a week, one of them long and slow."),
-)
+FILE = Path(__file__).parents[1] / "golden" / "sentences" / "talks.txt"
+"""A line for each session: a query | its reply."""
+TALKS = [line.split("|") for line in FILE.read_text("utf-8").splitlines()]
 
 
 @pytest.fixture(name="home", scope="module")

@@ -136,10 +136,7 @@ def test_damage_is_told_and_the_rest_is_read() -> None:
         ("Still there?", "Yes."),
     ]
     assert background(FILES["damaged"]) == "The first"
-    assert damage(FILES["damaged"]) == (
-        "The file has 3 of 6 queries.",
-        "The end is missing.",
-    )
+    assert damage(FILES["damaged"]) == ("The file has 3 of 6 queries.", "The end is missing.")
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -80,24 +80,6 @@ def talk(live: LiveSession) -> Session:
     return live.session
 
 
-def test_what_is_appended_piece_by_piece_is_what_render_returns(tmp_path: Path) -> None:
-    live = manager(tmp_path).begin(agent="Test Agent", model="scripted:demo")
-    assert not live.path.exists()
-    session = talk(live)
-    assert live.path.read_bytes() == render(session)
-    assert parse(live.path.read_bytes()).session == session
-    seal = Seal(at=START, reason="exit", source="model", summary=Summary(topics=("sums",)))
-    live.seal(seal)
-    live.close()
-    sealed = Session(
-        header=replace(session.header, title="sums"), entries=session.entries, seal=seal
-    )
-    assert live.path.read_bytes() == render(
-        replace(sealed, seal=with_digest(seal, sealed.header.minor))
-    )
-    assert live.path.name == "test_agent_20261121_223015.md"
-
-
 def test_a_taken_id_gets_a_number(tmp_path: Path) -> None:
     lives = [SessionManager(tmp_path, now=lambda: START).begin(agent="A") for _ in range(3)]
     for live in lives:
@@ -287,12 +269,7 @@ def test_a_crashed_session_is_fenced_before_it_is_sealed(tmp_path: Path) -> None
     sessions.seal_stored(sessions.load(live.path), seal)
     loaded = sessions.load(live.path)
     assert loaded.session.seal == with_digest(seal, loaded.session.header.minor)
-    assert spoken(loaded.session) == [
-        "one",
-        "1",
-        "two",
-        "h",
-    ]
+    assert spoken(loaded.session) == ["one", "1", "two", "h"]
     replaced = Seal(at=START, reason="resume", source="model", summary=Summary(topics=("other",)))
     sessions.seal_stored(loaded, replaced)
     assert sessions.load(live.path).session.seal == with_digest(
@@ -363,6 +340,20 @@ def test_an_agents_name_as_part_of_an_id() -> None:
         "n_code",
         "agent",
         "x" * 40,
+    ]
+
+
+def test_a_name_is_found_behind_a_long_restoration(tmp_path: Path) -> None:
+    sessions = manager(tmp_path)
+    live = sessions.begin(agent="A", parent="p", parent_path="/p.md")
+    live.add(
+        Restoration(at=START, parent_created=START, queries=1, tokens=2, block="word " * 20_000)
+    )
+    exchange(live, "what was it?", "that")
+    live.seal(Seal(at=START, reason="exit"))
+    live.close()
+    assert [(row.state, row.name) for row in read_rows(sessions.directory)] == [
+        ("sealed", "what was it?")
     ]
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from chat_loop.errors import SessionError, SessionLocked, UsageError
+from chat_loop.errors import UsageError
 from chat_loop.library.library import Library
 from chat_loop.sessions.edits import change_metadata
 from chat_loop.sessions.manager import LoadedSession, SessionManager
@@ -37,7 +37,6 @@ from tests.support.scripted_chat import START, SUMMARY, Talk
 from tests.support.strategies import sessions as hostile_sessions
 from tests.support.strategies import texts as hostile
 
-PLAIN = Path(__file__).parents[1] / "golden" / "plain" / "resumed.md"
 HEAD = """\
 <!-- chat:session v=1 minor=2 id=sally_20261121_223015 created=2026-11-21T22:30:15+01:00 -->
 # {heading}
@@ -238,31 +237,6 @@ def test_an_unsealed_session_is_named_with_records(tmp_path: Path, *, torn: bool
     sessions.seal_stored(sessions.load(loaded.path), Seal(at=START, reason="exit"))
     found = sessions.load(loaded.path).session
     assert (found.header.name, found.header.tags) == ("Wood", ("wood",))
-
-
-def test_what_is_not_to_be_written_to(tmp_path: Path) -> None:
-    talk = Talk(tmp_path, "Oak.")
-    asyncio.run(talk.conversation.ask("Which wood is hard?"))
-    other = SessionManager(tmp_path)
-    data = talk.path.read_bytes()
-    with pytest.raises(SessionLocked):
-        set_name_and_tags(other, other.load(talk.path), name="Mine")
-    live = LoadedSession(talk.conversation.session, talk.path, is_open=True)
-    with pytest.raises(SessionError, match="stays as it is"):
-        set_name_and_tags(talk.sessions, live, name="Mine")
-    talk.conversation.close()
-    assert talk.path.read_bytes() == data
-
-    (tmp_path / "plain.md").write_bytes(PLAIN.read_bytes())
-    (tmp_path / "bad.md").write_bytes(
-        data.replace(b"**Sally:** Oak.", b"**Sally:** Oak.\n<!-- chat:query n=2 -->\n")
-    )
-    for name in ("plain", "bad"):
-        path = tmp_path / f"{name}.md"
-        before = path.read_bytes()
-        with pytest.raises(SessionError, match=f"{name}.md stays as it is: it is damaged, open"):
-            set_name_and_tags(other, other.load(path), name="Mine")
-        assert path.read_bytes() == before
 
 
 def test_names_are_one_line_and_short_tags_are_words() -> None:

@@ -8,9 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from chat_loop.sessions import summary_block
-from chat_loop.sessions.records import (
-    Summary,
-)
+from chat_loop.sessions.records import Summary
 from tests.support.strategies import summaries
 
 

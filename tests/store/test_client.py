@@ -72,10 +72,7 @@ def test_what_is_wrong_is_one_sentence_without_keys(
         monkeypatch.setenv(name, closed if value == "closed" else value)
     url = url.replace("chats", bucket, 1)
     store = ObjectStore(url)
-    for act in (
-        store.list,
-        lambda: store.put("a.md", b"one", None),
-    ):
+    for act in (store.list, lambda: store.put("a.md", b"one", None)):
         with pytest.raises(StoreUnavailable) as raised:
             act()
         error = raised.value

@@ -344,6 +344,22 @@ def test_a_listing_that_is_behind_changes_nothing(
 
 
 @pytest.mark.slow
+def test_a_listing_that_repeats_objects_changes_nothing(
+    machine: Machines, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = machine("here"), machine("there")
+    here.put(FIRST)
+    here.put(OPEN)
+    here.sync()
+    objects, _ = ObjectStore(url).list()
+    monkeypatch.setattr(ObjectStore, "list", lambda self: ObjectListing(objects * 2, []))
+    for received in (2, 0):
+        report = there.sync()
+        assert (report.received, report.sentences, report.waiting) == (received, [], set())
+    assert there.said() == here.said()
+
+
+@pytest.mark.slow
 def test_without_its_notes_nothing_is_lost_or_doubled(machine: Machines) -> None:
     here, there = machine("here"), machine("there")
     here.put(FIRST)
@@ -538,3 +554,22 @@ def test_a_query_is_in_the_store_as_it_is_on_disk(
     live.close()
     other = here.sessions.begin(agent="Sally")
     assert other.header.id != live.header.id
+
+
+@pytest.mark.slow
+def test_one_process_at_a_time(machine: Machines) -> None:
+    here = machine("here")
+    here.put(FIRST)
+    lock = take_lock(here.folder, "sync")
+    with pytest.raises(SessionLocked, match="Another process synchronizes"):
+        here.sync()
+    lock.close()
+    assert here.sync().sent == 1
+
+
+@pytest.mark.slow
+def test_a_circle_of_parents_ends(machine: Machines) -> None:
+    here = machine("here")
+    for one, other in (("a", "b"), ("b", "a")):
+        here.put(replace(FIRST, header=replace(FIRST.header, id=one, parent=other)))
+    assert here.sync().sent == 2
