@@ -15,6 +15,9 @@ from chat_loop.commands import context, session, settings, view  # noqa: F401 - 
 from chat_loop.commands.registry import Command, CommandCall, Registry, Unknown, registry
 from chat_loop.plugins import Plugin, Plugins
 from tests.support.library_screens import run
+from tests.support.quiet_options import QUIET
+from tests.support.screens import Screen
+from tests.support.scripted_chat import said
 
 TEXT = None
 
@@ -189,3 +192,10 @@ def test_two_threads_that_add_the_commands_of_plugins_add_them_once() -> None:
     add()
     second.join()
     assert [command.name for command in mine.commands] == ["hello"]
+
+
+@pytest.mark.parametrize("line", ["/exit now", "/quit please"])
+def test_exit_takes_no_argument(tmp_path: Path, line: str) -> None:
+    screen = Screen(tmp_path, [line, "Hello"], "Hi.", options=QUIET)
+    assert "/exit takes no argument." in screen.text
+    assert screen.talk.sent == [said("Hello")]

@@ -123,3 +123,18 @@ def test_on_a_terminal_a_very_long_one_is_folded_and_sent_whole(tmp_path: Path) 
         answered(terminal, " well?")
         leave(terminal)
     assert [one.query.text for one in saved(tmp_path).exchanges] == [f"{text} so? well?"]
+
+
+def test_what_names_a_missing_file_stands_in_the_line_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text("this is a\n")
+    lines: list[Line] = ["Hi", "/edit", "see @b.txt", "see @a.txt", "see @a.txt"]
+    screen = run(tmp_path / "s", lines, "H.", "So.", answers=("n", "y"))
+    assert screen.reader.offered == ["Hi", "see @b.txt", "see @a.txt"]
+    assert "✗ No file named b.txt.\n" in screen.text
+    assert "Send a.txt, 10 bytes along? [y]es [n]o n\nNot sent.\n" in screen.text
+    assert len(screen.talk.sent) == 2
+    assert "this is a\n" in screen.talk.sent[-1][-1].text
+    assert undone(screen) == 1

@@ -317,3 +317,25 @@ def test_nothing_that_was_undone_before_a_merge_comes_back(tmp_path: Path) -> No
     assert played.after("/redo").startswith("✗ Nothing was undone.")
     undone = "✗ 4.1 is not part of this conversation: it was undone, or left behind."
     assert played.after("/show 4.1").startswith(undone)
+
+
+def test_a_branch_without_a_reply_yet_that_is_open_elsewhere_is_merged_as_it_began(
+    tmp_path: Path,
+) -> None:
+    with Chats(tmp_path) as chats:
+        chats.configure(auto_compact={"use_ai_summary": False})
+        chats.play("Tom has shoe size 43.", "The lamp has 40 watts.", "exit")
+        chats.play("/resume session-1 --quick", "/fork 1.1", "The gate is 77 cm.", "exit")
+        merged: list[Played] = []
+
+        def merge() -> None:
+            merged.append(chats.play("/merge session-2 session-3", "So?", "exit"))
+
+        chats.play("/resume session-1 --quick", "/pin The roof is 9 m wide.", merge, "exit")
+    [played] = merged
+    told = "session-3 is open in another process. Continuing in a branch beside it, as it began."
+    assert told in played.shown
+    sent = played.requests[-1].text
+    assert "40 watts" in sent
+    assert "77 cm" in sent
+    assert "The roof" not in sent

@@ -250,6 +250,7 @@ def test_files_of_every_kind_have_rows(tmp_path: Path) -> None:
     write(tmp_path, session("other", seal=SEALED), 5, "copy")
     write(tmp_path, session("other", seal=SEALED), 6, "other")
     write(tmp_path, b"<!-- chat:session v=1 id=x -->\n# T", 7, "torn")
+    write(tmp_path, b"\n<!-- chat:query n=1 at=2026-01-01T00:00:00 -->\n", 2, "headless")
     (tmp_path / "link.md").symlink_to("/etc/hostname")
     os.utime(tmp_path / "link.md", (1, 1), follow_symlinks=False)
     (tmp_path / "folder.md").mkdir()
@@ -268,6 +269,7 @@ def test_files_of_every_kind_have_rows(tmp_path: Path) -> None:
         ("pipe", "foreign", None),
         ("note", "foreign", None),
         ("link", "foreign", None),
+        ("headless", "damaged", None),
         ("folder", "foreign", None),
         ("empty", "empty", None),
     ]

@@ -219,3 +219,10 @@ def test_the_list_and_the_tree_show_the_copy_as_a_branch(tmp_path: Path) -> None
     shown = Screen(folder, ["/resume " + ID + "_2 --quick", "/tree"]).text
     assert "├─●" in shown
     assert "└─●" in shown
+
+
+def test_the_list_in_a_chat_takes_copies_in(tmp_path: Path) -> None:
+    put(tmp_path, FIRST, SECOND)
+    copied(tmp_path, NAMES[2])
+    shown = " ".join(Screen(tmp_path, ["/sessions", "/sessions"]).text.split())
+    assert shown.count(f"{NAMES[2]} is session {ID}_2 now.") == 1
