@@ -339,7 +339,7 @@ def _add_keeping(add: Callable[..., argparse.ArgumentParser]) -> None:
     made = add("import", "import exports, also those of Claude, ChatGPT, codex and llm")
     _value(made, "files", "FILE|FOLDER", "what to read; - is standard input", nargs="+")
 
-    made = add("trash", "move sessions to the trash; without any, list it", "trash 4 5")
+    made = add("trash", "move conversations to the trash; without any, list it", "trash 4 5")
     _value(made, "references", "SESSION", SESSION, nargs="*")
     made = add("restore", "restore sessions from the trash")
     _value(made, "ids", "ID", "as trash lists it", nargs="+")

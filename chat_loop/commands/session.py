@@ -43,7 +43,7 @@ from chat_loop.errors import SessionError, SessionNotFound, UsageError
 from chat_loop.input.editor import open_file
 from chat_loop.library.filters import filter_of
 from chat_loop.library.library import BROWSED, Library
-from chat_loop.library.lineage import Node, tree
+from chat_loop.library.lineage import Node, own_sessions, tree
 from chat_loop.library.shared import Answer
 from chat_loop.sessions import naming, summary_block
 from chat_loop.sessions.chain import exchange_of
@@ -129,8 +129,9 @@ class BrowsedSessions(Struct):
         return preview_of(loaded.session, loaded.damage, dollars_text(price) if price else "")
 
     def trash(self, row: SessionRow) -> str:
-        """Move a session to the trash."""
-        where = move_to_trash(self.chat.sessions, row.path)
+        """Move a conversation to the trash."""
+        links, _ = self.chat.library.links()
+        where = _trash(self.chat, own_sessions(row.id, links))
         self.trashed.add(row.id)
         return where
 
@@ -447,8 +448,13 @@ async def show_tree(chat: Chat, words: str, options: OptionValues) -> None:
 
 @registry.command("delete [N|ID]", "Sessions", aliases=("trash",))
 async def delete(chat: Chat, words: str, options: OptionValues) -> None:
-    """Move this session, or another one, to the trash; asks first."""
+    """Move this conversation, or another one, to the trash; asks first.
+
+    Sessions that a branch needs stay. An ID in the middle of a conversation moves that one session.
+    """
     path = await chat.path(words or ".")
+    links, _ = await chat.look(Library.links)
+    sessions = own_sessions(path.stem, links)
     rows, _ = await chat.look(lambda library: library.rows_of([path.stem]))
     row = rows.get(path.stem)
     name = path.stem
@@ -456,12 +462,20 @@ async def delete(chat: Chat, words: str, options: OptionValues) -> None:
         name = row.name
         if row.branch is not None:
             name = f"{row.name} ⑂{row.branch.at}"
-    if not await chat.confirm(f"Move “{name}” to the trash?", "Not moved."):
+    name = f"“{name}”"
+    if len(sessions) > 1:
+        name += f" ({plural(len(sessions), 'session')})"
+    if not await chat.confirm(f"Move {name} to the trash?", "Not moved."):
         return
     if path.stem == chat.here_id:
         await chat.conversation.leave("clear")
-    chat.display.prose(move_to_trash(chat.sessions, path), "dim")
+    chat.display.prose(_trash(chat, sessions), "dim")
     chat.number_rows(())
+
+
+def _trash(chat: Chat, sessions: Sequence[str]) -> str:
+    """Move sessions to the trash; return a sentence that says so. Raises SessionError."""
+    return move_to_trash(chat.sessions, *map(chat.sessions.session_file, sessions))
 
 
 @registry.command("merge A [B]", "Branches")

@@ -56,6 +56,17 @@ def conversations(links: Links, here: str = "") -> dict[str, dict[str, int]]:
     return found
 
 
+def own_sessions(identity: str, links: Links) -> list[str]:
+    """Return the sessions that only the conversation with this newest session has, newest first; of
+    a session in the middle of one, only itself.
+    """
+    found = conversations(links, identity)
+    own = found.pop(identity, {})
+    elsewhere = {session for others in found.values() for session in others}
+    kept = elsewhere.union((identity,), {*own}.difference(links))
+    return [identity, *(session for session in own if session not in kept)]
+
+
 def newest(ids: Iterable[str], links: Links) -> list[str]:
     """Return for each session the newest one of its conversation: the most recently used session
     that goes on from it and that no other one continues. Branches do not count. `links` are

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
 from chat_loop.errors import (
@@ -20,6 +20,7 @@ from chat_loop.sessions.edits import change_metadata
 from chat_loop.sessions.files import TRASH, lock_session, open_folder, take_lock
 from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.naming import validate_name, validate_tag
+from chat_loop.values import plural
 
 SETTLED_SECONDS = 5  # a file that changed later than that may not be whole yet
 _LEFTOVERS = (
@@ -46,17 +47,29 @@ def set_name_and_tags(
     sessions.edit(loaded, lambda data, parsed: change_metadata(data, parsed, now, name, tags))
 
 
-def move_to_trash(sessions: SessionManager, path: Path) -> str:
-    """Move a file to the trash; return a sentence that says so. Raises SessionError."""
+def move_to_trash(sessions: SessionManager, *paths: Path) -> str:
+    """Move files to the trash, or none while one is open elsewhere; return a sentence that says so.
+    Raises SessionError.
+    """
+    ids = []
     try:
-        with closing(lock_session(path.parent, path.stem)):
-            gone = free_in_trash(sessions, path.stem)
-            sessions.files.move(path, gone)
+        with ExitStack() as locks:
+            for path in paths:
+                locks.enter_context(closing(lock_session(path.parent, path.stem)))
+            for path in paths:
+                gone = free_in_trash(sessions, path.stem)
+                sessions.files.move(path, gone)
+                ids.append(gone.stem)
     except FileNotFoundError as error:
         raise SessionNotFound(f"Session {path.stem} is gone.") from error
     except OSError as error:
         raise SaveError(f"{path} cannot be moved: {os_reason(error)}.") from error
-    return f"{path.stem} is in the trash; chat-loop sessions restore {gone.stem} restores it."
+    moved = f"{path.stem} is"
+    them = "it"
+    if len(paths) > 1:
+        moved = f"{plural(len(paths), 'session')} are"
+        them = "them"
+    return f"{moved} in the trash; chat-loop sessions restore {' '.join(ids)} restores {them}."
 
 
 def free_in_trash(sessions: SessionManager, identity: str) -> Path:

@@ -24,18 +24,23 @@ from chat_loop.values import plural
 
 
 def trash(stored: StoredSessions, options: argparse.Namespace) -> int:
-    """Move sessions to the trash; without any, list the trash."""
+    """Move conversations, or earlier sessions, to the trash; without any, list the trash."""
     if not options.references:
         out(_rows_text(organizing.trashed(stored.sessions.directory)))
         return 0
     # look up all of them first, because each move changes the numbers
-    ids = [stored.path(reference).stem for reference in options.references]
+    ids = dict.fromkeys(stored.path(reference).stem for reference in options.references)
+    links = stored.told(stored.own.links())
+    gone: set[str] = set()
 
-    def move(row: SessionRow) -> None:
-        out(f"{organizing.move_to_trash(stored.sessions, row.path)}\n")
+    def move(identity: str) -> None:
+        chosen = [one for one in lineage.own_sessions(identity, links) if one not in gone]
+        if chosen:
+            paths = map(stored.sessions.session_file, chosen)
+            out(f"{organizing.move_to_trash(stored.sessions, *paths)}\n")
+            gone.update(chosen)
 
-    rows = stored.told(stored.own.rows_of(ids))
-    moved = [_try_each(move, row) for row in rows.values()]
+    moved = [_try_each(move, identity) for identity in ids]
     return int(not all(moved))
 
 

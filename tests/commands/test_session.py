@@ -342,6 +342,14 @@ def test_delete_of_the_open_session_starts_a_new_one(tmp_path: Path) -> None:
     assert "Not moved." in shown
 
 
+def test_delete_takes_all_sessions_of_a_conversation(tmp_path: Path) -> None:
+    lines = ("Never mind.", "compact", "Hello.", "/delete")
+    shown = run(tmp_path, *lines, answers=("y",), hours=0)
+    assert "(2 sessions) to the trash?" in shown
+    assert len([*(tmp_path / ".trash").iterdir()]) == 2
+    assert not [*tmp_path.glob("*.md")]
+
+
 def test_delete_before_the_first_message_says_what_is_missing(tmp_path: Path) -> None:
     assert "✗ This conversation has no messages yet." in run(tmp_path, "/delete", hours=0)
 

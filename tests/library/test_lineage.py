@@ -9,7 +9,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_loop.library.lineage import Node, conversations, fork, newest, tree
+from chat_loop.library.lineage import Node, conversations, fork, newest, own_sessions, tree
 from chat_loop.sessions.chain import Link, last_queries
 from chat_loop.sessions.records import ALL
 
@@ -49,6 +49,17 @@ def line(*names: str) -> dict[str, Link]:
         name: Link(name, parent)
         for name, parent in reversed(list(zip(names, ("", *names), strict=False)))
     }
+
+
+def test_a_conversation_keeps_what_a_branch_needs() -> None:
+    links = {"d": Link("d", "c"), "c": Link("c", "b"), "b": Link("b", "a"), "a": Link("a")}
+    assert own_sessions("d", links) == ["d", "c", "b", "a"]
+    assert own_sessions("c", links) == ["c"]
+    assert own_sessions("gone", links) == ["gone"]
+    branched = {"e": Link("e", "b", until="2.2"), **links}
+    assert own_sessions("d", branched) == ["d", "c"]
+    assert own_sessions("e", branched) == ["e"]
+    assert own_sessions("d", {**links, "b": Link("b", "gone")}) == ["d", "c", "b"]
 
 
 def test_who_was_forked_from_stays_in_the_list() -> None:
