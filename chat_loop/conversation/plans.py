@@ -524,7 +524,7 @@ def context_of(session: Session, load: LoadFrom) -> tuple[Context, str]:
     words: tuple[Exchange, ...] = ()
     for depth in range(session.depth - 1, first[0] - 1, -1):
         if not child.header.parent:
-            break
+            return Context(session, words), f"{text}: {child.header.id} names no parent."
         wanted = [place[1] for place in redone if place[0] == depth]
         if depth >= since[0]:
             wanted.append(since[1] if depth == since[0] else 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -174,25 +175,31 @@ def test_a_chain_whose_middle_is_missing_brings_what_is_there(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("is_cut", [True, False])
-def test_a_chain_whose_middle_is_damaged_says_so(tmp_path: Path, *, is_cut: bool) -> None:
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ("cut", "session-2 had 1 message; its file ends after 0."),
+        ("open record", "session-2 is damaged. Line"),
+        ("no parent", "session-3 names no parent."),
+    ],
+)
+def test_a_chain_whose_middle_is_damaged_says_so(tmp_path: Path, damage: str, said: str) -> None:
     with Chats(tmp_path) as chats:
         chats.play(DAYS[0], "exit")
         chats.play(DAYS[1], "exit", options=("-c",))
         chats.play(DAYS[2], "exit", options=("-c",))
-        path = chats.path("session-2")
+        path = chats.path("session-3" if damage == "no parent" else "session-2")
         text = path.read_text()
         end = "<!-- chat:end -->\n"
         header, _, rest = text.partition(end)
         before, query, after = rest.partition("<!-- chat:query ")
-        damaged = before + query + after.replace(end, "", 1)
-        path.write_text(header + end + ("" if is_cut else damaged))
+        damaged = {
+            "cut": header + end,
+            "open record": header + end + before + query + after.replace(end, "", 1),
+            "no parent": re.sub(r" parent=\S+", "", text, count=1),
+        }
+        path.write_text(damaged[damage])
         resumed = chats.play("So?", "exit", options=("-r", "session-3"))
-    said = (
-        "session-2 had 1 message; its file ends after 0."
-        if is_cut
-        else "session-2 is damaged. Line"
-    )
     shown = " ".join(resumed.shown.split())
     assert f"The words from 1.1 on are incomplete: {said}" in shown
     [request] = resumed.requests
