@@ -35,7 +35,7 @@ from chat_loop.commands.registry import OptionValues, Quit, registry, usage_erro
 from chat_loop.conversation import continuing, plans
 from chat_loop.conversation.continuing import Planning, Resumption
 from chat_loop.display import earlier, listings
-from chat_loop.display.conversation_rows import cost_of, nothing_text
+from chat_loop.display.conversation_rows import cost_of, name_text, nothing_text
 from chat_loop.display.display_manager import DisplayManager
 from chat_loop.display.preview import Preview, preview_of
 from chat_loop.display.questions import Question
@@ -456,13 +456,9 @@ async def delete(chat: Chat, words: str, options: OptionValues) -> None:
     links, _ = await chat.look(Library.links)
     sessions = own_sessions(path.stem, links)
     rows, _ = await chat.look(lambda library: library.rows_of([path.stem]))
-    row = rows.get(path.stem)
-    name = path.stem
-    if row is not None and row.name:
-        name = row.name
-        if row.branch is not None:
-            name = f"{row.name} ⑂{row.branch.at}"
-    name = f"“{name}”"
+    name = f"“{path.stem}”"
+    if path.stem in rows:
+        name = f"“{name_text(rows[path.stem])}”"
     if len(sessions) > 1:
         name += f" ({plural(len(sessions), 'session')})"
     if not await chat.confirm(f"Move {name} to the trash?", "Not moved."):

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 
-from chat_loop.characters import one_line
 from chat_loop.display import conversation_rows as drawn
 from chat_loop.display.plain import ask, err, out
 from chat_loop.display.questions import CONFIRMING, Question
@@ -126,17 +125,17 @@ def _needed(
 def _agrees_to_move(rows: Sequence[SessionRow]) -> bool:
     """Ask whether sessions may be moved to the trash."""
 
-    listed = _rows_text(rows, lambda row: visible_newlines(row.name)).rstrip("\n")
+    listed = _rows_text(rows).rstrip("\n")
     sentence = f"Move {plural(len(rows), 'session')} to the trash?"
     return ask(Question(sentence, CONFIRMING, (listed,))) == "yes"
 
 
-def _rows_text(
-    rows: Sequence[SessionRow],
-    name_of: Callable[[SessionRow], str] = lambda row: one_line(row.name),
-) -> str:
+def _rows_text(rows: Sequence[SessionRow]) -> str:
     """Return a line for each session."""
-    lines = (f"{drawn.date_text(row):<16}  {row.id}  {name_of(row)}" for row in rows)
+    lines = []
+    for row in rows:
+        name = visible_newlines(row.name)
+        lines.append(f"{drawn.date_text(row):<16}  {row.id}  {name}")
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
