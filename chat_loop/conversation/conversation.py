@@ -1372,8 +1372,8 @@ class Conversation:
         context = self.context
         mode = self.on_exit
         said = context.unsummarized
-        answered = any(exchange.reply and exchange.reply.text.strip() for exchange in said)
-        if mode == "later" or not answered:
+        new = (each.reply for each in said if each.depth == self.session.depth)
+        if mode == "later" or not any(reply and reply.text.strip() for reply in new):
             return await self._seal_without_model("exit")
         has_deadline = mode == "background" and self._detach is not None
         try:
