@@ -453,17 +453,18 @@ async def delete(chat: Chat, words: str, options: OptionValues) -> None:
     Sessions that a branch needs stay. An ID in the middle of a conversation moves that one session.
     """
     path = await chat.path(words or ".")
+    identity = path.stem
     links, _ = await chat.look(Library.links)
-    sessions = own_sessions(path.stem, links)
-    rows, _ = await chat.look(lambda library: library.rows_of([path.stem]))
-    name = f"“{path.stem}”"
-    if path.stem in rows:
-        name = f"“{name_text(rows[path.stem])}”"
+    sessions = own_sessions(identity, links)
+    rows, _ = await chat.look(lambda library: library.rows_of([identity]))
+    name = f"“{identity}”"
+    if identity in rows:
+        name = f"“{name_text(rows[identity])}”"
     if len(sessions) > 1:
         name += f" ({plural(len(sessions), 'session')})"
     if not await chat.confirm(f"Move {name} to the trash?", "Not moved."):
         return
-    if path.stem == chat.here_id:
+    if identity == chat.here_id:
         await chat.conversation.leave("clear")
     chat.display.prose(_trash(chat, sessions), "dim")
     chat.number_rows(())

@@ -1125,11 +1125,6 @@ class Conversation:
             fallback=self.fallback_text,
         )
 
-    def child_tokens(self, plan: ChildPlan, *, acknowledged: bool = False) -> int:
-        """Return the tokens of the first request of a planned child, without a query."""
-        asked = acknowledged and self.acknowledges
-        return plans.child_tokens(self.frame, plan, acknowledged=asked)
-
     def summarize_missing(self, missing: Missing) -> bool:
         """Begin the missing summary of the session that was resumed, in the background. It goes
         into that session's file and, if it arrives in time, into this one. Return False if no

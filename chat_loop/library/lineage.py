@@ -62,9 +62,8 @@ def own_sessions(identity: str, links: Links) -> list[str]:
     """
     found = conversations(links, identity)
     own = found.pop(identity, {})
-    elsewhere = {session for others in found.values() for session in others}
-    kept = elsewhere.union((identity,), {*own}.difference(links))
-    return [identity, *(session for session in own if session not in kept)]
+    others = {identity}.union(*found.values())
+    return [identity, *(one for one in own if one in links and one not in others)]
 
 
 def newest(ids: Iterable[str], links: Links) -> list[str]:

@@ -6,7 +6,6 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import partial
 
 from chat_loop.display import conversation_rows as drawn
 from chat_loop.display.plain import ask, err, out
@@ -46,8 +45,7 @@ def trash(stored: StoredSessions, options: argparse.Namespace) -> int:
 def restore(stored: StoredSessions, options: argparse.Namespace) -> int:
     """Bring sessions back from the trash."""
     ids = dict.fromkeys(options.ids)
-    restore = partial(organizing.restore, stored.sessions)
-    restored = [identity for identity in ids if _try_each(restore, identity)]
+    restored = [one for one in ids if _try_each(organizing.restore, stored.sessions, one)]
     out("".join(f"{identity} is restored.\n" for identity in restored))
     return int(len(restored) < len(ids))
 
@@ -132,10 +130,7 @@ def _agrees_to_move(rows: Sequence[SessionRow]) -> bool:
 
 def _rows_text(rows: Sequence[SessionRow]) -> str:
     """Return a line for each session."""
-    lines = []
-    for row in rows:
-        name = visible_newlines(row.name)
-        lines.append(f"{drawn.date_text(row):<16}  {row.id}  {name}")
+    lines = (f"{drawn.date_text(row):<16}  {row.id}  {visible_newlines(row.name)}" for row in rows)
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 

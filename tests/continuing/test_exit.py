@@ -66,6 +66,18 @@ def test_an_exit_adds_a_summary(tmp_path: Path, wire: Wire) -> None:
     assert "\n# The test was talked about\n" in transcript
 
 
+def test_an_exit_asks_for_no_summary_of_carried_words_alone(tmp_path: Path) -> None:
+    with Chats(tmp_path) as chats:
+        chats.configure(on_exit="later")
+        chats.play("Our port is 8443.", "exit")
+        chats.configure(on_exit="wait")
+        looked = chats.play("resume 1", "exit")
+        went_on = chats.play("resume 1", "And the host?", "exit")
+    assert looked.summaries == ()
+    [summary] = went_on.summaries
+    assert "Our port is 8443." in summary.text
+
+
 def test_what_leaves_no_file_and_what_is_left_without_a_request(tmp_path: Path) -> None:
     with Chats(tmp_path) as chats:
         played = chats.play("exit")
