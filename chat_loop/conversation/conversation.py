@@ -1367,8 +1367,12 @@ class Conversation:
         context = self.context
         mode = self.on_exit
         said = context.unsummarized
-        new = (each.reply for each in said if each.depth == self.session.depth)
-        if mode == "later" or not any(reply and reply.text.strip() for reply in new):
+        fallback = self._when_resumed
+        new = said
+        if fallback == ending.WORDS_ON_RESUME:  # those that are carried come back as they are
+            new = self.session.exchanges
+        answered = any(exchange.reply and exchange.reply.text.strip() for exchange in new)
+        if mode == "later" or not answered:
             return await self._seal_without_model("exit")
         has_deadline = mode == "background" and self._detach is not None
         try:
@@ -1377,18 +1381,18 @@ class Conversation:
                     self.show(events.SummaryStarted(parts=1, optional=True))
                     await self.background.wait()
                     if seal := await self._prepared_seal("exit"):
-                        usage = seal.usage
-                        seconds = seal.seconds
-                        self.show(events.SummaryEnded(source="model", usage=usage, seconds=seconds))
+                        ended = events.SummaryEnded(
+                            source="model", usage=seal.usage, seconds=seal.seconds
+                        )
+                        self.show(ended)
                         return seal
                 if has_deadline and not await asyncio.to_thread(ending.is_quick, frame, context):
                     return None
-                fallback = self._when_resumed
                 narration = await self.narrate(context, said, fallback=fallback, optional=True)
         except TimeoutError:
             return None
-        at = self.sessions.now()
-        return await asyncio.to_thread(ending.narrated_seal, frame, context, narration, at)
+        now = self.sessions.now()
+        return await asyncio.to_thread(ending.narrated_seal, frame, context, narration, now)
 
     async def end(self) -> None:
         """Seal the session with its summary. Leave one that takes long to another process."""

@@ -64,12 +64,10 @@ def move_to_trash(sessions: SessionManager, *paths: Path) -> str:
         raise SessionNotFound(f"Session {path.stem} is gone.") from error
     except OSError as error:
         raise SaveError(f"{path} cannot be moved: {os_reason(error)}.") from error
-    moved = f"{path.stem} is"
-    them = "it"
+    moved = path.stem
     if len(paths) > 1:
-        moved = f"{plural(len(paths), 'session')} are"
-        them = "them"
-    return f"{moved} in the trash; chat-loop sessions restore {' '.join(ids)} restores {them}."
+        moved = f"A conversation of {plural(len(paths), 'session')}"
+    return f"{moved} is in the trash; chat-loop sessions restore {' '.join(ids)} restores it."
 
 
 def free_in_trash(sessions: SessionManager, identity: str) -> Path:

@@ -122,10 +122,8 @@ def _needed(
 
 def _agrees_to_move(rows: Sequence[SessionRow]) -> bool:
     """Ask whether sessions may be moved to the trash."""
-
-    listed = _rows_text(rows).rstrip("\n")
     sentence = f"Move {plural(len(rows), 'session')} to the trash?"
-    return ask(Question(sentence, CONFIRMING, (listed,))) == "yes"
+    return ask(Question(sentence, CONFIRMING, (_rows_text(rows).rstrip("\n"),))) == "yes"
 
 
 def _rows_text(rows: Sequence[SessionRow]) -> str:

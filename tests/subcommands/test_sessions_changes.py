@@ -98,9 +98,8 @@ def test_trash_and_restore(home: Path) -> None:
 def test_a_conversation_in_the_trash_with_all_its_sessions(home: Path) -> None:
     both = f"{SECOND.header.id} {FIRST.header.id}"
     said = output(home, "trash", "2", FIRST.header.id)
-    assert (
-        said == f"2 sessions are in the trash; chat-loop sessions restore {both} restores them.\n"
-    )
+    told = f"A conversation of 2 sessions is in the trash; chat-loop sessions restore {both} "
+    assert said == f"{told}restores it.\n"
     assert session_ids(home) == [OPEN.header.id, OLD.header.id]
     output(home, "restore", *both.split())
     assert session_ids(home)[1:3] == [SECOND.header.id, FIRST.header.id]
