@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from chat_loop.conversation import continuing
 from chat_loop.conversation.conversation_options import Options
+from chat_loop.errors import SessionError
 from chat_loop.sessions import ends as module
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import (
@@ -209,6 +210,21 @@ def test_ends_that_would_meet_are_not_put_together(tmp_path: Path) -> None:
     assert 0 < begin < (tmp_path / "long.md").read_bytes().find(b"<!-- chat:query")
     assert ends is None
     assert len(whole.exchanges) == 25
+
+
+def test_what_other_programs_write_has_no_ends(tmp_path: Path) -> None:
+    sessions = SessionManager(tmp_path)
+    path = tmp_path / "notes.md"
+    path.write_text("# Notes\n" + "Call Bob.\n" * 10_000)
+    assert sessions.load_ends(path) is None
+    assert sessions.answering(path) == Answering("", "")
+    with pytest.raises(SessionError, match="is not a transcript"):
+        sessions.load_queries(path)
+    path.unlink()
+    with pytest.raises(SessionError):
+        sessions.answering(path)
+    with pytest.raises(SessionError):
+        sessions.load_queries(path)
 
 
 def test_ends_that_are_damaged_or_gone(tmp_path: Path) -> None:

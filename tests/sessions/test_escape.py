@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,3 +26,15 @@ def test_escaping_a_stream_equals_escaping_the_whole(pieces: list[str]) -> None:
     assert "".join(encoder.feed(piece) for piece in pieces) + encoder.feed("", last=True) == encode(
         "".join(pieces)
     )
+
+
+@pytest.mark.parametrize("token", ["⟦U+110000⟧", "⟦U+0041⟧", "⟦U+00001B⟧"])
+def test_a_token_that_is_never_written_is_text(token: str) -> None:
+    assert decode(token) == decode_line(token) == token
+    assert decode(encode(token)) == token
+
+
+def test_a_token_in_two_pieces_is_escaped_like_one() -> None:
+    encoder = StreamEncoder()
+    assert encoder.feed("a ⟦") == "a "
+    assert encoder.feed("U+001B⟧") + encoder.feed("", last=True) == encode("⟦U+001B⟧")

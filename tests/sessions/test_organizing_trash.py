@@ -12,7 +12,7 @@ import pytest
 from chat_loop.errors import SaveError, SessionError, SessionLocked, SessionNotFound
 from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.organizing import move_to_trash, restore, trashed
+from chat_loop.sessions.organizing import move_to_trash, remove_leftovers, restore, trashed
 from tests.support.nobody import as_nobody
 from tests.support.saved_sessions import OLD, OPEN, put
 
@@ -104,3 +104,12 @@ def test_a_folder_that_cannot_be_written_to() -> None:
         with pytest.raises(SaveError, match=r"cannot be moved: permission denied\.$"):
             move_to_trash(SessionManager(folder), path)
         assert path.exists()
+
+
+def test_a_chat_that_saves_nothing_removes_nothing(tmp_path: Path) -> None:
+    left = tmp_path / ".killed.md.1.tmp"
+    left.touch()
+    remove_leftovers(SessionManager(tmp_path, saves=False))
+    assert left.exists()
+    remove_leftovers(SessionManager(tmp_path))
+    assert not left.exists()

@@ -465,6 +465,26 @@ def test_a_record_cut_off_in_its_end_marker_has_its_text_and_nothing_else() -> N
             assert (reply.text, reply.stop) == ("the whole text", "interrupted")
 
 
+def test_a_later_version_is_read_as_far_as_it_goes() -> None:
+    parsed = parse(render(EVERYTHING_NEW).replace(b" v=1 ", b" v=2 ", 1))
+    assert parsed.damage == ("Line 1: the file's format is not version 1.",)
+    assert parsed.session is not None
+    assert parsed.session.entries == EVERYTHING_NEW.entries
+
+
+def test_an_end_marker_within_a_summary_ends_nothing() -> None:
+    data = render(FIRST)
+    changed = data.replace(b"**Decisions Made:**", b"<!-- chat:end -->\n**Decisions Made:**", 1)
+    assert changed != data
+    parsed = parse(changed)
+    assert parsed.session is not None
+    assert parsed.session.seal is not None
+    assert parsed.session.seal.summary is not None
+    assert FIRST.seal is not None
+    assert FIRST.seal.summary is not None
+    assert parsed.session.seal.summary.topics[0].startswith(FIRST.seal.summary.topics[0])
+
+
 def test_a_second_header_is_skipped_and_named() -> None:
     data = render(FIRST)
     other = render(replace(FIRST, header=replace(FIRST.header, id="other", agent="Bob")))
