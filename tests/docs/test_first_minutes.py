@@ -11,7 +11,7 @@ import pyte
 import pytest
 
 from chat_loop.subcommands import tour
-from tests.support.first_minutes import CAST, COLS, PICTURE, ROWS, film, read_cast
+from docs.pictures.first_minutes import CAST, COLS, PICTURE, ROWS, film, read_cast
 from tests.support.pty_chat import _Screen
 
 pytestmark = pytest.mark.slow

@@ -7,9 +7,9 @@ from html import unescape
 
 import pytest
 
+from docs.pictures.svg import NO_BREAK
+from docs.pictures.terminal import DOCS, FORBIDDEN, WORDS
 from tests.support.guide_pages import PAGES, text_of
-from tests.support.svg import NO_BREAK
-from tests.support.terminal_pictures import DOCS, FORBIDDEN, WORDS
 
 
 def words_of(name: str) -> str:

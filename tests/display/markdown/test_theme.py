@@ -7,8 +7,8 @@ import re
 import pytest
 
 from chat_loop.display.markdown.theme import THEMES
+from docs.pictures.svg import COLORS
 from tests.support.contrast import ENOUGH, contrast
-from tests.support.svg import COLORS
 
 LEVELS = (0, 95, 135, 175, 215, 255)
 GROUNDS = {

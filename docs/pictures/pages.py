@@ -1,5 +1,5 @@
-"""The pictures of pages in the documentation: `python -m tests.support.page_pictures` takes them of
-the exported chain in `sessions/`.
+"""The pictures of pages in the documentation: `python -m docs.pictures.pages` takes them of the
+exported chain in `sessions/`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ def main() -> None:
                 page.locator(place).evaluate("element => element.scrollIntoView()")
             picture = page.screenshot()
             assert len(picture) < LARGEST, f"{scheme}: {len(picture)} bytes"
-            (ROOT / "docs").mkdir(exist_ok=True)
             (ROOT / "docs" / f"export-{scheme}.png").write_bytes(picture)
 
 

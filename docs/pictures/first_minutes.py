@@ -1,4 +1,4 @@
-"""The recording of the first minutes in the documentation. `python -m tests.support.first_minutes`
+"""The recording of the first minutes in the documentation. `python -m docs.pictures.first_minutes`
 records the real program in asciinema's format and makes an animated picture of the recording.
 
 `--picture` only makes the picture of the existing recording.
@@ -18,10 +18,10 @@ from pathlib import Path
 import pyte
 from pyte.screens import Char
 
+from docs.pictures.svg import HEIGHT, MARGIN, WIDTH, Screen, document, lines_of, runs
 from tests.support.pty_chat import PtyChat
-from tests.support.svg import HEIGHT, MARGIN, WIDTH, Screen, document, lines_of, runs
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[1]
 CAST, PICTURE = DOCS / "first-minutes.cast", DOCS / "first-minutes.svg"
 COLS, ROWS = 80, 24
 KEY_SECONDS, START_SECONDS, READ_SECONDS, END_SECONDS = 0.06, 0.8, 3.2, 4.0

@@ -1,5 +1,5 @@
-"""The pictures of the terminal in the documentation: `python -m tests.support.terminal_pictures`
-takes them of real runs.
+"""The pictures of the terminal in the documentation: `python -m docs.pictures.terminal` takes them
+of real runs.
 
 The long conversation of the tour is compacted and continued; a server on this machine plays the
 model. A picture is only written with the words that it must have, and without those of a failure.
@@ -22,10 +22,10 @@ from chat_loop.subcommands import tour
 from chat_loop.subcommands.tour_past import PastExchange, write_past
 from chat_loop.tokens import TokenCounter
 from chat_loop.values import Usage
+from docs.pictures.svg import shown, svg
 from tests.support.pty_chat import PtyChat
-from tests.support.svg import shown, svg
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[1]
 COLS, ROWS = 92, 32
 LARGEST = 60_000
 AT_PROMPT = re.compile(r"^You:(?: Type a message.*)?$\n.*context", re.MULTILINE)
