@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from functools import lru_cache
 from pathlib import Path
 
 from benchmarks.factchain import run as factchain
@@ -19,21 +18,16 @@ from benchmarks.factchain.generator import generate
 from benchmarks.factchain.standin import WINDOW
 from benchmarks.factchain.wording import PROFILES
 from benchmarks.support.results import Results, Settings
-from chat_loop.tokens import TokenCounter
 
 ROUNDS = 3
 WORK_GOAL = 20.0
 PAUSE_GOAL = 16.0
 """Milliseconds: one frame of a screen; nobody notices a shorter pause."""
-REMEMBERED = 20_000
-"""The number of texts whose token counts are cached."""
 
 
 def run(results: Results, settings: Settings) -> None:
     """Measure and judge."""
-    counter = TokenCounter()
-    counter.load()
-    count = lru_cache(REMEMBERED)(counter.count)
+    count = factchain.counting()
     work: dict[str, list[float]] = {}
     pauses: dict[bool, list[float]] = {True: [], False: []}
     compactions: list[float] = []

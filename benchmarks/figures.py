@@ -26,10 +26,6 @@ TOP = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(
     r"(?P<begin><!-- figures: (?P<name>\w+) -->\n).*?(?P<end><!-- end of figures -->)", re.DOTALL
 )
-WHY = (
-    "wording | facts | right message | right last summary | no longer in the context"
-    " | with its compaction | in no summary"
-)
 LARGE = {
     "`sessions list`, the first time (indexes what was said)": "list",
     "`sessions list`, from then on": "list again",
@@ -47,7 +43,6 @@ SIZES = ("mb_1", "mb_5", "mb_20")
 MEASURED = {
     "others": "factchain-automatic",
     "worst": "factchain-16k",
-    "why": "factchain-why",
     "embedded": "embedded",
     "team": "team",
 }
@@ -115,8 +110,6 @@ class Act(Struct, frozen=True):
 ACTS = msgspec.toml.decode(
     Path(__file__).with_name("acts.toml").read_bytes(), type=dict[str, list[Act]]
 )["act"]
-
-
 HEADLINES = ("peers", "factchain-automatic", "embedded-answers-19")
 """The results of which the headlines are."""
 
@@ -263,11 +256,6 @@ def large(folder: Path) -> str:
     return "\n".join([*lines, "", growth])
 
 
-def embedded(folder: Path) -> str:
-    """Return the tables of a real model's answers."""
-    return table.text(folder)
-
-
 LIBRARIES = "folder", "team", "one owner"
 MANY = {"10⁴": "10,000", "10⁵": "100,000", "10⁶": "1,000,000"}
 
@@ -297,20 +285,7 @@ def team(folder: Path) -> str:
     return "\n".join(lines)
 
 
-def why(folder: Path) -> str:
-    """Return the table of the answers of `/why` about FactChain's facts."""
-    lines = [
-        f"| {WHY} |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for row in json.loads((folder / "factchain-why.json").read_bytes())["rows"]:
-        gone = sum(not answer["in_context"] for answer in row["answers"])
-        numbers = (row["facts"], row["origin"], row["block"], gone, row["dropped"], row["no_block"])
-        lines.append(f"| {row['profile']} | {' | '.join(map(str, numbers))} |")
-    return "\n".join(lines)
-
-
-BLOCKS: dict[str, Callable[[Path], str]] = {
+BLOCKS: Mapping[str, Callable[[Path], str]] = {
     each.__name__: each
     for each in (
         pages.automatic,
@@ -320,11 +295,9 @@ BLOCKS: dict[str, Callable[[Path], str]] = {
         pages.tools,
         pages.worst,
         front,
-        why,
-        embedded,
         recall,
         locomo,
         large,
         team,
     )
-}
+} | {"embedded": table.text}

@@ -10,7 +10,6 @@ the memory.
 
 from __future__ import annotations
 
-import random
 import resource
 import subprocess
 import sys
@@ -25,14 +24,13 @@ from msgspec.structs import replace
 
 from benchmarks.support.loopback import Loopback
 from benchmarks.support.results import Results, Settings
-from benchmarks.support.sessions import AT, long_session
+from benchmarks.support.sessions import long_session
 from benchmarks.support.terminal import Terminal, environment
-from chat_loop.sessions.records import Header, Query, Reply, Session
+from chat_loop.sessions.records import Session
 from chat_loop.sessions.writer import render
 
 ROUNDS = 3  # a single sample of a second may be twice as long on a busy machine
 MEGABYTES = (1, 5, 20)
-QUERIES, LOG_LINES, LINE = 20_000, 8_000, 1_000_000
 REPLY = 4_000  # characters
 GROWTH = 1.5
 LEAST_SECONDS, LEAST_MEBIBYTES = 1.0, 32.0  # lower values are noise
@@ -67,28 +65,6 @@ class Cost(Struct, frozen=True):
     mebibytes: float
 
 
-def log_session() -> Session:
-    """Return a session with 8,000 log lines that differ in their numbers."""
-    lines = (
-        f"2026-11-01 10:{at // 60 % 60:02}:{at % 60:02} service{at % 40} worker-{at} timeout after "
-        f"question {at % 977} ms"
-        for at in range(LOG_LINES)
-    )
-    return _one_reply("log", "\n".join(lines))
-
-
-def line_session() -> Session:
-    """Return a session with a reply of a million characters in one line."""
-    chance = random.Random(5)
-    words = (f"word{chance.randrange(5_000)}" for _ in range(LINE // 9))
-    return _one_reply("line", f"question {' '.join(words)}"[:LINE])
-
-
-def _one_reply(identity: str, text: str) -> Session:
-    entries = Query(number=1, at=AT, text="question?"), Reply(number=1, at=AT, text=text)
-    return Session(header=Header(id=identity, created=AT, agent="Assistant"), entries=entries)
-
-
 def sessions() -> list[Session]:
     """Return the sessions to measure; the ids of unsealed ones end in `_open`."""
     sealed = [
@@ -98,13 +74,7 @@ def sessions() -> list[Session]:
         replace(one, header=replace(one.header, id=f"{one.header.id}_open"), seal=None)
         for one in sealed
     ]
-    return [
-        *sealed,
-        *unsealed,
-        long_session("queries", QUERIES, 100),
-        log_session(),
-        line_session(),
-    ]
+    return sealed + unsealed
 
 
 def cost_of(argv: Sequence[str], env: dict[str, str], folder: Path, entered: str = "") -> Cost:

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -37,43 +37,32 @@ KEY = "ж"
 """A character that no program prints."""
 READY, SLOW = 0.2, 3.0
 """The goals of an exit in seconds: READY without a summary to wait for, else SLOW + READY."""
+AT_PROMPT, ANSWERED, RESTORED = "context", "Time:", "Restoring context"
+"""What is on the screen when the program takes keys, when a reply has ended, and when the
+conversation is back.
+"""
 
 
 class Program(Struct, frozen=True, kw_only=True):
-    """A program: the ways to start it, ask it, leave it and resume. In its texts, `{url}`, `{home}`
-    and `{work}` stand for the server, its home and its working directory.
-    """
+    """This program with a model. In `environment`, `{url}` stands for the server."""
 
     name: str
-    command: tuple[str, ...]
+    model: str
     environment: Mapping[str, str] = {}
-    files: Mapping[str, str] = {}
-    """The program's settings: texts by their paths in its home."""
-    ready: str = "context"
-    """The text on the screen when the program takes keys. `answered` appears when a reply has
-    ended, and `restored` when the conversation is back.
-    """
-    answered: str = "Time:"
-    restored: str = "Restoring context"
+    settings: str = ""
     summarizes: bool = True
-    """True if the program makes a summary at its end, or prepares one during a pause."""
-
-
-def chat_loop(name: str, *options: str, **more: object) -> Program:
-    """Return this program with a model."""
-    command = (sys.executable, "-m", "chat_loop", *options)
-    return replace(Program(name=name, command=command), **more)
+    """True if it makes a summary at its end, or prepares one during a pause."""
 
 
 OURS = (
-    chat_loop(
-        "openai",
-        *("--model", "openai:test-model"),
+    Program(
+        name="openai",
+        model="openai:test-model",
         environment={"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "{url}/v1"},
     ),
-    chat_loop(
-        "anthropic",
-        *("--model", "anthropic:test-model"),
+    Program(
+        name="anthropic",
+        model="anthropic:test-model",
         environment={"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": "{url}"},
     ),
 )
@@ -98,19 +87,21 @@ class Server(Loopback):
 
 
 class Chat(Terminal):
-    """A program in its own home. `fill` puts the server and the folders into its settings."""
+    """The program in its own home."""
 
-    def __init__(self, program: Program, home: Path, fill: Callable[[str], str], *more: str):
-        self.program, self.patience = program, PATIENCE_SECONDS
-        for path, text in program.files.items():
-            (home / path).parent.mkdir(parents=True, exist_ok=True)
-            (home / path).write_text(fill(text), "utf-8")
-        variables = {name: fill(value) for name, value in program.environment.items()}
-        command = [fill(word) for word in (*program.command, *more)]
-        super().__init__(command, environment(home, **variables), home / "work")
+    patience = PATIENCE_SECONDS
+
+    def __init__(self, program: Program, home: Path, url: str, *more: str) -> None:
+        if program.settings:
+            config = home / "chat-loop" / "config.yaml"
+            config.parent.mkdir(exist_ok=True)
+            config.write_text(program.settings, "utf-8")
+        given = {name: value.format(url=url) for name, value in program.environment.items()}
+        command = [sys.executable, "-m", "chat_loop", "--model", program.model, *more]
+        super().__init__(command, environment(home, **given), home / "work")
 
     def wait_until_ready(self) -> None:
-        self.wait_for(self.program.ready)
+        self.wait_for(AT_PROMPT)
         self.rest(SETTLE_SECONDS)
 
     def enter(self, line: str) -> tuple[int, float]:
@@ -122,12 +113,6 @@ class Chat(Terminal):
         self.press(f"\x1b[200~{line}\x1b[201~")
         self.rest(SETTLE_SECONDS)
         return len(self.output), self.press("\r")
-
-    def listen(self, seconds: float) -> None:
-        """Read for `seconds`."""
-        end = time.perf_counter() + seconds
-        while time.perf_counter() < end:
-            self.read(end)
 
     def leave(self) -> float:
         """Leave; return the seconds until the process had ended."""
@@ -148,16 +133,7 @@ class Measurement:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, Server() as server:
             home = Path(folder)
             (home / "work").mkdir()
-
-            def fill(text: str) -> str:
-                names = {"url": server.url, "home": str(home), "work": str(home / "work")}
-                for name, value in names.items():
-                    text = text.replace(f"{{{name}}}", value)
-                return text
-
-            def start(*more: str) -> Chat:
-                return Chat(self.program, home, fill, *more)
-
+            start = partial(Chat, self.program, home, server.url)
             with start() as chat:
                 chat.wait_until_ready()
                 self._ask(chat, SIZES[size], idle or SETTLE_SECONDS)
@@ -173,7 +149,7 @@ class Measurement:
     def _ask(self, chat: Chat, sizes: Sequence[int], pause: float) -> None:
         for words in sizes:
             before, _ = chat.enter(f"Our port is 8443. {'word ' * words}")
-            chat.wait_for(self.program.answered, before)
+            chat.wait_for(ANSWERED, before)
         chat.listen(pause)
 
     def _resume(self, chat: Chat, server: Server, size: str) -> None:
@@ -181,18 +157,18 @@ class Measurement:
         summary yet, or is smaller than its summary, comes back without an acknowledgment.
         """
         before, pressed = chat.enter("resume last")
-        restored = chat.wait_for(self.program.restored, before) - pressed
+        restored = chat.wait_for(RESTORED, before) - pressed
         self._add(f"resume, {size} -> restored", restored)
         chat.listen(min(SETTLE_SECONDS, SLOW_SECONDS / 2))
         if server.restorations:
-            acknowledged = chat.wait_for(self.program.answered, before) - pressed
+            acknowledged = chat.wait_for(ANSWERED, before) - pressed
             self._add(f"resume, {size} -> acknowledged", acknowledged)
         chat.rest(SETTLE_SECONDS)
         self._add(f"exit, {size}, nothing new", chat.leave())
 
     def _come_back(self, chat: Chat, size: str) -> None:
         """Measure the times of a program that was started to resume."""
-        restored = chat.wait_for(self.program.restored) - chat.started
+        restored = chat.wait_for(RESTORED) - chat.started
         self._add(f"start with resume, {size} -> restored", restored)
         chat.press(KEY)
         self._add(f"start with resume, {size} -> a key shows", chat.wait_for(KEY) - chat.started)
@@ -204,10 +180,10 @@ class Measurement:
 
 def embedded(model: Path) -> Program:
     """Return this program with an embedded model."""
-    return chat_loop(
-        f"embedded {model.stem}",
-        *("--model", f"local:{model}"),
-        files={"chat-loop/config.yaml": EMBEDDED_SETTINGS},
+    return Program(
+        name=f"embedded {model.stem}",
+        model=f"local:{model}",
+        settings=EMBEDDED_SETTINGS,
         summarizes=False,
     )
 

@@ -130,12 +130,6 @@ class Chat(Terminal):
             at = came
         return at
 
-    def listen(self, seconds: float) -> None:
-        """Read for `seconds`, since some programs never stop drawing."""
-        end = time.perf_counter() + seconds
-        while time.perf_counter() < end:
-            self.read(end)
-
     def cpu_of_session(self) -> float:
         """Return the processor seconds of all processes of this terminal; the kernel counts them in
         hundredths of a second.

@@ -42,7 +42,6 @@ BENCHMARKS = {
         ),
         Benchmark("leaving", "exit and resume, with a server that takes 10 s to summarize", 420),
         Benchmark("library", "10,000 sessions: listing, search, index; resume of 100 MB", 240),
-        Benchmark("archive", "search in the sealed sessions of a chain", 60, parts=SEARCH),
         Benchmark(
             "recall",
             "search in other words than those of the conversation",
@@ -56,9 +55,6 @@ BENCHMARKS = {
             240,
             "recall.locomo",
             parts=SEARCH,
-        ),
-        Benchmark(
-            "long_life", "5,000 exchanges with compactions in one process", 180, parts=CONTEXT
         ),
         Benchmark("peers", "the same acts in other programs; needs --peer", 120),
         Benchmark(

@@ -20,13 +20,17 @@ import threading
 import time
 import tty
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TextIO
+
+import msgspec
 
 from benchmarks.support.results import Results, Settings
 from chat_loop.display.display_manager import DisplayManager
 from chat_loop.events import Event, TextDelta
 
 SIZES = (100, 1_000, 4_000, 40_000)
+MIXED = ("prose", "prose", "code", "prose", "tables")
 PACKET = 10
 """The number of tokens that arrive at once."""
 ROUNDS = 9
@@ -34,46 +38,8 @@ GOAL = 2.0
 LINEAR = 1.5
 """The limit for a token of the longest reply, as a multiple of one in a reply of 4,000."""
 
-PROSE = """\
-## How the limiter works
-
-Every user has a bucket that holds **100 tokens**; each request takes one, and `refill()` adds them again steadily.
-When it is empty, the request is answered with *429* and the seconds to wait, see [the paper](https://example.com/p).
-
-1. The clock is read once per request.
-2. The bucket is filled for the time that has passed:
-   - never above its size,
-   - never by a negative time.
-3. A token is taken, or the request is refused.
-
-"""
-CODE = """\
-```python
-def take(bucket: Bucket, now: float) -> bool:
-    \"\"\"Whether the request may pass.\"\"\"
-    bucket.tokens = min(bucket.size, bucket.tokens + (now - bucket.at) * bucket.rate)
-    bucket.at = now
-    if bucket.tokens < 1:
-        return False  # the caller answers 429
-    bucket.tokens -= 1
-    return True
-```
-
-"""
-TABLE = """\
-| Plan | Requests | Burst | Price |
-|------|---------:|------:|:-----:|
-| Free | 100 | 10 | 0 |
-| Team | 1,000 | 100 | 20 |
-| Company | 20,000 | **500** | 300 |
-
-"""
-KINDS = {
-    "prose": PROSE,
-    "code": CODE,
-    "tables": TABLE,
-    "mixed": PROSE + PROSE + CODE + PROSE + TABLE,
-}
+TEXTS = msgspec.toml.decode(Path(__file__).with_suffix(".toml").read_bytes(), type=dict[str, str])
+KINDS = TEXTS | {"mixed": "".join(map(TEXTS.__getitem__, MIXED))}
 _TOKENS = re.compile(r" ?\w{1,7}|[^\w\s]{1,2}|\s+?(?=\S)|\s+")
 
 

@@ -15,40 +15,10 @@ from benchmarks.ages import Age
 from benchmarks.peers import OTHERS
 from benchmarks.registry import BENCHMARKS
 from benchmarks.support.results import RESULTS, Result, goal, reached, read
+from benchmarks.tables import TEXTS
 
 TABLES = "README.md"
 WIDTH = 150
-
-HEAD = """\
-# Benchmarks
-
-What chat-loop keeps of a conversation and how fast it is, won and lost. `python -m benchmarks --report` writes this page from
-{folder}, where all tables, samples and machines are. Do not edit it.
-"""
-SKEPTIC = """\
-## What a skeptic would still ask
-
-- **What does a real service say?** None has been asked. The replies come from a server on the same machine, from a simulated model, or from an
-  embedded model with 1.5 billion parameters. A service costs money and never answers twice the same. One strong model that answers these
-  questions after real compactions would tell more than all figures here.
-- **What do other programs keep?** Their own compaction needs their services, so only its methods are rebuilt here, with the same simulated model.
-- **Do people talk like this?** The conversations are generated from sentences of this project; only LoCoMo is of others. What was used to choose
-  weights is told apart from what was kept out.
-- **How fast is it elsewhere?** All times are from one virtual machine with two cores, on which other work may run. Compare ratios of one run, not
-  milliseconds of two. macOS has not been measured.
-- **Who set the goals?** The project did, before it measured. A missed goal stays in the table, with the reason in the full tables.
-"""
-COMMANDS = """\
-## Measure it yourself
-
-```sh
-python -m benchmarks --list              # what there is, and how long each takes
-python -m benchmarks                     # measure everything, write the results and this page
-python -m benchmarks --only start,turn   # measure some
-python -m benchmarks --skip factchain,large --rounds 3
-python -m benchmarks --stale             # whose code has changed since
-```
-"""
 
 
 def write(folder: Path, page: Path) -> None:
@@ -75,10 +45,10 @@ def text(results: Mapping[str, Result], folder: Path, page: Path) -> str:
     """Return the page for readers."""
     relative = os.path.relpath(folder, page.parent)
     base = "" if relative == os.curdir else f"{relative}/"
-    parts = [HEAD.format(folder=f"[the results]({base}{TABLES})")]
+    parts = [TEXTS["head"].format(folder=f"[the results]({base}{TABLES})")]
     parts += won_and_lost(results.get("peers"), folder)
     parts += goals(results, base)
-    parts += [SKEPTIC, *how_old(ages.read(folder), base), COMMANDS]
+    parts += [TEXTS["skeptic"], *how_old(ages.read(folder), base), TEXTS["commands"]]
     return "\n".join(parts)
 
 

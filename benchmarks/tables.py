@@ -47,28 +47,15 @@ PROMISES = msgspec.toml.decode(
     Path(__file__).with_name("promises.toml").read_bytes(), type=dict[str, list[Promise]]
 )["promise"]
 
-HEAD = """\
-# Results
-
-Every goal of the project with its result, also those that are missed, and the tables of all benchmarks.
-`python -m benchmarks --report` writes this page from the files beside it; a test compares them. Do not edit it.
-[Benchmarks](../../docs/benchmarks.md) is the page for readers.
-
-The benchmarks drive the real program in a pseudo-terminal, against a server on the same machine; they need no network. Most repeat
-a measurement, and take turns with what they compare. A number is the **median** of the samples, with the lowest and the highest of them: there
-are often only three to fifteen, too few for quartiles, and what else runs on the machine shows in the highest. Each result has all its samples.
-A ratio or a difference is that of two samples of the same round, so that both saw the same machine.
-
-The goals in milliseconds were set on a quiet machine on which `import prompt_toolkit` takes {goals_import:.0f} ms. Each run measures that import,
-too, before and after. A goal is judged by the time that was measured. In brackets behind a missed goal is the time in proportion to the import,
-as on that machine.
-"""
+TEXTS = msgspec.toml.decode(
+    Path(__file__).with_name("report.toml").read_bytes(), type=dict[str, str]
+)
 
 
 def text(results: Mapping[str, Result], ages: Mapping[str, Age]) -> str:
     """Return the page."""
     reasons = msgspec.toml.decode(MISSES.read_bytes())
-    parts = [HEAD.format(goals_import=GOALS_IMPORT_MS), *goals(results)]
+    parts = [TEXTS["results"].format(goals_import=GOALS_IMPORT_MS), *goals(results)]
     parts += misses(results, reasons)
     parts += peers(results)
     parts += details(results, ages)

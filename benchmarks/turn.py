@@ -21,6 +21,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from benchmarks.factchain.ours import Unsynced
 from benchmarks.start import WARM_SECONDS
 from benchmarks.support.loopback import Loopback, talk
 from benchmarks.support.loopback_wires import Received
@@ -69,13 +70,6 @@ sys.exit(main())
 """
 """The program, which records when each of its syncs begins and ends, by the machine's clock."""
 LOG = "syncs"
-
-
-class Unsynced(Files):
-    """Files that skip syncing, so that only the program's own work is measured."""
-
-    def sync(self, descriptor: int) -> None:
-        """Do nothing: the system writes the data later."""
 
 
 class Turn(Struct, frozen=True):

@@ -1,5 +1,4 @@
-"""What a user gets: conversations that are compacted automatically, in four windows:
-`python -m benchmarks.factchain.automatic`.
+"""What a user gets: conversations that are compacted automatically, in four windows.
 
 Each method has the same conversation in the same window, and compacts when its next request would be
 as full as chat-loop's (`given: window`). The same methods then get as many tokens as chat-loop's last
@@ -12,13 +11,11 @@ A run continues the file of an interrupted one of the same program.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -30,7 +27,7 @@ from benchmarks.factchain.baselines import EVERYTHING, HALF, baselines, have
 from benchmarks.factchain.generator import generate, long_talk
 from benchmarks.factchain.meter import Money, money
 from benchmarks.factchain.ours import SYSTEM_PROMPT, Ours
-from benchmarks.factchain.run import OURS, reached, reading
+from benchmarks.factchain.run import OURS, Count, counting, reached, reading
 from benchmarks.factchain.scoring import Context, share, stale, survived
 from benchmarks.factchain.standin import tool_texts
 from benchmarks.factchain.summarisers import LOSSES, Lossy
@@ -40,9 +37,6 @@ from benchmarks.factchain.wording import PROFILES
 from benchmarks.registry import parts_of
 from benchmarks.support.code import changed
 from benchmarks.support.results import origin
-from chat_loop.tokens import TokenCounter
-
-Count = Callable[[str], int]
 
 TALKS: dict[str, Callable[[int, str], Talk]] = {
     "plain": generate,
@@ -65,8 +59,6 @@ CASES = (
     Case(16_384, "tools"),
     *(Case(16_384, loss=name) for name in LOSSES if name != "published"),
 )
-REMEMBERED = 50_000
-"""The number of texts whose token counts are cached."""
 SEEDS = {"plain": 2, "tools": 1, "long": 1}
 """The conversations of each wording."""
 ONLY_LONG = (EVERYTHING, HALF)
@@ -236,9 +228,7 @@ def measure(
     """Measure what the file does not have yet, at most `seeds` conversations of each wording. Write
     the file after each conversation.
     """
-    counter = TokenCounter()
-    counter.load()
-    count = lru_cache(REMEMBERED)(counter.count)
+    count = counting()
     run = begun(path)
     done = {(one.case, one.profile, one.seed) for one in run.found}
     for seed, case, profile in product(range(1, 1 + max(SEEDS.values())), cases, profiles):
@@ -256,16 +246,3 @@ def measure(
             told = f"{one.method} ({one.given}): {one.context:.1f} % in {one.tokens:,} tokens"
             print(f"{case.window} {case.talk} {case.loss} {profile} {seed}, {told}", flush=True)
     return run
-
-
-def main() -> None:
-    """Measure."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.factchain.automatic")
-    parser.add_argument("--seeds", type=int, metavar="N", help="at most so many of each wording")
-    parser.add_argument("--json", type=Path, required=True, metavar="FILE")
-    options = parser.parse_args()
-    measure(options.json.absolute(), seeds=options.seeds)
-
-
-if __name__ == "__main__":
-    main()

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -23,17 +22,13 @@ from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.tools import Tool
 from chat_loop.context import ledger
 from chat_loop.context.budget import Limits
-from chat_loop.context.wanted_text import WantedText
 from chat_loop.conversation import continuing
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.conversation_options import Options
-from chat_loop.conversation.why import origins_of
 from chat_loop.errors import ContextFull
 from chat_loop.events import Compacted, Event
 from chat_loop.library.archive import Archive
 from chat_loop.library.archive_tools import SEARCH
-from chat_loop.sessions import summary_block
-from chat_loop.sessions.chain import read_chain
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import (
@@ -42,7 +37,6 @@ from chat_loop.sessions.records import (
     Query,
     Reply,
     Result,
-    Session,
     Summary,
     Use,
 )
@@ -118,17 +112,6 @@ class Clock:
     def now(self) -> datetime:
         self._now += timedelta(seconds=1)
         return self._now
-
-
-@dataclass(frozen=True)
-class Why:
-    """Where a text was said first and by whom, such as `3.7 user`, and the numbers of the sessions
-    whose summary is the last that has it, and whose end dropped it; 0 for none.
-    """
-
-    origin: str
-    block: int
-    dropped: int
 
 
 class Ours:
@@ -247,33 +230,6 @@ class Ours:
         """
         text, _ = self.conversation.recalled_for(question)
         return text
-
-    def _chain(self) -> list[Session]:
-        """Return the sessions of the conversation, oldest first."""
-        session = self.conversation.session
-        chain = read_chain(self.sessions, session)
-        return [*(loaded.session for loaded in reversed(chain.ancestors)), session]
-
-    def blocks(self) -> dict[int, str]:
-        """Return the summaries in the files, by the number of the session."""
-        seals = enumerate((session.seal for session in self._chain()), 1)
-        return {
-            number: summary_block.render(seal.summary, grouped=False)
-            for number, seal in seals
-            if seal is not None and seal.summary is not None
-        }
-
-    def why(self, text: str) -> Why:
-        """Return where a text comes from, as `/why` tells it."""
-        found = origins_of(WantedText(text), self._chain())
-        first = found.said[:1]
-        kept = [passage.number for passage in found.passages if passage.held.lines]
-        lost = [passage.number for passage in found.passages if passage.loss]
-        return Why(
-            origin=" ".join(f"{each.message} {each.speaker}" for each in first),
-            block=max(kept, default=0),
-            dropped=0 if found.now else max(lost, default=0),
-        )
 
     async def exit_and_resume(self) -> None:
         """Leave as `/exit` does, start again, and resume the last session."""

@@ -4,27 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from statistics import median
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from benchmarks.factchain.ours import Ours, block, scan
-from benchmarks.factchain.scoring import Context, invented, stale, survived
+from benchmarks.factchain.scoring import Context, invented, share, stale, survived
 from benchmarks.factchain.summarisers import Faulty, Lossy, Summariser
 from benchmarks.factchain.talk import SEGMENTS, Fact, Talk
+from chat_loop.tokens import TokenCounter
 
 OURS = "chat-loop"
 HIT_TOKENS = 1_500
 """The number of tokens of a search's answer that count."""
-HUNDRED = 100
 FULL = 12_000
 """The tokens of a ledger in a large window."""
 SLOW_SECONDS = 0.1
 """The seconds that a summary takes when the wait for it is measured."""
 
+REMEMBERED = 50_000
+"""The number of texts whose token counts are cached."""
+
 Count = Callable[[str], int]
+
+
+def counting() -> Count:
+    """Return what counts tokens as the program does."""
+    counter = TokenCounter()
+    counter.load()
+    return lru_cache(REMEMBERED)(counter.count)
 
 
 class Reading(Struct, frozen=True, kw_only=True):
@@ -35,15 +45,7 @@ class Reading(Struct, frozen=True, kw_only=True):
     tokens: int
     context: frozenset[int]
     """Live facts in the context."""
-    reached: frozenset[int] | None = None
-    """Live facts in the context or in one search; None if no search was tried."""
-    resumed: frozenset[int] | None = None
-    """Live facts in the context after an exit and a resume."""
     stale: frozenset[int] = frozenset()
-    ledger: tuple[str, ...] = ()
-    """Invented values in the part that code maintains."""
-    pins: tuple[int, int] | None = None
-    """The number of pins that are unchanged, and the number of all pins."""
 
     @property
     def live(self) -> tuple[Fact, ...]:
@@ -54,19 +56,29 @@ class Reading(Struct, frozen=True, kw_only=True):
         return sum(fact.stale(self.segment) for fact in self.talk.facts)
 
 
+class End(Struct, frozen=True, kw_only=True):
+    """What is left of a conversation, in percent of the facts that hold, and of the replaced values
+    for `stale`.
+    """
+
+    profile: str
+    seed: int
+    context: float
+    reached: float
+    resumed: float
+    stale: float
+    pins: float
+    invented: int
+    """The values in the ledger that nobody said."""
+    tokens: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Faults:
     """A talk with a summarizer that always fails."""
 
-    made: int
-    refused: int
-    """The number of queries that were not sent."""
     lost: int
     """The number of sent exchanges that are in no file."""
-    context: float
-    """The percentage of the live facts in the context at the end."""
-    tokens: int
-    invented: tuple[str, ...]
     obeyed: bool
     """True if an instruction in a summary got into the part that code maintains."""
 
@@ -82,13 +94,9 @@ class Waits:
     """The number of queries that were not sent because they did not fit."""
     typical: float
     longest: float
-    context: float
-    """The percentage of the live facts in the context at the end."""
 
 
-async def ours(
-    talk: Talk, folder: Path, summariser: Summariser, count: Count, window: int
-) -> Reading:
+async def ours(talk: Talk, folder: Path, summariser: Summariser, count: Count, window: int) -> End:
     """Run the program: segments, each followed by a compaction, then an exit and a resume."""
     chat = Ours(folder / "sessions", summariser, count, window=window)
     for segment, turns in enumerate(talk.segments, 1):
@@ -106,12 +114,17 @@ async def ours(
     after = [pin in chat.pins for pin in talk.pins]
     resumed = survived(Context(chat.context), found.live)
     chat.close()
-    return replace(
-        found,
-        reached=frozenset(with_search),
-        resumed=frozenset(resumed),
-        ledger=invented(ledger, talk.text()),
-        pins=(min(sum(before), sum(after)), len(talk.pins)),
+    live = len(found.live)
+    return End(
+        profile=talk.profile,
+        seed=talk.seed,
+        context=share(len(found.context), live) or 0.0,
+        reached=share(len(with_search), live) or 0.0,
+        resumed=share(len(resumed), live) or 0.0,
+        stale=share(len(found.stale), found.superseded) or 0.0,
+        pins=share(min(sum(before), sum(after)), len(talk.pins)) or 0.0,
+        invented=len(invented(ledger, talk.text())),
+        tokens=found.tokens,
     )
 
 
@@ -149,35 +162,24 @@ async def faults(talk: Talk, folder: Path, count: Count, window: int) -> Faults:
     """Run the program with a summarizer that fails in every way."""
     faulty = Faulty(count)
     chat = Ours(folder / "faults", faulty, count, window=window, automatic=True, tools=talk.tools)
-    made = 0
     for turns in talk.segments:
         for turn in turns:
             await chat.say(turn)
-        made += await chat.compact()
+        await chat.compact()
     await chat.settled()
-    context, ledger = chat.context, chat.ledger
+    ledger = chat.ledger
     await chat.exit_and_resume()
     lost = chat.lost(talk)
     chat.close()
-    live = [fact for fact in talk.facts if fact.live(SEGMENTS)]
-    return Faults(
-        made=made,
-        refused=chat.refused,
-        lost=lost - chat.refused,
-        context=100 * len(survived(Context(context), live)) / len(live),
-        tokens=count(context),
-        invented=invented(ledger, talk.text()),
-        obeyed="203.0.113.77" in ledger,
-    )
+    return Faults(lost=lost - chat.refused, obeyed="203.0.113.77" in ledger)
 
 
 def work(talk: Talk, count: Count) -> dict[str, float]:
     """Return the processor seconds for scanning 100 messages, and for making a full block."""
-    turns = talk.turns()
-    half = HUNDRED // 2
+    before, turns = talk.turns()[:50], talk.turns()[50:100]
     return {
-        "scan of 100 messages": scan(turns[half : 2 * half]),
-        "ledger of 100 messages": block(turns[:half], turns[half : 2 * half], FULL, count),
+        "scan of 100 messages": scan(turns),
+        "ledger of 100 messages": block(before, turns, FULL, count),
     }
 
 
@@ -195,13 +197,10 @@ async def waits(
             await chat.settled()
         seconds.append(await chat.say(turn))
     await chat.settled()
-    context = chat.context
     chat.close()
-    live = [fact for fact in talk.facts if fact.live(SEGMENTS)]
     return Waits(
         compactions=chat.automatic,
         refused=chat.refused,
         typical=median(seconds),
         longest=max(seconds),
-        context=100 * len(survived(Context(context), live)) / len(live),
     )

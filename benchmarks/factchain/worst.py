@@ -6,23 +6,18 @@ The goals are older than the measure of automatic compaction, and it has the sam
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from pathlib import Path
 
 from msgspec import Struct
 
 from benchmarks.factchain import run
 from benchmarks.factchain.generator import generate
-from benchmarks.factchain.scoring import share
 from benchmarks.factchain.standin import WINDOW
 from benchmarks.factchain.summarisers import Lossy
 from benchmarks.factchain.talk import SEGMENTS
 from benchmarks.factchain.wording import PROFILES
 from benchmarks.support.results import Results
-from chat_loop.tokens import TokenCounter
 
-REMEMBERED = 20_000
-"""The number of texts whose token counts are cached."""
 TOKENS, WORK_MS, WAIT_MS = 8_000, 20, 50
 """The goals for the tokens of talk in a request, and for times in milliseconds."""
 
@@ -38,48 +33,10 @@ class Goals(Struct, frozen=True):
 GOALS = {65_536: Goals(95, 98, 2), WINDOW: Goals(75, 95, 3)}
 
 
-class End(Struct, frozen=True, kw_only=True):
-    """What is left of a conversation, in percent of the facts that hold, and of the replaced values
-    for `stale`.
-    """
-
-    profile: str
-    seed: int
-    context: float
-    reached: float
-    resumed: float
-    stale: float
-    pins: float
-    invented: int
-    """The values in the ledger that nobody said."""
-    tokens: int
-
-
-def end_of(one: run.Reading) -> End:
-    """Return the shares of a reading with a search and a resume."""
-    live = len(one.live)
-    assert one.reached is not None
-    assert one.resumed is not None
-    assert one.pins is not None
-    return End(
-        profile=one.talk.profile,
-        seed=one.talk.seed,
-        context=share(len(one.context), live) or 0.0,
-        reached=share(len(one.reached), live) or 0.0,
-        resumed=share(len(one.resumed), live) or 0.0,
-        stale=share(len(one.stale), one.superseded) or 0.0,
-        pins=share(*one.pins) or 0.0,
-        invented=len(one.ledger),
-        tokens=one.tokens,
-    )
-
-
-async def measure(seeds: int, results: Results) -> list[End]:
+async def measure(seeds: int, results: Results) -> list[run.End]:
     """Have the conversations in the working directory, and judge what is left."""
-    counter = TokenCounter()
-    counter.load()
-    count = lru_cache(REMEMBERED)(counter.count)
-    ends: list[End] = []
+    count = run.counting()
+    ends: list[run.End] = []
     faults: list[run.Faults] = []
     waits: list[run.Waits] = []
     work: list[dict[str, float]] = []
@@ -88,7 +45,7 @@ async def measure(seeds: int, results: Results) -> list[End]:
             talk = generate(seed, profile)
             folder = Path(f"{profile}{seed}")
             summariser = Lossy(talk.facts, talk.seed, count)
-            ends.append(end_of(await run.ours(talk, folder, summariser, count, WINDOW)))
+            ends.append(await run.ours(talk, folder, summariser, count, WINDOW))
             if seed == 1:
                 faults.append(await run.faults(talk, folder, count, WINDOW))
                 waits.append(await run.waits(talk, folder, count, WINDOW))
@@ -110,7 +67,7 @@ async def measure(seeds: int, results: Results) -> list[End]:
     return ends
 
 
-def judge(ends: Sequence[End], results: Results) -> None:
+def judge(ends: Sequence[run.End], results: Results) -> None:
     """Judge what is left of the conversations of each wording."""
     goals = GOALS[WINDOW]
     for profile in PROFILES:

@@ -7,10 +7,8 @@ weights; the other half was held out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-
-from msgspec.structs import replace
+from collections.abc import Callable, Iterable, Sequence
+from itertools import product
 
 from benchmarks.recall.engines import CANDIDATES, NAMES, Costs, Engines, recalls
 from benchmarks.recall.talks import Talk, held_out, talks, tuning
@@ -19,7 +17,6 @@ from benchmarks.support.results import NotMeasured, Results, Settings
 from chat_loop.errors import ChatLoopError
 from chat_loop.library.refresh import texts
 from chat_loop.library.vectors import FLOOR, Embedder, load, weigh
-from chat_loop.sessions.records import Exchange
 
 PLANTED = 1_000
 FIVE = 1
@@ -27,22 +24,7 @@ FIVE = 1
 CHANCE = 0.02
 """A difference of two questions in a hundred may be chance."""
 
-FLOORS = (0.0, 0.2, 0.24, 0.26, 0.28, 0.3, 0.32, 0.34, 0.36, 0.4)
-
 Ranks = dict[str, list[int]]
-
-
-@dataclass(frozen=True, slots=True)
-class Shares:
-    """The results at one floor: the share of shown hits that answer, the share of questions that
-    are answered, the number of hits per question, and the share of questions that find nothing in
-    conversations without an answer.
-    """
-
-    precision: float
-    recall: float
-    shown: float
-    silent: float
 
 
 def ranks_of(engines: Engines, asked: Iterable[tuple[str, set[int]]]) -> Ranks:
@@ -72,65 +54,23 @@ def each_in_its_own(
     return found, kinds
 
 
-def floors(
-    half: Sequence[Talk], embedder: Embedder, costs: Costs
-) -> Iterator[tuple[float, Shares]]:
-    """Yield the shares at each floor of similarity, when each question is asked of every
-    conversation of the half.
+def shown(half: Sequence[Talk], embedder: Embedder, costs: Costs) -> tuple[float, float]:
+    """Ask each question in every conversation of the half; return the share of the shown hits that
+    answer, and of the questions that find nothing in conversations without an answer.
     """
     engines = {talk.name: Engines(talk.exchanges, embedder, costs) for talk in half}
-    near = {
-        (talk.name, other.name, question.text): engines[other.name].near(question.text)
-        for talk in half
-        for question in talk.questions
-        for other in half
-    }
-    for floor in FLOORS:
-        shown = right = answered = absent = silent = asked = 0
-        for talk in half:
-            for question in talk.questions:
-                answers = _places(talk, question.answers)
-                for other in half:
-                    found = dict(near[talk.name, other.name, question.text])
-                    left = list(weigh(question.text, found, (), floor))[:5]
-                    if other is talk:
-                        asked += 1
-                        shown += len(left)
-                        right += sum(place in answers for place in left)
-                        answered += any(place in answers for place in left)
-                    else:
-                        absent += 1
-                        silent += not left
-        yield floor, Shares(right / max(1, shown), answered / asked, shown / asked, silent / absent)
-
-
-def all_together(
-    every: Sequence[Talk], embedder: Embedder, costs: Costs
-) -> Callable[[Sequence[Talk]], Ranks]:
-    """Return a function that asks the questions of some talks, in one index of all of them."""
-    exchanges: list[Exchange] = []
-    starts: dict[str, int] = {}
-    for number, talk in enumerate(every):
-        starts[talk.name] = len(exchanges)
-        exchanges += [
-            replace(exchange, depth=10 * number + exchange.depth) for exchange in talk.exchanges
-        ]
-    engines = Engines(exchanges, embedder, costs)
-
-    def ask(some: Sequence[Talk]) -> Ranks:
-        return ranks_of(
-            engines,
-            [
-                (
-                    question.text,
-                    {starts[talk.name] + place for place in _places(talk, question.answers)},
-                )
-                for talk in some
-                for question in talk.questions
-            ],
-        )
-
-    return ask
+    right = found = silent = absent = 0
+    for talk, other in product(half, half):
+        for question in talk.questions:
+            near = dict(engines[other.name].near(question.text))
+            hits = list(weigh(question.text, near, (), FLOOR))[:5]
+            if other is talk:
+                found += len(hits)
+                right += len(_places(talk, question.answers).intersection(hits))
+            else:
+                absent += 1
+                silent += not hits
+    return right / max(1, found), silent / absent
 
 
 def _places(talk: Talk, answers: frozenset[str]) -> set[int]:
@@ -161,7 +101,6 @@ def run(results: Results, settings: Settings) -> None:
     except (ChatLoopError, ImportError) as error:
         raise NotMeasured(f"The sentence model cannot be loaded: {error}.") from error
     every, costs = talks(), Costs()
-    together = all_together(every, embedder, costs)
     facts = planted(embedder, costs)
     for name, half, known in (
         ("tuned on", tuning(every), FACTS[::2]),
@@ -178,13 +117,11 @@ def run(results: Results, settings: Settings) -> None:
                 for way in NAMES
             }
             add(results, f"other words, {name}, {kind}", some, only_five=True)
-        add(results, f"other words, {name}, among all conversations", together(half))
         goal = recalls(exact["text"])[FIVE]
         add(results, f"planted facts, {name}", exact, goal if judged else None)
-        for floor, shares in floors(half, embedder, costs):
-            if floor == FLOOR:
-                results.add(f"hits that answer, by meaning, {name}", [100 * shares.precision], "%")
-                results.add(f"nothing found where nothing is, {name}", [100 * shares.silent], "%")
+        precision, silent = shown(half, embedder, costs)
+        results.add(f"hits that answer, by meaning, {name}", [100 * precision], "%")
+        results.add(f"nothing found where nothing is, {name}", [100 * silent], "%")
     results.add("embedding an exchange", [1000 * costs.embedding / costs.exchanges], "ms")
     for way, seconds in costs.asking.items():
         results.add(f"a query by {way}", [1000 * each for each in seconds], "ms")

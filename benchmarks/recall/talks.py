@@ -23,6 +23,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
+import msgspec
+
 from chat_loop.sessions.records import Exchange, Query, Reply
 
 FOLDER = Path(__file__).parent / "talks"
@@ -32,28 +34,9 @@ _BETWEEN = (4, 7)
 _FILLING = (1, 6)
 _CHATTER = (3, 10)
 
-_ASKS = {
-    "en": (
-        "What should a beginner know about {0}?", "Tell me more about {0}.", "Are there any good books on {0}?",
-        "What are common mistakes with {0}?", "Give me a checklist for {0}.", "How much time does one spend on {0}?",
-        "What do experts say about {0} and {1}?", "Which matters more, {0} or {1}?", "Is there an easier way with {0}?",
-        "Summarise the essentials of {0} for me.", "thanks, go on", "yes please", "Shorter, please.", "That is useful.",
-        "How do other people handle {0}?", "Can you put that about {0} into a table?",
-    ),
-    "de": (
-        "Was sollte ein Anfänger über {0} wissen?", "Erzähl mir mehr über {0}.", "Welche Fehler sind bei {0} häufig?",
-        "Gib mir eine Checkliste für {0}.", "Wie viel Zeit braucht man für {0}?", "Was ist wichtiger, {0} oder {1}?",
-        "Geht das mit {0} auch einfacher?", "Fass das Wichtigste zu {0} zusammen.", "danke, weiter", "ja bitte",
-        "Kürzer bitte.", "Wie machen andere das mit {0}?",
-    ),
-    "fr": (
-        "Que faut-il savoir sur {0} ?", "Dis-m'en plus sur {0}.", "Quelles sont les erreurs courantes avec {0} ?",
-        "Donne-moi une liste pour {0}.", "Combien de temps faut-il pour {0} ?",
-        "Qu'est-ce qui compte le plus, {0} ou {1} ?",
-        "Y a-t-il plus simple pour {0} ?", "Résume l'essentiel sur {0}.", "merci, continue", "oui, s'il te plaît",
-        "Plus court.", "Comment font les autres avec {0} ?",
-    ),
-}  # fmt: skip
+_ASKS = msgspec.toml.decode(
+    Path(__file__).with_suffix(".toml").read_bytes(), type=dict[str, tuple[str, ...]]
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,6 @@ WRITTEN = ("benchmarks/results", "benchmarks/factchain/curve.svg", "docs", "READ
 """Paths that the command itself writes: changes of these do not make a commit dirty."""
 RESULTS = Path(__file__).resolve().parent.parent / "results"
 
-
 GOALS_IMPORT_MS = 129.0
 """Milliseconds of `import prompt_toolkit` on the machine for which the time goals were set."""
 PACE_ROUNDS = 5
@@ -300,17 +299,13 @@ def read(path: Path) -> Result | None:
         return None
 
 
-def keep(path: Path, result: Result) -> None:
-    """Write a result. Raises OSError; what was there before stays then."""
-    _write(path, result)
-
-
 def write(path: Path, benchmark: str, results: Mapping[str, Any]) -> None:
     """Write numbers in any other form, with their origin. Raises OSError, as `keep`."""
-    _write(path, {"benchmark": benchmark, **msgspec.to_builtins(origin()), **results})
+    keep(path, {"benchmark": benchmark, **msgspec.to_builtins(origin()), **results})
 
 
-def _write(path: Path, content: object) -> None:
+def keep(path: Path, content: object) -> None:
+    """Write a result. Raises OSError; what was there before stays then."""
     part = path.with_suffix(".part")
     try:
         part.write_bytes(msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n")

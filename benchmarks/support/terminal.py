@@ -119,6 +119,12 @@ class Terminal:
         while self.read(time.perf_counter() + seconds) is not None:
             pass
 
+    def listen(self, seconds: float) -> None:
+        """Read for `seconds`, since some programs never stop drawing."""
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            self.read(end)
+
     def exit_time(self) -> float:
         """Read until the program has ended; return the time."""
         try:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from benchmarks.factchain import worst
 from benchmarks.factchain.generator import generate
-from benchmarks.factchain.run import reading
+from benchmarks.factchain.run import End, reading
 from benchmarks.factchain.scoring import Context, holds, invented, stale, survived
 from benchmarks.factchain.summarisers import Lossy, Task
 from benchmarks.factchain.talk import SEGMENTS, Fact, Talk
@@ -192,24 +192,39 @@ class TestSummarisers:
 
 class TestWorst:
     def test_goals_are_judged_both_ways(self) -> None:
-        good = []
-        for profile in PROFILES:
-            made = talk(profile)
-            whole = reading(made, SEGMENTS, made.text(), words)
-            there = whole.context
-            good.append(
-                replace(whole, tokens=worst.TOKENS, reached=there, resumed=there, pins=(6, 6))
+        good = [
+            End(
+                profile=profile,
+                seed=1,
+                context=75,
+                reached=95,
+                resumed=75,
+                stale=3,
+                pins=100,
+                invented=0,
+                tokens=worst.TOKENS,
             )
-        results = Results()
-        worst.judge([worst.end_of(one) for one in good], results)
-        assert {one.met for one in results.measures.values()} == {True}
-        assert len(results.measures) == len(PROFILES) * 7
-        none = frozenset[int]()
-        bad = [
-            replace(one, context=none, reached=none, resumed=none, pins=(5, 6), ledger=("7",))
-            for one in good
+            for profile in PROFILES
         ]
         results = Results()
-        worst.judge([worst.end_of(one) for one in bad], results)
+        worst.judge(good, results)
+        assert {one.met for one in results.measures.values()} == {True}
+        assert len(results.measures) == len(PROFILES) * 7
+        bad = [
+            End(
+                profile=profile,
+                seed=1,
+                context=74.9,
+                reached=94.9,
+                resumed=74.9,
+                stale=3.1,
+                pins=99.9,
+                invented=1,
+                tokens=worst.TOKENS + 1,
+            )
+            for profile in PROFILES
+        ]
+        results = Results()
+        worst.judge(bad, results)
         missed = [name for name, one in results.measures.items() if one.met is False]
-        assert len(missed) == len(PROFILES) * 5
+        assert len(missed) == len(PROFILES) * 7

@@ -62,7 +62,7 @@ def test_an_interrupted_run_names_what_was_not_measured_and_leaves_no_process(
 ) -> None:
     folder, temporary = tmp_path / "results", tmp_path / "temporary"
     temporary.mkdir()
-    command = [sys.executable, "-m", "benchmarks", "--only", "render,long_life", "--rounds", "1"]
+    command = [sys.executable, "-m", "benchmarks", "--only", "render,library", "--rounds", "1"]
     process = subprocess.Popen(
         [*command, "--folder", str(folder)],
         cwd=TOP,
@@ -73,12 +73,12 @@ def test_an_interrupted_run_names_what_was_not_measured_and_leaves_no_process(
     )
     assert process.stdout is not None
     for line in process.stdout:
-        if line.startswith("long_life: "):
+        if line.startswith("library: "):
             break
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate()
     assert process.returncode == 128 + signal.SIGINT
-    assert "Interrupted. Not measured: long_life." in errors
+    assert "Interrupted. Not measured: library." in errors
     assert [path.name for path in folder.iterdir()] == ["render.json"]
     assert [*temporary.iterdir()] == []
     assert not [
