@@ -27,7 +27,7 @@ from chat_loop.library.index import Index
 from chat_loop.library.indexer import Indexer
 from chat_loop.library.library import Library
 from chat_loop.library.search import search_all
-from chat_loop.library.semantic import SPACE, SemanticIndex, available
+from chat_loop.library.semantic import SemanticIndex, available
 from chat_loop.loader import SWITCH_SECONDS
 from chat_loop.sessions.writer import render
 
@@ -144,12 +144,10 @@ def give_vectors(folder: Path) -> None:
 
     embedder = vectors.load()
     with closing(Index(folder)) as index:
-        rows = index.unembedded(SPACE, SESSIONS)
+        rows = index.unembedded(SESSIONS)
         few = [embedder.exchange(*talk) for _, *talk in rows[:EMBEDDED]]
         contents = (content for content, *_ in rows)
-        index.keep_vectors(
-            [(content, SPACE, data) for content, data in zip(contents, cycle(few), strict=False)]
-        )
+        index.keep_vectors([*zip(contents, cycle(few), strict=False)])
 
 
 def searched(folder: Path, rounds: int, semantic: SemanticIndex | None) -> Iterator[float]:

@@ -12,7 +12,7 @@ import errno
 import os
 import re
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -326,15 +326,18 @@ def locate(directory: Path, home: Path) -> tuple[Path | None, Path]:
 
 def find_notes(directory: Path, root: Path) -> list[Path]:
     """Return the project's instructions that apply in a directory, those of its root first."""
-    paths = [folder / name for folder in _folders(directory, root)[::-1] for name in NOTES]
-    return [path for path in paths if path.is_file() and not path.is_symlink()]
+    folders = reversed(_folders(directory, root))
+    return _regular(folder / name for folder in folders for name in NOTES)
 
 
 def find_outer(nearest: Path | None, root: Path) -> list[Path]:
     """Return each MEMORY.md of the project in the folders above the `nearest` one, from it up."""
     if nearest is None:
         return []
-    paths = [folder / NAME for folder in _folders(nearest.parent, root)[1:]]
+    return _regular(folder / NAME for folder in _folders(nearest.parent, root)[1:])
+
+
+def _regular(paths: Iterable[Path]) -> list[Path]:
     return [path for path in paths if path.is_file() and not path.is_symlink()]
 
 

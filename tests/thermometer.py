@@ -22,7 +22,7 @@ LIMITS = {  # figure: (limit, goal)
     "nested conditional expressions": (0, 0),
     "comprehensions per 1,000 statements": (30.0, 30.0),
     "percent of functions with more than 12 branches": (0.2, 2.0),
-    "tokens": (335_180, 225_000),
+    "tokens": (334_890, 225_000),
 }
 
 

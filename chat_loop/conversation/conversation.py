@@ -778,7 +778,7 @@ class Conversation:
     async def _change(
         self,
         exchange: Exchange,
-        record: type[records.Undo | records.Redo],
+        record: type[records.UndoEntry],
         carried: Sequence[Exchange],
     ) -> None:
         """Record that an exchange was undone or came back. If it is of an ancestor, carry these."""

@@ -109,7 +109,7 @@ class ChildPlan(Struct, frozen=True, kw_only=True):
     merged: str = ""
     merged_until: str = ""
     depth: int = 0
-    standing: tuple[records.Undo | records.Redo, ...] | None = None
+    standing: tuple[records.UndoEntry, ...] | None = None
     left_out: int = 0
     basis: Basis | None = None
     lengths: Lengths = {}

@@ -227,7 +227,7 @@ def _entry(entry: records.Entry, header: records.Header, images: Mapping[str, st
         case records.Note() | records.Change() | records.LeftOut():
             labels = {kind.entry: kind.label.strip("*:") for kind in KINDS.values()}
             return _note(labels[type(entry)], _words(entry.text, breaks=True))
-        case records.Undo() | records.Redo():
+        case records.UndoEntry():
             return _note(f"{type(entry).__name__}: query {entry.ref or entry.number}")
         case records.Shortened():
             what = f"the {entry.part} of {entry.ref}, to {entry.tokens:,} tokens"

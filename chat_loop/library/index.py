@@ -21,6 +21,7 @@ import msgspec
 from chat_loop.errors import IndexUnavailable, os_reason
 from chat_loop.library.indexed import (
     RUNNING,
+    SPACE,
     Condition,
     IndexedSession,
     Likely,
@@ -28,12 +29,14 @@ from chat_loop.library.indexed import (
     Position,
     Scope,
     StoredExchange,
+    Terms,
+    VectorRow,
     columns_of,
     where_clause,
 )
 from chat_loop.sessions.chain import Link
 from chat_loop.sessions.records import ALL, RunningTotals, SessionRow
-from chat_loop.sessions.rows import Stamp
+from chat_loop.sessions.rows import Stale, Stamp, Stamps, stale_files
 
 _SUMMARIES = "FROM message_summaries"
 FIGURES = {
@@ -182,15 +185,13 @@ class Index:
         """Return the error for an index with impossible content."""
         return _damage_error(self.path, _IMPOSSIBLE)
 
-    def stale(
-        self, files: Sequence[tuple[int, str, int]], *, texts: bool = True
-    ) -> tuple[list[Stamp], set[str]]:
-        """Return new and changed `files`, last changed first, and ids whose files are gone. With
-        `texts`, a file of which only the row was read counts as new.
+    def stale(self, files: Stamps, *, texts: bool = True) -> Stale:
+        """Compare `files` with the stored ones. With `texts`, a file of which only the row was read
+        counts as new.
         """
         version = self.version()
         if (version, texts, files) == self._fresh:
-            return [], set()
+            return Stale([], set())
         stamps = "SELECT changed, CAST(id AS TEXT), size FROM sessions"
         stored = self.ask(f"{stamps} ORDER BY id")
         unread = []
@@ -198,13 +199,9 @@ class Index:
             unread = self.ask(f"{stamps} WHERE running IS NULL")
         if not unread and stored == sorted(files, key=itemgetter(1)):  # sets take twice as long
             self._fresh = version, texts, files
-            return [], set()
-        current = {*files}
-        indexed = {*stored}
-        gone = {identity for _, identity, _ in indexed - current}
-        indexed.difference_update(unread)
-        stale = sorted(current - indexed, reverse=True)
-        return [*map(Stamp._make, stale)], gone.difference(identity for _, identity, _ in stale)
+            return Stale([], set())
+        incomplete = {*unread}.intersection(files)
+        return stale_files(files, {*stored} - incomplete)
 
     def links(self) -> dict[str, Link]:
         """Return the links of all sessions, most recently used first, undated last."""
@@ -279,15 +276,15 @@ class Index:
             self._remove([*ids])
             self.ask("DELETE FROM vectors WHERE content NOT IN (SELECT content FROM exchanges)")
 
-    def keep_vectors(self, rows: Sequence[tuple[bytes, str, bytes]]) -> None:
-        """Store rows of (digest of query and reply, space, concatenated vectors)."""
+    def keep_vectors(self, rows: Sequence[VectorRow]) -> None:
+        """Store vectors of the exchanges that are in the index."""
         statement = (
-            "INSERT OR REPLACE INTO vectors (content, space, data) SELECT ?1, ?2, ?3 "
+            "INSERT OR REPLACE INTO vectors (content, data, space) SELECT ?1, ?2, ?3 "
             "WHERE EXISTS (SELECT 1 FROM exchanges WHERE content = ?1)"
         )
         with self.transaction(writes=True):
             for row in rows:
-                self.ask(statement, row)
+                self.ask(statement, (*row, SPACE))
 
     def exchange_count(self) -> int:
         """Return the number of exchanges."""
@@ -300,9 +297,7 @@ class Index:
         [(count,)] = self.ask(f"SELECT count(*) FROM ({holds})", (_match(phrases),))
         return int(count)
 
-    def likely(
-        self, terms: Sequence[tuple[Sequence[Phrase], float]], scope: Scope, limit: int
-    ) -> list[Likely]:
+    def likely(self, terms: Terms, scope: Scope, limit: int) -> list[Likely]:
         """Return the exchanges that match one of these terms, best first by FTS5's own weights."""
         match = " OR ".join(f"({_match(phrases)})" for phrases, _ in terms)
         return self._matching(match, scope, f"score DESC LIMIT {limit}")
@@ -355,25 +350,25 @@ class Index:
         return {(row[0], row[1]): StoredExchange(*row[2:]) for row in rows}
 
     def vectors(
-        self, space: str, scope: Scope, also: Collection[Position], embed: Callable[[], bytes]
+        self, scope: Scope, also: Collection[Position], embed: Callable[[], bytes]
     ) -> dict[Position, bytes]:
-        """Return vectors in a space: of all exchanges in the scope."""
+        """Return vectors in SPACE: of all exchanges in the scope."""
         where, values = self._in_scope(scope)
         rows = self.ask(
             f"SELECT {_PLACE}, v.data "
             "FROM vectors v JOIN exchanges e ON e.content = v.content "
             f"WHERE v.space = ? AND typeof(v.data) = 'blob' {where}",
-            (space, *values),
+            (SPACE, *values),
         )
         return {(session, position): data for session, position, data in rows}
 
-    def vectors_of(self, space: str, contents: Sequence[bytes]) -> list[tuple[bytes, str, bytes]]:
+    def vectors_of(self, contents: Sequence[bytes]) -> list[VectorRow]:
         """Return the vectors stored under these digests, as rows for `keep_vectors`."""
         marks = ", ".join("?" * len(contents))
-        statement = "SELECT content, space, data FROM vectors WHERE space = ? AND content IN"
-        return self.ask(f"{statement} ({marks})", (space, *contents))
+        statement = "SELECT content, data FROM vectors WHERE space = ? AND content IN"
+        return self.ask(f"{statement} ({marks})", (SPACE, *contents))
 
-    def unembedded(self, space: str, limit: int) -> list[tuple[bytes, str, str]]:
+    def unembedded(self, limit: int) -> list[tuple[bytes, str, str]]:
         """Return the digest, query and reply of exchanges without vectors in ended sessions, the
         last changed session first.
         """
@@ -383,7 +378,7 @@ class Index:
             "JOIN sessions s ON s.key = e.session WHERE s.state != 'unsealed' "
             "AND e.content NOT IN (SELECT content FROM vectors WHERE space = ?) "
             "ORDER BY s.changed DESC, e.position LIMIT ?",
-            (space, limit),
+            (SPACE, limit),
         )
 
     def _in_scope(self, scope: Scope) -> tuple[str, list[object]]:

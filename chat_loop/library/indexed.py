@@ -16,7 +16,15 @@ Texts = tuple[tuple[str, str], ...]
 """Pairs of speaker and text in an exchange: user, model, then tools and files."""
 TEXTS = msgspec.json.Decoder(Texts)
 RUNNING = msgspec.json.Decoder(list[RunningTotals])
+Progress = Callable[[float, int], None]
+"""Reports how many files of how many are done."""
+SPACE = "minilm-l6-v2-int8/128/2"
+"""The model and the version of `vectors.passages`: vectors of another space are recomputed."""
 Position = tuple[int, int]  # the key of a session, and the position of an exchange in it, from 1
+
+
+def silent(done: float, of: int) -> None:
+    """Report no progress."""
 
 
 class IndexedExchange(Struct, frozen=True):
@@ -126,6 +134,12 @@ class Phrase(NamedTuple):
     is_beginning: bool = False
 
 
+Terms = Sequence[tuple[Sequence[Phrase], float]]
+"""The phrases of each term of a query, and its weight."""
+VectorRow = tuple[bytes, bytes]
+"""The digest of a query and its reply, and their vectors one after another."""
+
+
 class Scope(Struct, frozen=True):
     """The exchanges that a search covers: those of the sessions that meet all `conditions` or, if
     `last_queries` is given, those of its sessions up to the last query of each.
@@ -176,9 +190,7 @@ class Corpus(Protocol):
     def count(self, phrases: Sequence[Phrase], most: int) -> int:
         """Return the number of exchanges that contain one of these phrases, at most `most`."""
 
-    def likely(
-        self, terms: Sequence[tuple[Sequence[Phrase], float]], scope: Scope, limit: int
-    ) -> list[Likely]:
+    def likely(self, terms: Terms, scope: Scope, limit: int) -> list[Likely]:
         """Return the exchanges that match one of these terms, best first by the terms' weights or
         by the index's own.
         """
@@ -196,8 +208,8 @@ class Corpus(Protocol):
         """Return the exchanges at these positions."""
 
     def vectors(
-        self, space: str, scope: Scope, also: Collection[Position], embed: Callable[[], bytes]
+        self, scope: Scope, also: Collection[Position], embed: Callable[[], bytes]
     ) -> dict[Position, bytes]:
-        """Return vectors in a space: of all exchanges in the scope, of those in `also` and the ones
+        """Return vectors in SPACE: of all exchanges in the scope, of those in `also` and the ones
         nearest to the vector that `embed` returns, or of the newest.
         """

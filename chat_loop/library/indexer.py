@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chat_loop.errors import IndexUnavailable, SessionError
+from chat_loop.library.indexed import VectorRow
 from chat_loop.library.library import Library
-from chat_loop.library.semantic import SPACE, start_process
+from chat_loop.library.semantic import start_process
 
 if TYPE_CHECKING:
     from chat_loop.library.index import Index
@@ -106,7 +107,7 @@ class Indexer:
                 break
             found, _ = self._library.ask(partial(_vectors_of, contents=bare))
             shared.keep_vectors(found)
-            lacking |= {*bare} - {content for content, *_ in found}
+            lacking |= {*bare} - {content for content, _ in found}
 
     def _pause(self, done: float, of: int) -> None:
         """Let others work. Raises _ClosedError when the indexer is closed, to stop the update."""
@@ -115,8 +116,8 @@ class Indexer:
             raise _ClosedError
 
 
-def _vectors_of(index: Index, contents: Sequence[bytes]) -> list[tuple[bytes, str, bytes]]:
-    return index.vectors_of(SPACE, contents)
+def _vectors_of(index: Index, contents: Sequence[bytes]) -> list[VectorRow]:
+    return index.vectors_of(contents)
 
 
 class _ClosedError(Exception):

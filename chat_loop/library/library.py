@@ -16,11 +16,12 @@ from msgspec.structs import replace
 from chat_loop.errors import IndexUnavailable, SessionError, os_reason
 from chat_loop.library import lineage, listing
 from chat_loop.library.filters import SessionFilter
+from chat_loop.library.indexed import Progress, silent
 from chat_loop.library.listing import Conversations, Known, Which
 from chat_loop.library.shared import Answer, SharedLibrary, SharedPage, joined, read_page
 from chat_loop.sessions.chain import Link
 from chat_loop.sessions.records import RunningTotals, Session, SessionRow
-from chat_loop.sessions.rows import Seen, Stamp, look
+from chat_loop.sessions.rows import Seen, Stamp, Stamps, look
 from chat_loop.values import plural
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ LONG = 4 << 20
 TRIES = 12  # attempts at an index that other processes keep changing
 
 T = TypeVar("T")
-Stamps = Sequence[tuple[int, str, int]]
-"""The files of a folder as they were at one time: `Seen.stamps`."""
 
 
 class _Spare:
@@ -90,7 +89,7 @@ class Library:
     def __init__(
         self,
         directory: Path,
-        progress: Callable[[float, int], None] = lambda done, of: None,
+        progress: Progress = silent,
         *,
         thorough: bool = False,
         unread: str = "",
@@ -122,7 +121,7 @@ class Library:
 
     def beside(
         self,
-        progress: Callable[[float, int], None] = lambda done, of: None,
+        progress: Progress = silent,
         *,
         alone: bool = False,
     ) -> Library:
@@ -351,7 +350,7 @@ class Library:
             raise IndexUnavailable(f"The index does not have {count} yet.")
         from chat_loop.library.refresh import refresh  # loads the code that reads and redacts texts
 
-        progress = self._progress if much else lambda done, of: None
+        progress = self._progress if much else silent
         refresh(index, short, gone, progress=progress)
         refresh(index, long, (), rows_only=True)
 

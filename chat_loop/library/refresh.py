@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from chat_loop.library.indexed import IndexedExchange, IndexedSession, Texts
+from chat_loop.library.indexed import IndexedExchange, IndexedSession, Progress, Texts, silent
 from chat_loop.library.terms import lines
 from chat_loop.redact import redact_text
 from chat_loop.sessions import legacy, summary_block
@@ -42,7 +42,7 @@ def refresh(
     gone: Collection[str],
     *,
     rows_only: bool = False,
-    progress: Callable[[float, int], None] = lambda done, of: None,
+    progress: Progress = silent,
 ) -> None:
     """Index stale files, or only their rows, and drop sessions that are `gone`, in small steps."""
     if gone:
@@ -54,7 +54,7 @@ def refresh(
 def share(
     directory: Path,
     shared: SharedLibrary,
-    progress: Callable[[float, int], None] = lambda done, of: None,
+    progress: Progress = silent,
 ) -> int:
     """Store the changed sessions of a folder in a shared library, in small steps. Return their
     number. Raises OSError and IndexUnavailable.
@@ -72,7 +72,7 @@ def batches(
     stale: Sequence[Stamp],
     *,
     rows_only: bool = False,
-    progress: Callable[[float, int], None] = lambda done, of: None,
+    progress: Progress = silent,
 ) -> Iterator[list[IndexedSession]]:
     """Yield stale files, or only their rows, as an index stores them: each time as many as one
     transaction takes.

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from chat_loop.library.index import Index
     from chat_loop.library.indexed import Corpus, Position, Scope
 
-SPACE = "minilm-l6-v2-int8/128/2"
-"""The model and the version of `vectors.passages`: vectors of another space are recomputed."""
 MAX_KEPT = 48 << 20  # bytes of vectors that stay in memory between searches
 BATCH = 8  # exchanges that are embedded before checking again whether to continue
 LOCK = ".embedding"
@@ -59,13 +57,13 @@ class SemanticIndex:
     def embed_batch(self, index: Index) -> bool:
         """Embed a few exchanges without vectors. Return False when none are left, or no model."""
         with self._lock:
-            batch = index.unembedded(SPACE, BATCH)
+            batch = index.unembedded(BATCH)
             if not batch:
                 return False
             embedder = self._loaded()
             if embedder is None:
                 return False
-            rows = [(content, SPACE, embedder.exchange(*talk)) for content, *talk in batch]
+            rows = [(content, embedder.exchange(*talk)) for content, *talk in batch]
             index.keep_vectors(rows)
             return True
 
@@ -114,7 +112,7 @@ class SemanticIndex:
                 return b""
             return embedder.embed_question(question)
 
-        stored = index.vectors(SPACE, scope, also, embed)
+        stored = index.vectors(scope, also, embed)
         if not stored:
             return None
         embedder = self._loaded()
@@ -145,7 +143,7 @@ class SemanticIndex:
 
 def start_process(index: Index, parent: int) -> subprocess.Popen[bytes] | None:
     """Start a process if an exchange has no vectors. It ends with its parent, if it has one."""
-    if not (available() and index.unembedded(SPACE, 1)):
+    if not (available() and index.unembedded(1)):
         return None
     command = sys.executable, "-P", "-m", "chat_loop.library.semantic"
     arguments = [*command, str(index.directory), str(parent)]

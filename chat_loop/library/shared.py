@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 from msgspec import Struct
 
 from chat_loop.library import listing
-from chat_loop.library.indexed import IndexedSession
+from chat_loop.library.indexed import IndexedSession, VectorRow
 from chat_loop.library.listing import Known, Which
 from chat_loop.sessions.chain import Link
 from chat_loop.sessions.records import RunningTotals, Session, SessionRow
-from chat_loop.sessions.rows import Stamp
+from chat_loop.sessions.rows import Stale, Stamps
 
 if TYPE_CHECKING:
     from chat_loop.library.filters import SessionFilter
@@ -87,10 +87,8 @@ class SharedLibrary(Protocol):
     def session(self, identity: str) -> Answer[Session | None]:
         """Return a session with queries and replies only and without secrets, or None."""
 
-    def behind(self, files: Sequence[tuple[int, str, int]]) -> tuple[list[Stamp], set[str]]:
-        """Return which of the folder's files are new or changed, last changed first, and the ids of
-        its sessions whose files are gone.
-        """
+    def behind(self, files: Stamps) -> Stale:
+        """Compare the folder's files with the stored ones."""
 
     def push(self, sessions: Sequence[IndexedSession], gone: Collection[str]) -> None:
         """Store sessions of the folder, and drop those whose files are gone from it."""
@@ -98,8 +96,8 @@ class SharedLibrary(Protocol):
     def lacking(self, limit: int) -> list[bytes]:
         """Return the digests of this owner's exchanges without vectors, last changed first."""
 
-    def keep_vectors(self, rows: Sequence[tuple[bytes, str, bytes]]) -> None:
-        """Store rows of (digest of query and reply, space, concatenated vectors)."""
+    def keep_vectors(self, rows: Sequence[VectorRow]) -> None:
+        """Store vectors of exchanges."""
 
     def erase(self, ids: Sequence[str]) -> None:
         """Delete this owner's sessions, whichever folders they are in. Raises SessionError."""

@@ -73,11 +73,9 @@ def read_ends(path: Path, last: int = 1) -> Session | None:
         seal = seal_in(read_at(file, size - _TAIL, _TAIL))
         if end < 0 or seal is None:
             return None
-        queries = seal.number("queries")
-        tokens = seal.number("tokens")
-        if queries is None or tokens is None:
+        totals = _totals(seal)
+        if totals is None:
             return None
-        totals = Totals(queries=queries, session=Usage(input=tokens))
         for length in (_TAIL, 4 * _TAIL, 16 * _TAIL, 64 * _TAIL):
             if size - length <= end:
                 break
@@ -114,9 +112,8 @@ def read_newest(path: Path, length: int) -> Session | None:
         seal = seal_in(read_at(file, size - _TAIL, _TAIL))
         if not start or seal is None:
             return None
-        queries = seal.number("queries")
-        tokens = seal.number("tokens")
-        if queries is None or tokens is None:
+        totals = _totals(seal)
+        if totals is None:
             return None
         tail = read_at(file, size - length, length)
         first = tail.find(_QUERY) + 1
@@ -130,8 +127,16 @@ def read_newest(path: Path, length: int) -> Session | None:
     covers = session.seal.covers
     if not session.exchanges or (covers is not None and _number_at(tail, first) > covers + 1):
         return None
-    totals = Totals(queries=queries, session=Usage(input=tokens))
     return replace(session, partial_totals=totals)
+
+
+def _totals(seal: marker.Marker) -> Totals | None:
+    """Return the totals that a seal tells, or None if it lacks one."""
+    queries = seal.number("queries")
+    tokens = seal.number("tokens")
+    if queries is None or tokens is None:
+        return None
+    return Totals(queries=queries, session=Usage(input=tokens))
 
 
 def _set_between(file: BinaryIO, start: int, end: int) -> bytes | None:

@@ -190,28 +190,19 @@ class SessionManager:
         `last` exchanges, and all others that the summary block does not cover. Return None when
         the whole file is needed.
         """
-        with suppress(OSError):  # `load` reports why
-            if session := ends.read_ends(path, last):
-                return LoadedSession(_with_file_id(session, path), path, is_partial=True)
-        return None
+        return _part(ends.read_ends, path, last)
 
     def load_newest(self, path: Path, length: int) -> LoadedSession | None:
         """Read a long sealed session with only the newest of its queries, those in its last
         `length` bytes. Return None when the whole file is needed.
         """
-        with suppress(OSError):  # `load` reports why
-            if session := ends.read_newest(path, length):
-                return LoadedSession(_with_file_id(session, path), path, is_partial=True)
-        return None
+        return _part(ends.read_newest, path, length)
 
     def load_from(self, path: Path, number: int) -> LoadedSession:
         """Read a session without its queries before `number`; ALL leaves out each of them. Raises
         SessionError.
         """
-        with suppress(OSError):  # `load` reports why
-            if session := ends.read_from(path, number):
-                return LoadedSession(_with_file_id(session, path), path, is_partial=True)
-        return self.load(path)
+        return _part(ends.read_from, path, number) or self.load(path)
 
     def load_head(self, path: Path) -> LoadedSession:
         """Read a session without what was said in it. Raises SessionError."""
@@ -219,10 +210,7 @@ class SessionManager:
 
     def load_queries(self, path: Path) -> LoadedSession:
         """Read a session without what was said to its queries. Raises SessionError."""
-        with suppress(OSError):  # `load` reports why
-            if session := ends.read_queries(path):
-                return LoadedSession(_with_file_id(session, path), path, is_partial=True)
-        return self.load(path)
+        return _part(ends.read_queries, path) or self.load(path)
 
     def answering(self, path: Path) -> records.Answering:
         """Return the model that answered last in a session, without reading its words. Raises
@@ -268,6 +256,16 @@ class SessionManager:
             raise SessionLocked(
                 f"The summary of {identity} is still being made.", "Try again in a moment."
             ) from error
+
+
+def _part(
+    read: Callable[..., records.Session | None], path: Path, *limit: int
+) -> LoadedSession | None:
+    """Return what `read` finds in a part of a file; None if it finds nothing, or on an OSError."""
+    with suppress(OSError):  # `load` reports why
+        if session := read(path, *limit):
+            return LoadedSession(_with_file_id(session, path), path, is_partial=True)
+    return None
 
 
 def _with_file_id(session: records.Session, path: Path) -> records.Session:

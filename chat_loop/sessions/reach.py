@@ -13,7 +13,15 @@ from msgspec.structs import replace
 from chat_loop.errors import UsageError
 from chat_loop.sessions.chain import TREE, Load, no_message, read_chain
 from chat_loop.sessions.manager import LoadedSession, SessionManager
-from chat_loop.sessions.records import Exchange, Query, Redo, Restoration, Session, Undo
+from chat_loop.sessions.records import (
+    Exchange,
+    Query,
+    Redo,
+    Restoration,
+    Session,
+    Undo,
+    UndoEntry,
+)
 from chat_loop.values import plural
 
 REFERENCE = re.compile(r"(?:([0-9]{1,6})\.)?([0-9]{1,9})")
@@ -202,7 +210,7 @@ def _last_undone(session: Session, redone: Collection[str]) -> Undone | None:
                 undone.clear()  # what stands before it was undone in another session
             case Query():
                 undone = dict.fromkeys(undone, False)
-            case Undo() | Redo():
+            case UndoEntry():
                 ref = entry.ref or f"{session.depth}.{entry.number}"
                 undone.pop(ref, None)
                 if isinstance(entry, Undo):

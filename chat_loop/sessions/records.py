@@ -80,10 +80,10 @@ class Reply(QueryEntry, frozen=True, kw_only=True):
     failed: bool = False
 
 
-class Undo(QueryEntry, frozen=True, kw_only=True):
-    """A query that no longer counts, with its replies. The words stay in the file. The query is
-    `number` of this session or, if that is 0, the one that `ref` names in the chain. A merge can
-    give two queries one reference: `session` says which is meant.
+class UndoEntry(QueryEntry, frozen=True, kw_only=True):
+    """A query that does not count, or counts again. It is `number` of this session or, if that is
+    0, the one that `ref` names in the chain. A merge can give two queries one reference: `session`
+    says which is meant.
     """
 
     ref: str = ""
@@ -92,26 +92,18 @@ class Undo(QueryEntry, frozen=True, kw_only=True):
     @property
     def key(self) -> tuple[str, int]:
         """The id of its session, empty for this one, and the number of the query."""
-        return _key(self)
+        number = self.ref.partition(".")[2]
+        if self.number or not number:
+            return "", self.number
+        return self.session, int(number)
 
 
-class Redo(QueryEntry, frozen=True, kw_only=True):
+class Undo(UndoEntry, frozen=True):
+    """A query that no longer counts, with its replies. The words stay in the file."""
+
+
+class Redo(UndoEntry, frozen=True):
     """A query that counts again after an `Undo`."""
-
-    ref: str = ""
-    session: str = ""
-
-    @property
-    def key(self) -> tuple[str, int]:
-        """The id of its session, empty for this one, and the number of the query."""
-        return _key(self)
-
-
-def _key(entry: Undo | Redo) -> tuple[str, int]:
-    number = entry.ref.partition(".")[2]
-    if entry.number or not number:
-        return "", entry.number
-    return entry.session, int(number)
 
 
 class Call(QueryEntry, frozen=True, kw_only=True):
@@ -512,18 +504,18 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
         return _exchange(query, records, self.depth, self.header.id)
 
     @property
-    def standing(self) -> Mapping[tuple[str, int], Undo | Redo]:
+    def standing(self) -> Mapping[tuple[str, int], UndoEntry]:
         """What is undone and brought back of the sessions before this one, by the id of the session
         and the number of the query.
         """
         return self._facts.standing
 
     @property
-    def changed(self) -> Mapping[tuple[str, int], Undo | Redo]:
+    def changed(self) -> Mapping[tuple[str, int], UndoEntry]:
         """The same, without what was so when this session began."""
         return self._facts.changed
 
-    def as_continued(self, last: int, standing: Mapping[tuple[str, int], Undo | Redo]) -> Session:
+    def as_continued(self, last: int, standing: Mapping[tuple[str, int], UndoEntry]) -> Session:
         """Return the session up to query `last`, as a descendant with these records goes on from
         it.
         """
@@ -568,7 +560,7 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
             if not is_beyond:
                 if not isinstance(entry, Name | Tag | Untag | Setting):
                     entries.append(entry)
-            elif isinstance(entry, Undo | Redo) and entry.number <= number:
+            elif isinstance(entry, UndoEntry) and entry.number <= number:
                 entries.append(entry)
         return replace(self, header=self.present_header, entries=tuple(entries), seal=None)
 
@@ -709,8 +701,8 @@ class _SessionFacts(Struct):
     endpoint: str = ""
     notes: list[Note] = []
     undone: set[int] = set()
-    standing: dict[tuple[str, int], Undo | Redo] = {}
-    changed: dict[tuple[str, int], Undo | Redo] = {}
+    standing: dict[tuple[str, int], UndoEntry] = {}
+    changed: dict[tuple[str, int], UndoEntry] = {}
     failed: set[int] = set()
     queries: int = 0
     answered: bool = False
@@ -734,7 +726,7 @@ class _SessionFacts(Struct):
             case AsideReply(usage=usage) if usage is not None:
                 self.usage += usage
                 self._add_usage_of_model(usage)
-            case Undo() | Redo():
+            case UndoEntry():
                 self._unsettle()
                 self._uncover(entry)
                 if entry.number == 0:
@@ -783,7 +775,7 @@ class _SessionFacts(Struct):
         elif entry.last_ref and entry.block != PURGED_PARENT:
             self.covered = entry
 
-    def _uncover(self, change: Undo | Redo) -> None:
+    def _uncover(self, change: UndoEntry) -> None:
         """Forget the covered block if an exchange that it covers was undone or came back."""
         if self.covered is None or not change.ref:
             return

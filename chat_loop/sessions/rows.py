@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
 from datetime import datetime
 from itertools import filterfalse
@@ -44,9 +45,29 @@ class Stamp(NamedTuple):
     size: int
 
 
+Stamps = Sequence[tuple[int, str, int]]
+"""The files of a folder as they were at one time, as plain tuples: `Seen.stamps`."""
+
+
+class Stale(NamedTuple):
+    """The new and changed files, last changed first, and the ids whose files are gone."""
+
+    files: list[Stamp]
+    gone: set[str]
+
+
 def newest_first(directory: Path) -> list[Stamp]:
     """Return every file that could be a session, the last changed first. Raises OSError."""
     return [*map(Stamp._make, sorted(stamps(directory), reverse=True))]
+
+
+def stale_files(files: Stamps, stored: Iterable[tuple[int, str, int]]) -> Stale:
+    """Compare files with those that an index has stored."""
+    current = {*files}
+    indexed = {*stored}
+    changed = [*map(Stamp._make, sorted(current - indexed, reverse=True))]
+    gone = {identity for _, identity, _ in indexed - current}
+    return Stale(changed, gone.difference(stamp.id for stamp in changed))
 
 
 class Seen(NamedTuple):

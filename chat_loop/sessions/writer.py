@@ -137,7 +137,7 @@ def _body(entry: records.Entry, header: records.Header) -> str:
         case records.Query():
             heading = f"## Query {entry.number} ({entry.at:%H:%M:%S})\n"
             return heading + labeled(kind.label, encode(entry.text))
-        case records.Undo() | records.Redo():
+        case records.UndoEntry():
             what = "Undone" if isinstance(entry, records.Undo) else "Counts again"
             return f"*{what}: what was said with query {entry.ref or entry.number}.*"
         case records.Shortened():

@@ -18,6 +18,7 @@ from chat_loop.errors import IndexUnavailable, install_hint
 from chat_loop.library.filters import SessionFilter
 from chat_loop.library.indexed import (
     RUNNING,
+    SPACE,
     Condition,
     IndexedSession,
     Likely,
@@ -25,13 +26,15 @@ from chat_loop.library.indexed import (
     Position,
     Scope,
     StoredExchange,
+    Terms,
+    VectorRow,
     columns_of,
     where_clause,
 )
 from chat_loop.library.shared import Cursor, SharedPage
 from chat_loop.sessions.chain import Link
 from chat_loop.sessions.records import ALL, RunningTotals, SessionRow
-from chat_loop.sessions.rows import Stamp
+from chat_loop.sessions.rows import Stale, Stamps, stale_files
 
 try:
     import psycopg
@@ -165,20 +168,16 @@ class Postgres:
     def version(self) -> None:
         """Return None: others may write at any time, so do not reuse any earlier answer."""
 
-    def stale(self, files: Sequence[tuple[int, str, int]]) -> tuple[list[Stamp], set[str]]:
-        """Return new and changed `files`, last changed first, and ids whose files are gone. This
-        ignores sessions that were stored from other folders and machines. All have their texts.
+    def stale(self, files: Stamps) -> Stale:
+        """Compare `files` with the stored ones. This ignores sessions that were stored from other
+        folders and machines. All have their texts.
         """
         rows = self.ask(
             "SELECT c.changed, s.id, c.size FROM copies c JOIN sessions s ON s.key = c.session "
             "WHERE c.owner = current_user AND c.place = %s",
             (self.place,),
         )
-        current = {*files}
-        indexed = {*rows}
-        gone = {identity for _, identity, _ in indexed - current}
-        stale = sorted(current - indexed, reverse=True)
-        return [*map(Stamp._make, stale)], gone.difference(identity for _, identity, _ in stale)
+        return stale_files(files, rows)
 
     def page(self, wanted: SessionFilter, limit: int, after: Cursor | None) -> SharedPage:
         """Return the next `limit` wanted sessions, last used first, and their relatives."""
@@ -355,12 +354,12 @@ class Postgres:
         """Delete this owner's sessions, whichever folders they are in."""
         self._remove("id = ANY (%s)", ([*ids],))
 
-    def keep_vectors(self, rows: Sequence[tuple[bytes, str, bytes]]) -> None:
-        """Store rows of (digest of query and reply, space, concatenated vectors)."""
-        contents = [content for content, _, _ in rows]
+    def keep_vectors(self, rows: Sequence[VectorRow]) -> None:
+        """Store vectors of the exchanges that are in the library."""
+        contents = [content for content, _ in rows]
         size = _BYTES_OF_VECTOR
         parts = []
-        for content, _, data in rows:
+        for content, data in rows:
             for at in range(0, len(data) - size + 1, size):
                 parts.append((content, _vector(data[at : at + size]), content))
         with self.transaction(writes=True):
@@ -369,7 +368,7 @@ class Postgres:
                 "WHERE EXISTS (SELECT 1 FROM exchanges WHERE content = %s) "
                 "ON CONFLICT (owner, content) "
                 "DO UPDATE SET (space, data) = ROW (excluded.space, excluded.data)",
-                [(*row, row[0]) for row in rows],
+                [(content, SPACE, data, content) for content, data in rows],
             )
             if self._has_pgvector:
                 self.ask(
@@ -402,9 +401,7 @@ class Postgres:
         [(count,)] = self.ask(statement, (_query(phrases), _SCORED))
         return min(int(count), most)
 
-    def likely(
-        self, terms: Sequence[tuple[Sequence[Phrase], float]], scope: Scope, limit: int
-    ) -> list[Likely]:
+    def likely(self, terms: Terms, scope: Scope, limit: int) -> list[Likely]:
         """Return the exchanges that match one of these terms, best first by the terms' weights."""
         return self._matching(terms, scope, f"score DESC, m.exchange LIMIT {limit}")
 
@@ -412,9 +409,7 @@ class Postgres:
         """Return the exchanges that contain one of these phrases, newest first."""
         return self._matching([(phrases, 1.0)], scope, f"e.at DESC LIMIT {limit}")
 
-    def _matching(
-        self, terms: Sequence[tuple[Sequence[Phrase], float]], scope: Scope, order: str
-    ) -> list[Likely]:
+    def _matching(self, terms: Terms, scope: Scope, order: str) -> list[Likely]:
         queries = [_query(phrases) for phrases, _ in terms]
         weights = [weight for _, weight in terms]
         keys, until = self._in_scope(scope)
@@ -465,15 +460,15 @@ class Postgres:
         return [*map(StoredExchange._make, rows)]
 
     def vectors(
-        self, space: str, scope: Scope, also: Collection[Position], embed: Callable[[], bytes]
+        self, scope: Scope, also: Collection[Position], embed: Callable[[], bytes]
     ) -> dict[Position, bytes]:
-        """Return vectors in a space: with pgvector, of those in `also` and the ones nearest to the
+        """Return vectors in SPACE: with pgvector, of those in `also` and the ones nearest to the
         vector that `embed` returns, and without it, of the newest.
         """
         keys, until = self._in_scope(scope)
         here = f"(%s::bigint[] IS NULL OR e.session = ANY (%s)) AND {until}"
         select = "SELECT e.session, e.position, v.data FROM exchanges e JOIN vectors v"
-        values: list[object] = [space, keys, keys]
+        values: list[object] = [SPACE, keys, keys]
         question = b""
         if self._has_pgvector:
             question = embed()
@@ -492,7 +487,7 @@ class Postgres:
         )
         return {(session, position): bytes(data) for session, position, data in rows}
 
-    def lacking(self, space: str, limit: int) -> list[bytes]:
+    def lacking(self, limit: int) -> list[bytes]:
         """Return the digests of exchanges without vectors in this owner's ended sessions, the last
         changed session first.
         """
@@ -501,7 +496,7 @@ class Postgres:
             "WHERE s.state <> 'unsealed' AND e.owner = current_user AND NOT EXISTS (SELECT 1 "
             "FROM vectors v WHERE v.content = e.content AND v.space = %s) "
             "ORDER BY s.changed DESC, e.position LIMIT %s",
-            (space, limit),
+            (SPACE, limit),
         )
         return [bytes(content) for (content,) in rows]
 

@@ -13,12 +13,12 @@ from typing import TypeVar
 from chat_loop.errors import IndexUnavailable, SessionError
 from chat_loop.library.filters import SessionFilter
 from chat_loop.library.hits import Hit
-from chat_loop.library.indexed import TEXTS, IndexedSession, Scope, StoredExchange
+from chat_loop.library.indexed import TEXTS, IndexedSession, Scope, StoredExchange, VectorRow
 from chat_loop.library.search import find
-from chat_loop.library.semantic import SPACE, SemanticIndex
+from chat_loop.library.semantic import SemanticIndex
 from chat_loop.library.shared import Answer, Cursor, SharedPage, SharedRows
 from chat_loop.sessions.records import EPOCH, Header, Query, Reply, Session, SessionRow
-from chat_loop.sessions.rows import Stamp
+from chat_loop.sessions.rows import Stale, Stamps
 from chat_loop.team.postgres import Postgres
 
 AGAIN_SECONDS = 20.0  # before a library that failed is tried again
@@ -81,10 +81,8 @@ class TeamLibrary:
 
         return self._answer(read, None)
 
-    def behind(self, files: Sequence[tuple[int, str, int]]) -> tuple[list[Stamp], set[str]]:
-        """Return which of the folder's files are new or changed, last changed first, and the ids of
-        its sessions whose files are gone. Raises IndexUnavailable.
-        """
+    def behind(self, files: Stamps) -> Stale:
+        """Compare the folder's files with the stored ones. Raises IndexUnavailable."""
         with self._connected() as database:
             return database.stale(files)
 
@@ -103,12 +101,10 @@ class TeamLibrary:
         IndexUnavailable.
         """
         with self._connected() as database:
-            return database.lacking(SPACE, limit)
+            return database.lacking(limit)
 
-    def keep_vectors(self, rows: Sequence[tuple[bytes, str, bytes]]) -> None:
-        """Store rows of (digest of query and reply, space, concatenated vectors). Raises
-        IndexUnavailable.
-        """
+    def keep_vectors(self, rows: Sequence[VectorRow]) -> None:
+        """Store vectors of exchanges. Raises IndexUnavailable."""
         with self._connected() as database:
             database.keep_vectors(rows)
 

@@ -17,7 +17,7 @@ from chat_loop.library.index import FILE, Index
 from chat_loop.library.indexed import Position
 from chat_loop.library.library import Library
 from chat_loop.library.search import search_all
-from chat_loop.library.semantic import SPACE, SemanticIndex, available
+from chat_loop.library.semantic import SemanticIndex, available
 from tests.support.session_folders import session, write
 
 
@@ -142,7 +142,7 @@ def embedded(index: Index) -> list[bytes]:
     """Give each exchange without a vector a zero vector. Return the contents that have a vector."""
     bare = "SELECT content FROM exchanges WHERE content NOT IN (SELECT content FROM vectors)"
     vector = bytes([1]) + bytes(383)
-    index.keep_vectors([(content, SPACE, vector) for (content,) in index.ask(bare)])
+    index.keep_vectors([(content, vector) for (content,) in index.ask(bare)])
     return [content for (content,) in index.ask("SELECT content FROM vectors ORDER BY content")]
 
 
@@ -186,7 +186,7 @@ def test_a_vector_that_comes_late_belongs_to_nobody(folder: Path, shelf: Library
         )
         write(folder, session(identity, 3, text="Something else, please."), 60)
         shelf.update_index()
-        index.keep_vectors([(content, SPACE, bytes(384))])
+        index.keep_vectors([(content, bytes(384))])
         assert index.ask("SELECT * FROM vectors") == []
 
 

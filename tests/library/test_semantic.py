@@ -14,7 +14,7 @@ import pytest
 from chat_loop.library.index import Index
 from chat_loop.library.indexer import Indexer
 from chat_loop.library.refresh import refresh
-from chat_loop.library.semantic import LOCK, NO_PARENT, SPACE, SemanticIndex, available, main
+from chat_loop.library.semantic import LOCK, NO_PARENT, SemanticIndex, available, main
 from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.records import Seal
 from chat_loop.sessions.rows import newest_first
@@ -75,7 +75,7 @@ def test_another_terminal_embeds(tmp_path: Path, index: Index, started: Path) ->
     assert started.read_text() == "started\n"
     with closing(embedding(index)) as indexer:  # after the next start
         exchanges(indexer, index, 5)
-    assert index.unembedded(SPACE, 1) == []
+    assert index.unembedded(1) == []
 
 
 def test_a_search_on_the_command_line_leaves_one_behind(tmp_path: Path, index: Index) -> None:

@@ -18,7 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.errors import ModelError, install_hint
-from chat_loop.library.semantic import SPACE, available
+from chat_loop.library.indexed import SPACE
+from chat_loop.library.semantic import available
 from tests.support.limits import cpu_limit
 from tests.support.strategies import texts as hostile
 

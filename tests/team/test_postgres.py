@@ -19,7 +19,7 @@ from chat_loop.library.indexer import Indexer
 from chat_loop.library.library import Library
 from chat_loop.library.refresh import share
 from chat_loop.library.search import search_all
-from chat_loop.library.semantic import SPACE, SemanticIndex, available
+from chat_loop.library.semantic import SemanticIndex, available
 from chat_loop.team.postgres import VERSION, Postgres
 from chat_loop.team.team_library import TeamLibrary
 from tests.support.engines import binaries_with_pgvector, require_server
@@ -120,8 +120,8 @@ def test_the_database_itself_guards_every_table(team: Team) -> None:
         fill(team.folder(who), 3)
         team.listed(who)
         with team.index(who) as index:
-            bare = index.lacking(SPACE, 99)
-            index.keep_vectors([(content, SPACE, bytes(384)) for content in bare])
+            bare = index.lacking(99)
+            index.keep_vectors([(content, bytes(384)) for content in bare])
     with team.index("bob") as bob, team.index("maker") as maker:
         for table in TABLES:
             assert bob.ask(f"SELECT DISTINCT owner::text FROM {table}") == [(bob.owner,)]
