@@ -28,9 +28,17 @@ def providers(config: Config, machine: Machine, *, as_json: bool) -> int:
     usable = ""
     for entry in entries(config.providers).values():
         model, missing, hint = state_of(entry, machine)
-        row = {"name": entry.name, "title": entry.title, "usable": not missing}
-        row |= {"missing": missing, "hint": hint, "model": model}
-        rows.append({**row, "address": without_credentials(entry.base_url), "keys": entry.keys})
+        row = {
+            "name": entry.name,
+            "title": entry.title,
+            "usable": not missing,
+            "missing": missing,
+            "hint": hint,
+            "model": model,
+            "address": without_credentials(entry.base_url),
+            "keys": entry.keys,
+        }
+        rows.append(row)
         if entry.kind == "scripted":
             lines.append(f"· {entry.name:<13} no model: scripted:echo repeats your words\n")
         elif not missing:

@@ -39,12 +39,20 @@ def search(stored: StoredSessions, options: argparse.Namespace) -> int:
         query = hit.exchange.query
         excerpts = excerpts_of(hit, estimate)
         if options.as_json:
-            values = {name: getattr(row, name) for name in ("name", "tags", "path")}
-            values["owner"] = row.owner or None
-            values |= {"number": hit.listed, "session": row.id, "query": query.number}
-            values |= {"at": query.at, "strength": round(hit.strength, 3)}
-            values |= {"related": hit.related}
-            rows.append({**values, "excerpts": {who.lower(): text for who, text in excerpts}})
+            values = {
+                "name": row.name,
+                "tags": row.tags,
+                "path": row.path,
+                "owner": row.owner or None,
+                "number": hit.listed,
+                "session": row.id,
+                "query": query.number,
+                "at": query.at,
+                "strength": round(hit.strength, 3),
+                "related": hit.related,
+                "excerpts": {who.lower(): text for who, text in excerpts},
+            }
+            rows.append(values)
         else:
             related = " · related" if hit.related else ""
             owner = ""

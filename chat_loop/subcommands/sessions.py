@@ -154,11 +154,18 @@ def show(stored: StoredSessions, options: argparse.Namespace) -> int:
     if not options.as_json:
         out(data or read_part(path)[0])
         return 0
-    values = {**asdict(session.header), "name": naming.name_of(session), "tags": session.tags}
-    values |= {"path": path, "damage": loaded.damage, "totals": session.totals}
-    kinds = ((type(entry).__name__.lower(), entry) for entry in session.entries)
-    values["entries"] = [{"kind": kind, **asdict(entry)} for kind, entry in kinds]
-    out_json({**values, "seal": session.seal})
+    entries = [{"kind": type(entry).__name__.lower(), **asdict(entry)} for entry in session.entries]
+    values = {
+        **asdict(session.header),
+        "name": naming.name_of(session),
+        "tags": session.tags,
+        "path": path,
+        "damage": loaded.damage,
+        "totals": session.totals,
+        "entries": entries,
+        "seal": session.seal,
+    }
+    out_json(values)
     return 0
 
 

@@ -28,8 +28,15 @@ class Theme(Struct, frozen=True, kw_only=True):
 def _colored(
     main: str, keyword: str, string: str, number: str, comment: str, name: str, *, entry: str
 ) -> Theme:
-    words = {"keyword": keyword, "string": string, "number": number, "comment": comment}
-    words |= {"name": name, "added": string, "removed": keyword}
+    words = {
+        "keyword": keyword,
+        "string": string,
+        "number": number,
+        "comment": comment,
+        "name": name,
+        "added": string,
+        "removed": keyword,
+    }
     headings = (f"1;4;{main}", f"1;{main}", "1")
     return Theme(
         name=f"1;{main}", headings=headings, code=main, marks=main, words=words, entry=entry
