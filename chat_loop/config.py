@@ -403,19 +403,26 @@ def parse(data: bytes, name: str, on_old_key: Callable[[str], object] = str) -> 
     return config
 
 
-def overlay(config: Config, settings: Mapping[str, Any], source: Source, where: str = "") -> Config:
+def overlay(
+    config: Config, settings: Mapping[str, object], source: Source, where: str = ""
+) -> Config:
     """Return `config` with `settings` replacing its values key by key. Raises ConfigError.
 
     `where` is the place of the settings in `source`, such as `agents.Sally.`.
     """
     merged = msgspec.to_builtins(config)
     for key, value in _renamed(settings, source, where).items():
-        section = isinstance(value, Mapping)
-        if key == "agents" or (key == "agent" and section and "default" in value):
-            wrong = f"{where}{'agents' if key == 'agents' else 'agent.default'}"
+        wrong = ""
+        if key == "agents":
+            wrong = f"{where}agents"
+        elif key == "agent" and isinstance(value, Mapping) and "default" in value:
+            wrong = f"{where}agent.default"
+        if wrong:
             raise ConfigError(f"{source.at(wrong)}: {wrong} cannot be set for one agent.")
-        both = section and isinstance(merged.get(key), dict)
-        merged[key] = {**merged[key], **value} if both else value
+        before = merged.get(key)
+        merged[key] = value
+        if isinstance(value, Mapping) and isinstance(before, dict):
+            merged[key] = {**before, **value}
     return _config_of(merged, source, where)
 
 
@@ -424,7 +431,7 @@ def _renamed(
     source: Source,
     where: str,
     on_old_key: Callable[[str], object] = str,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the settings with today's names for old keys; a setting that has both keeps today's.
     Raises ConfigError for a wrong value, which the message calls as it is written.
     """
@@ -478,7 +485,9 @@ def _config_of(
     return config
 
 
-def convert(value: object, kind: Any, source: Source, where: str = "", hint: str = EXAMPLE) -> Any:
+def convert(
+    value: object, kind: object, source: Source, where: str = "", hint: str = EXAMPLE
+) -> Any:
     """Return `value` as a `kind`; `where` is its place in the source. Raises ConfigError."""
     try:
         return msgspec.convert(value, kind)

@@ -8,7 +8,7 @@ import signal
 from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from chat_loop.commands import (  # noqa: F401 - importing them registers their commands
     aside,
@@ -48,7 +48,7 @@ class ChatLoop:
         self._reader = chat.reader
         self._told: set[str] = set()  # the old words whose new ones were shown
         self._warned = 0.0  # the share of the window in the last warning
-        self._work: asyncio.Future[Any] | None = None
+        self._work: asyncio.Task[object] | None = None
         self._cancelled = self._quits = False
         self._failed = False  # something failed or was refused, and nobody could be asked
 
@@ -291,7 +291,7 @@ class ChatLoop:
         if self._work is not None:
             self._work.cancel()
 
-    def _interrupt(self, main: asyncio.Task[Any] | None) -> None:
+    def _interrupt(self, main: asyncio.Task[object] | None) -> None:
         """Handle SIGINT: stop the running work, or else let a user confirm that the chat ends. In a
         pipe there is no user, and it ends at once.
         """

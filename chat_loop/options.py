@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from difflib import get_close_matches
 from functools import partial
 from itertools import islice
@@ -83,10 +83,7 @@ class _Parser(argparse.ArgumentParser):
 
     takes_words = False
 
-    def __init__(self, **more: Any) -> None:
-        super().__init__(allow_abbrev=False, **more)
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+    def parse_known_args(self, args: Iterable[str] | None = None, namespace: object = None) -> Any:
         options, rest = super().parse_known_args(args, namespace)
         for word in rest:
             if word.startswith("-") and " " not in word:
@@ -180,17 +177,16 @@ def _effort(text: str) -> str:
 
 
 def _command(
-    commands: argparse._SubParsersAction[Any],
+    commands: argparse._SubParsersAction[_Parser],
     name: str,
     text: str,
     *examples: str,
     more: str = "",
     epilog: str = "",
-) -> argparse.ArgumentParser:
+) -> _Parser:
     """Add a command or an action. Each of its `examples` follows `chat-loop sessions`."""
     description = f"{text[0].upper()}{text[1:]}. {more}".rstrip()
-    made: argparse.ArgumentParser
-    made = commands.add_parser(name, help=text, description=description)
+    made = commands.add_parser(name, help=text, description=description, allow_abbrev=False)
     if examples:
         epilog = "\n  chat-loop sessions ".join(("For example:", *examples))
     if epilog:
@@ -202,6 +198,7 @@ def _command(
 def _chat_parser() -> _Parser:
     made = _Parser(
         prog="chat-loop",
+        allow_abbrev=False,
         usage=USAGE,
         description=DESCRIPTION,
         epilog=EPILOG,
@@ -248,7 +245,7 @@ def _chat_parser() -> _Parser:
     return made
 
 
-def _add_reading(add: Callable[..., argparse.ArgumentParser]) -> None:
+def _add_reading(add: Callable[..., _Parser]) -> None:
     made = add("list", "list conversations, most recent first", "list --tag work --since 30d")
     _value(made, "words", "WORDS", "in the name, id, agent, tags, project or summary", nargs="*")
     _flag(made, "--unfold", "list each session of a conversation separately")
@@ -289,7 +286,7 @@ def _add_filters(made: argparse.ArgumentParser) -> None:
     _json(made)
 
 
-def _add_changing(add: Callable[..., argparse.ArgumentParser]) -> None:
+def _add_changing(add: Callable[..., _Parser]) -> None:
     made = add("tag", "tag a session", "tag 1 work urgent", "tag 1 urgent --remove")
     _session(made)
     _value(made, "tags", "TAG", "letters, digits and _ . / + -", nargs="+")
@@ -327,7 +324,7 @@ def _add_changing(add: Callable[..., argparse.ArgumentParser]) -> None:
     _flag(made, "--yes", "do not ask; SESSION is a whole id")
 
 
-def _add_keeping(add: Callable[..., argparse.ArgumentParser]) -> None:
+def _add_keeping(add: Callable[..., _Parser]) -> None:
     text = "export a conversation as an HTML page, markdown or JSON"
     made = add("export", text, "export 1 talk.html", "export 1 - --as json > talk.json")
     _session(made)
@@ -353,7 +350,7 @@ def _add_keeping(add: Callable[..., argparse.ArgumentParser]) -> None:
     add("reindex", "rebuild the search index")
 
 
-def _add_other_commands(add: Callable[..., argparse.ArgumentParser]) -> None:
+def _add_other_commands(add: Callable[..., _Parser]) -> None:
     text = "connect to the configured MCP servers and list their tools"
     add("mcp", text, more="Exit codes: 0 all are connected, 1 one failed, 2 wrong usage.")
 

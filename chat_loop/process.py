@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from chat_loop.input.start import ENDING_SIGNALS, PROMPT_SIGNALS
 
@@ -61,7 +61,7 @@ def run_cancellable(make: Callable[[], Awaitable[T]]) -> T:
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
-def cancel_on(task: asyncio.Future[Any], signals: Iterable[int]) -> list[int]:
+def cancel_on(task: asyncio.Task[object], signals: Iterable[int]) -> list[int]:
     """Cancel the task when one of `signals` arrives, or has waited for this call. Return a list of
     those that have arrived, which grows.
     """

@@ -6,14 +6,14 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from chat_loop.errors import ChatLoopError
 
 T = TypeVar("T")
 
 
-def report_bug(task: asyncio.Future[Any]) -> None:
+def report_bug(task: asyncio.Future[T]) -> None:
     """Give an unexpected error of a task that has ended to the exception handler of its loop.
 
     Add this callback to each task that nobody awaits, or whose errors are dropped. Errors of the

@@ -17,6 +17,8 @@ DIM = "2"
 MARK_PASTES = "\x1b[?2004h"
 """Have the terminal mark the beginning and the end of a paste."""
 MARK_NO_PASTES = "\x1b[?2004l"
+Modes = list[int | list[bytes | int]]
+"""A terminal's settings, as `termios.tcgetattr` returns them."""
 PROMPT = "You: "
 PROMPT_STYLE = "1;32"  # SGR numbers: bold, and green where colors are wanted
 
@@ -120,13 +122,13 @@ class Terminal:
         if settings is not None:
             self._set(settings)
 
-    def modes(self) -> list[Any]:
+    def modes(self) -> Modes:
         """Return the present settings, for `set_modes`; empty if the terminal is gone."""
         with contextlib.suppress(termios.error):
             return termios.tcgetattr(self._descriptor)
         return []
 
-    def set_modes(self, modes: list[Any]) -> None:
+    def set_modes(self, modes: Modes) -> None:
         """Set what `modes` returned, unless another program has the terminal now."""
         with contextlib.suppress(OSError):
             if modes and os.tcgetpgrp(self._descriptor) == os.getpgrp():
@@ -144,7 +146,7 @@ class Terminal:
             if select.select((), (output,), (), 0)[1]:
                 os.write(output, sequence.encode())
 
-    def _set(self, settings: list[Any]) -> None:
+    def _set(self, settings: Modes) -> None:
         # TCSANOW: the other modes discard typed keys or wait until all output is printed.
         with contextlib.suppress(termios.error):
             termios.tcsetattr(self._descriptor, termios.TCSANOW, settings)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
-from typing import Any, cast
+from typing import cast
 
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
@@ -69,7 +69,7 @@ class Definition(AgentSettings, frozen=True, kw_only=True):
     path: str = ""  # of its file, absolute
     digest: str = ""  # of its file's source
     functions: tuple[Callable[..., object], ...] = ()  # Python functions that become tools
-    foreign: Any = None  # an agent of another library, which answers instead of a model
+    foreign: object = None  # an agent of another library, which answers instead of a model
 
 
 class AgentFile(Struct, frozen=True, kw_only=True):
@@ -222,7 +222,7 @@ def _run_python(file: AgentFile) -> Definition:
 def _definition_of(module: ModuleType, path: Path) -> Definition:
     """Return the definition of the `agent` of a module. Raises AgentError."""
     # root_agent: as in the agents of basic-agent-chat-loop
-    agent: Any = getattr(module, "agent", None) or getattr(module, "root_agent", None)
+    agent = getattr(module, "agent", None) or getattr(module, "root_agent", None)
     if isinstance(agent, Agent):
         functions = tuple(tool for tool in agent.tools if callable(tool))
         names = agent.tools

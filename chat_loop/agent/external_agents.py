@@ -42,15 +42,13 @@ class ExternalProvider(Provider):
     def __init__(self, definition: Definition, windows: Mapping[str, int]) -> None:
         """Use the `windows` that the user set, by the name of the agent or its model."""
         self.model = definition.name
-        self._agent: Any = definition.foreign
+        self._agent = definition.foreign
         self._model_name = self.model
         if self.model not in windows:
             self._model_name = ""
             with CapturedError():  # its model's name is foreign code, too
-                model: Any = getattr(self._agent, "model", None)
-                config = {}
-                if hasattr(model, "get_config"):
-                    config = model.get_config()
+                model = getattr(self._agent, "model", None)
+                config: Mapping[object, object] = getattr(model, "get_config", dict)()
                 name = config.get("model_id") or getattr(model, "model_name", model)
                 self._model_name = name.rpartition(":")[2] if isinstance(name, str) else ""
         self.window = window_of(self._model_name, windows)
@@ -148,8 +146,8 @@ class ReplyEvents:
 
 
 async def _ask_pydantic_ai(agent: Any, request: Request, reply: ReplyEvents) -> None:
-    library: Any = importlib.import_module("pydantic_ai.messages")
-    capabilities: Any = importlib.import_module("pydantic_ai.capabilities")
+    library = importlib.import_module("pydantic_ai.messages")
+    capabilities = importlib.import_module("pydantic_ai.capabilities")
     history = []
     for message in request.messages[:-1]:
         history.append(
@@ -214,7 +212,7 @@ async def _ask_any(agent: Any, request: Request, reply: ReplyEvents) -> None:
     outcome = await in_thread(call)
     if outcome.error is not None:
         raise outcome.error
-    result: object = outcome.result
+    result = outcome.result
     if inspect.isawaitable(result):
         result = await result
     if isinstance(result, AsyncIterator):

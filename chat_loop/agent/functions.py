@@ -41,7 +41,7 @@ def tool_of(function: Callable[..., Any]) -> Tool:
     def convert(arguments: Arguments) -> dict[str, object]:
         try:
             named = pydantic_core.ArgsKwargs((), dict(arguments))
-            values: dict[str, object] = adapter.validate_python(named)
+            return adapter.validate_python(named)
         except ValidationError as error:
             first = error.errors()[0]
             name, *inner = first["loc"]
@@ -49,7 +49,6 @@ def tool_of(function: Callable[..., Any]) -> Tool:
             reason = f"{first['msg'][:1].lower()}{first['msg'][1:300]}"
             wrong = f"The argument “{place}” is wrong: {reason}."
             raise ChatLoopError(wrong, "Call the tool again.") from error
-        return values
 
     async def run(arguments: Arguments) -> str:
         values = convert(arguments)
@@ -67,7 +66,9 @@ def tool_of(function: Callable[..., Any]) -> Tool:
     return Tool(spec, run, preview if hasattr(function, _MARK) else None)
 
 
-def _describe_function(function: Callable[..., object]) -> tuple[ToolSpec, TypeAdapter[Any]]:
+def _describe_function(
+    function: Callable[..., object],
+) -> tuple[ToolSpec, TypeAdapter[dict[str, object]]]:
     """Return the specification of a function, and an adapter that converts its arguments."""
 
     def collect(**values: object) -> dict[str, object]:
@@ -89,7 +90,7 @@ def _describe_function(function: Callable[..., object]) -> tuple[ToolSpec, TypeA
         hints = typing.get_type_hints(function, include_extras=True)
         vars(collect)["__signature__"] = signature
         collect.__annotations__ = {key: hints.get(key, Any) for key in signature.parameters}
-        adapter: TypeAdapter[Any] = TypeAdapter(cast(Any, collect))  # it takes functions, too
+        adapter = TypeAdapter[dict[str, object]](cast(Any, collect))  # it takes functions, too
         schema = json.loads(json.dumps(adapter.json_schema()), object_hook=_without_title)
         if schema["type"] != "object":
             raise ValueError("its arguments need names")
@@ -106,7 +107,7 @@ def _describe_function(function: Callable[..., object]) -> tuple[ToolSpec, TypeA
     return ToolSpec(name, description, {"required": [], **schema}), adapter
 
 
-def _without_title(schema: dict[str, Any]) -> dict[str, object]:
+def _without_title(schema: dict[str, object]) -> dict[str, object]:
     """Return a schema without its title, which only repeats a name."""
     return {
         key: value for key, value in schema.items() if key != "title" or isinstance(value, dict)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeVar
 
 from prompt_toolkit.application import Application
 from prompt_toolkit.key_binding import KeyBindings
@@ -12,16 +12,17 @@ from prompt_toolkit.layout.layout import FocusableElement
 from prompt_toolkit.output import Output
 from prompt_toolkit.styles import Style
 
+T = TypeVar("T")
 ESCAPE_SECONDS = 0.1  # the wait for the rest of a key before an escape character counts as Esc
 
 
 def full_screen(
     screen: AnyContainer, focused: FocusableElement, keys: KeyBindings, output: Output
-) -> Application[Any]:
+) -> Application[T]:
     """Return an application that shows `screen`, in which the selected row of a list is reversed.
     The keys go to the `focused` part.
     """
-    app: Application[Any] = Application(
+    app: Application[T] = Application(
         output=output,
         layout=Layout(screen, focused_element=focused),
         key_bindings=keys,

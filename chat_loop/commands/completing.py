@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
@@ -26,6 +27,7 @@ from chat_loop.sessions import reach
 from chat_loop.sessions.records import SessionRow
 from chat_loop.values import USUAL_EFFORT, when_text
 
+T = TypeVar("T")
 MAX_CHOICES = 50  # the most choices of one kind
 FIXED = {
     "copy": COPY_CHOICES,
@@ -54,7 +56,7 @@ class CommandCompleter(Completer):
     def __init__(self, chat: Chat) -> None:
         self._chat = chat
         self._files = ProjectFiles()
-        self._cache: dict[str, tuple[float, Any]] = {}
+        self._cache: defaultdict[str, tuple[float, Any]] = defaultdict(lambda: (0.0, ()))
 
     def get_completions(
         self, document: Document, complete_event: CompleteEvent
@@ -160,7 +162,7 @@ class CommandCompleter(Completer):
         for row in self._rows():
             names[row.id] = f"{name_text(row, 50)} ({when_text(row.updated, now)})"
         if chat.listed and (not typed or typed.isdigit()):
-            newest: dict[str, str] = dict(self._recent("numbers", 3, self._newest))
+            newest = dict(self._recent("numbers", 3, self._newest))
             numbered = []
             for number, item in enumerate(chat.listed, 1):
                 identity = newest.get(item.id, item.id)
@@ -172,7 +174,7 @@ class CommandCompleter(Completer):
 
     def _models(self, typed: str) -> Iterator[tuple[str, str]]:
         models = self._chat.models
-        offers: Mapping[str, str] = self._recent("models", 60, models.candidates)
+        offers = self._recent("models", 60, models.candidates)
         for reference, note in offers.items():
             name = reference.partition(":")[2]
             if reference.startswith(typed) or (typed and name.startswith(typed)):
@@ -193,12 +195,12 @@ class CommandCompleter(Completer):
             with contextlib.closing(self._chat.library.beside(alone=True)) as library:
                 return library.rows(10 * MAX_CHOICES).value.rows
 
-        rows: list[SessionRow] = self._recent("rows", 3, load)
-        return rows
+        return self._recent("rows", 3, load)
 
-    def _recent(self, name: str, seconds: float, load: Callable[[], Any]) -> Any:
+    def _recent(self, name: str, seconds: float, load: Callable[[], T]) -> T:
         """Return the cached value, reloaded after `seconds`, or the old one if that fails."""
-        due, value = self._cache.get(name, (0.0, ()))
+        due, kept = self._cache[name]
+        value: T = kept
         if time.monotonic() >= due:
             with contextlib.suppress(ChatLoopError, OSError):  # the command itself reports it
                 value = load()

@@ -9,7 +9,6 @@ import shlex
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -41,7 +40,7 @@ from chat_loop.display.preview import Preview, preview_of
 from chat_loop.display.questions import Question
 from chat_loop.errors import SessionError, SessionNotFound, UsageError
 from chat_loop.input.editor import open_file
-from chat_loop.library.filters import filter_of
+from chat_loop.library.filters import SessionFilter, filter_of
 from chat_loop.library.library import BROWSED, Library
 from chat_loop.library.lineage import Node, own_sessions, tree
 from chat_loop.library.shared import Answer
@@ -161,18 +160,27 @@ async def _browse(chat: Chat, words: str = "") -> None:
         await resume(chat, row.id, {"quick": ""})
 
 
-async def _list(chat: Chat, limit: int | None = PAGE, **which: Any) -> None:
-    """Show the newest `limit` rows. `which` is passed on to `Library.rows`."""
+async def _list(
+    chat: Chat,
+    limit: int | None = PAGE,
+    *,
+    wanted: SessionFilter | None = None,
+    fold: bool = True,
+    everything: bool = False,
+) -> None:
+    """Show the newest `limit` rows, as `Library.rows` returns them."""
     for text in await asyncio.to_thread(adopt_conflict_copies, chat.sessions):
         chat.display.prose(text)
     (rows, more), warning = await chat.look(
-        lambda library: library.rows(limit, here=chat.here_id, **which)
+        lambda library: library.rows(
+            limit, here=chat.here_id, wanted=wanted, fold=fold, everything=everything
+        )
     )
     if warning:
         chat.display.line(warning, "dim")
-    chat.number_rows(rows, exact=not which.get("fold", True))
+    chat.number_rows(rows, exact=not fold)
     if not rows:
-        chat.display.line(nothing_text(filtered=bool(which.get("wanted"))))
+        chat.display.line(nothing_text(filtered=bool(wanted)))
     now = chat.sessions.now()
     cost = chat.conversation.options.cost
     named = chat.sessions.pointers.named(rows)

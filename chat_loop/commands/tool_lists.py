@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from chat_loop.agent.agent_files import read_file
 from chat_loop.agent.approval import Approval
@@ -92,32 +96,43 @@ async def agents(chat: Chat, words: str, options: OptionValues) -> None:
         chat.display.prose(f"{NO_AGENTS}.")
 
 
-def agent_rows(registry: AgentRegistry) -> list[dict[str, Any]]:
-    """Return the named agents, each with its path, kind, description, approval and problem."""
+class AgentRow(Struct, frozen=True):
+    """A named agent in a list."""
+
+    name: str
+    path: Path
+    alias: bool
+    kind: str = ""
+    description: str = ""
+    approved: bool = True
+    problem: str = ""
+
+
+def agent_rows(registry: AgentRegistry) -> list[AgentRow]:
+    """Return the named agents."""
     rows = []
     for agent in registry.all():
-        row = {"name": agent.name, "path": agent.path, "alias": agent.alias, "kind": ""}
-        row |= {"description": "", "approved": True, "problem": ""}
+        row = AgentRow(agent.name, agent.path, agent.alias)
         try:
             file = read_file(agent.path)
-            row |= {"path": file.path, "kind": file.kind, "description": file.description()}
-            row["approved"] = registry.question(file) is None
+            row = replace(row, path=file.path, kind=file.kind, description=file.description())
+            row = replace(row, approved=registry.question(file) is None)
         except ChatLoopError as error:
-            row["problem"] = error.message
+            row = replace(row, problem=error.message)
         rows.append(row)
     return rows
 
 
-def agent_lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+def agent_lines(rows: Sequence[AgentRow]) -> Iterator[str]:
     """Yield two lines for each named agent."""
-    width = max((len(row["name"]) for row in rows), default=0)
+    width = max((len(row.name) for row in rows), default=0)
     for row in rows:
-        state = row["problem"] or ("" if row["approved"] else "not approved")
+        state = row.problem or ("" if row.approved else "not approved")
         note = ""
         if state:
             note = f" ({one_line(state, 300)})"
-        yield f"{row['name']:<{width}}  {one_line(row['description'], 100)}".rstrip()
-        yield f"{'':<{width}}  {row['path']}{note}"
+        yield f"{row.name:<{width}}  {one_line(row.description, 100)}".rstrip()
+        yield f"{'':<{width}}  {row.path}{note}"
 
 
 @registry.command("mcp [NAME | restart NAME]", "Model and tools")

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property
 from math import ceil
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, TextIO, cast
 
 import msgspec
 
@@ -588,13 +588,11 @@ def call_line(name: str, arguments: str) -> str:
 def _arguments(text: str) -> str:
     """Return a call's arguments as `path=a.py, first=3`, or unparsed if not a JSON object."""
     try:
-        arguments = msgspec.json.decode(text.strip() or "{}", type=dict[str, Any])
+        arguments = msgspec.json.decode(text.strip() or "{}", type=dict[str, object])
     except (msgspec.DecodeError, RecursionError):
         return one_line(text, MAX_CALL)
     parts = []
     for name, value in arguments.items():
-        value_text = value
-        if not isinstance(value, str):
-            value_text = json.dumps(value, ensure_ascii=False)
+        value_text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         parts.append(f"{one_line(name, MAX_VALUE)}={one_line(value_text, MAX_VALUE)}")
     return one_line(", ".join(parts), MAX_CALL)

@@ -16,7 +16,7 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from prompt_toolkit import filters
 from prompt_toolkit.application import in_terminal, set_app
@@ -51,7 +51,7 @@ from chat_loop.input.queued import Queued, TypedEntry
 from chat_loop.input.start import InstantPrompt
 from chat_loop.input.terminals import backs_over_wraps, can_be_asked, key_protocol, marks_pastes
 from chat_loop.tasks import report_bug
-from chat_loop.terminal import Terminal
+from chat_loop.terminal import Modes, Terminal
 from chat_loop.values import Picture
 
 MENU_OPENERS = re.compile(r"[/#]\S*|(?:[/#]resume|resume) .*|(?:.*\s)?@\S*", re.DOTALL)
@@ -127,7 +127,7 @@ class Composer(EntryReader):
         self._busy = True
         """True while the chat works; entries are queued."""
         self._key_at = time.monotonic()
-        self._modes: list[Any] = []
+        self._modes: Modes = []
         """The terminal's settings while keys are read."""
         self._question: Question | None = None
         self._answer: asyncio.Future[str] | None = None

@@ -13,12 +13,12 @@ from collections.abc import Collection, Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
-from tokenizers import Tokenizer
+from tokenizers import Encoding, Tokenizer
 from tokenizers.models import WordPiece
 from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
@@ -83,7 +83,7 @@ def load(path: Path | None = None, *, once: bool = False) -> Embedder:
 
 
 @cache
-def _tokenizer() -> Any:
+def _tokenizer() -> Tokenizer:
     """Return BERT's lower-case tokenizer. `data/NOTICE.md` says where its vocabulary is from."""
     packed = (Path(__file__).parent / "data" / "vocab.txt.gz").read_bytes()
     listed = gzip.decompress(packed).decode().rstrip("\n").split("\n")
@@ -94,7 +94,7 @@ def _tokenizer() -> Any:
     return tokenizer
 
 
-def _encode(text: str, room: int) -> Any:
+def _encode(text: str, room: int) -> Encoding:
     storable = text[: _CHARS_PER_PIECE * room].encode("utf-8", "replace").decode()
     return _tokenizer().encode(storable, add_special_tokens=False)
 
@@ -181,7 +181,7 @@ class Embedder:
         if once:
             options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         # A path, since the model as bytes would take 40 MB more.
-        self._session: Any = onnxruntime.InferenceSession(
+        self._session = onnxruntime.InferenceSession(
             str(path), options, providers=["CPUExecutionProvider"]
         )
         self._question: tuple[str, bytes] | None = None
@@ -243,7 +243,7 @@ def weigh(
     return weighed
 
 
-def _pack(vector: NDArray[Any]) -> bytes:
+def _pack(vector: NDArray[np.floating | np.integer]) -> bytes:
     length = float(np.linalg.norm(vector))
     if not length > 0.0:
         return bytes(DIMENSIONS)

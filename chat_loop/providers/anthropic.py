@@ -8,6 +8,7 @@ import inspect
 import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
+from types import ModuleType
 from typing import Any
 
 from chat_loop.errors import ProviderError
@@ -34,11 +35,12 @@ _KIND = re.compile(r"\badaptive\b|budget_tokens|thinking\.type", re.IGNORECASE)
 """The words of a refusal of one of the two."""
 
 
-def client_settings(sdk: Any, client: Any, address: str) -> dict[str, Any]:
+def client_settings(sdk: ModuleType, client: type, address: str) -> dict[str, Any]:
     """Return the arguments of every client: no retries, and no reports to OpenTelemetry."""
-    silent = {"open_telemetry": False}
-    silent = silent if "open_telemetry" in inspect.signature(client).parameters else {}
-    return {"max_retries": 0, "http_client": wire.http_client(sdk, address), **silent}
+    settings = {"max_retries": 0, "http_client": wire.http_client(sdk, address)}
+    if "open_telemetry" in inspect.signature(client).parameters:
+        settings["open_telemetry"] = False
+    return settings
 
 
 class AnthropicProvider(wire.WireProvider):
@@ -53,7 +55,7 @@ class AnthropicProvider(wire.WireProvider):
     usual_efforts = CLAUDE
     _is_told_of_sampling = False
 
-    def _connect(self) -> Any:
+    def _connect(self) -> wire.Connection:
         import anthropic
 
         key = self._api_key
@@ -262,14 +264,17 @@ def with_breakpoints(messages: Sequence[Mapping[str, object]]) -> list[Mapping[s
     return marked
 
 
-def ending_in_breakpoint(content: Any) -> Any:
+def ending_in_breakpoint(content: object) -> object:
     """Return `content` with a breakpoint on its last block, unless that block is blank."""
     blocks = content
     if isinstance(content, str):
         blocks = [{"type": "text", "text": content}]
-    if not blocks or (blocks[-1]["type"] == "text" and not blocks[-1]["text"].strip()):
+    if not isinstance(blocks, list) or not blocks:
         return content
-    return [*blocks[:-1], {**blocks[-1], "cache_control": {"type": "ephemeral"}}]
+    last = blocks[-1]
+    if last["type"] == "text" and not last["text"].strip():
+        return content
+    return [*blocks[:-1], {**last, "cache_control": {"type": "ephemeral"}}]
 
 
 def usage_of(counts: object, before: Usage | None) -> Usage | None:

@@ -8,7 +8,6 @@ import os
 import struct
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from importlib.util import find_spec
-from typing import Any
 
 import msgspec
 
@@ -18,7 +17,7 @@ from chat_loop.providers.catalogue import ProviderSpec
 from chat_loop.providers.replies import ReplyStream
 from chat_loop.providers.stream import batches_of
 from chat_loop.providers.upstream import short
-from chat_loop.providers.wire import headers_named_in, key_in
+from chat_loop.providers.wire import AnswerStream, Connection, headers_named_in, key_in
 from chat_loop.tasks import in_daemon_thread
 
 EVENT_SIZE = 256  # bytes, about
@@ -36,7 +35,7 @@ class BedrockProvider(AnthropicProvider):
         region = self.entry.region or os.environ.get("AWS_REGION", "")
         return super().endpoint or f"bedrock:{region}"
 
-    def _connect(self) -> Any:
+    def _connect(self) -> Connection:
         region = check_access(self.entry, os.environ, ask_machine=True)
         import anthropic
         from botocore import exceptions
@@ -102,11 +101,11 @@ class BedrockProvider(AnthropicProvider):
         return {"body": body}
 
     def _reads(
-        self, stream: Any, reply: ReplyStream
+        self, stream: AnswerStream, reply: ReplyStream
     ) -> AsyncGenerator[Iterable[Mapping[str, object]]]:
         return batches_of(self._events(stream), lambda: reply.started, lambda _: EVENT_SIZE)
 
-    async def _events(self, stream: Any) -> AsyncGenerator[Mapping[str, object]]:
+    async def _events(self, stream: AnswerStream) -> AsyncGenerator[Mapping[str, object]]:
         from botocore import eventstream, parsers
 
         # raised by malformed frames, which the decoder does not check

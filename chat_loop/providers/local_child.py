@@ -30,7 +30,7 @@ def main() -> None:
     threads = int(sys.argv[3])
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    bodies: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+    bodies: queue.SimpleQueue[dict[str, object]] = queue.SimpleQueue()
     stop = threading.Event()
 
     def send(value: object) -> bool:
@@ -60,7 +60,7 @@ def main() -> None:
         send(end)
 
 
-def listen(bodies: queue.SimpleQueue[dict[str, Any]], stop: threading.Event) -> None:
+def listen(bodies: queue.SimpleQueue[dict[str, object]], stop: threading.Event) -> None:
     """Read requests from standard input. A null stops the running answer."""
     for line in sys.stdin.buffer:
         if (body := json.loads(line)) is None:

@@ -47,7 +47,7 @@ class OpenAIProvider(wire.WireProvider):
         self._is_openai = self.name == "openai"
         self.address_variable = "OPENAI_BASE_URL" if self._is_openai else ""
 
-    def _connect(self) -> Any:
+    def _connect(self) -> wire.Connection:
         import openai
 
         key = self._api_key
@@ -164,9 +164,14 @@ class OpenAIProvider(wire.WireProvider):
         arguments = call.arguments
         if replies.arguments_of(arguments) is None:
             arguments = json.dumps({replies.INVALID_KEY: arguments})
-        function = {"name": replies.tool_name(call.name), "arguments": arguments.strip() or "{}"}
-        wire_call: dict[str, object] = {"id": call.id.rjust(MIN_ID, "0"), "type": "function"}
-        wire_call["function"] = function
+        wire_call: dict[str, object] = {
+            "id": call.id.rjust(MIN_ID, "0"),
+            "type": "function",
+            "function": {
+                "name": replies.tool_name(call.name),
+                "arguments": arguments.strip() or "{}",
+            },
+        }
         if extra is not None:
             wire_call["extra_content"] = extra
         return wire_call

@@ -11,11 +11,12 @@ import os
 import re
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing, suppress
 from functools import cache, reduce
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -85,6 +86,16 @@ class Refusal(Exception):
         self.headers = headers
 
 
+Connection = tuple[ModuleType, Any, type[Exception]]
+"""An SDK, a client of it, and its error."""
+
+
+class AnswerStream(AsyncIterable[object], Protocol):
+    """What is used of an SDK's stream: the answer, and its events where the SDK decodes them."""
+
+    response: Response
+
+
 class WireProvider:
     """A provider that speaks HTTP through an SDK. `warm` or the first request imports the SDK."""
 
@@ -96,7 +107,7 @@ class WireProvider:
     official = ""  # the address without either
     usual_efforts: tuple[str, ...] = EFFORTS  # of the protocol, for an unknown model
     _service: Service
-    _stream_class: Any  # of the SDK
+    _stream_class: object  # of the SDK
     _sdk_error: type[Exception]  # raised while it sends; network errors are its causes
     _credentials_errors: tuple[type[Exception], ...] = ()
     _failures: tuple[type[Exception], ...]  # from a refused request, or from reading a body
@@ -206,7 +217,7 @@ class WireProvider:
         check_address(address, name)
         return address
 
-    def _connect(self) -> tuple[Any, Any, type[Exception]]:
+    def _connect(self) -> Connection:
         """Return the SDK, a client, and its error. Raises `ProviderError`."""
         raise NotImplementedError
 
@@ -298,26 +309,32 @@ class WireProvider:
             logging.getLogger(library).setLevel(logging.ERROR)
         return client
 
-    async def _warm_client(self, client: Any, http: Any) -> None:
+    async def _warm_client(self, client: Any, http: ModuleType) -> None:
         """Make a call that fails at once, to load everything for the first real one (70 ms)."""
         async with http.AsyncClient(verify=False, trust_env=False, timeout=1.0) as other:
             unreachable = client.with_options(base_url="http://127.0.0.1:0", http_client=other)
             with suppress(self._sdk_error):
                 await self._open(unreachable, type(self).path, {"model": "-", "stream": True})
 
-    async def _open(self, client: Any, path: str, body: object) -> Any:
+    async def _open(self, client: Any, path: str, body: object) -> AnswerStream:
         """Post a body, or get the path. Return the answer's stream. Raises Refusal, SDK errors."""
         headers = {**self._sdk_headers, **self.entry.request_headers(os.environ)}
-        options: dict[str, Any] = {"cast_to": object, "stream": True}
-        options |= {"stream_cls": self._stream_class, "options": {"headers": headers}}
+        options = {
+            "cast_to": object,
+            "stream": True,
+            "stream_cls": self._stream_class,
+            "options": {"headers": headers},
+        }
         try:
             if body is None:
-                return await client.get(path, **options)
-            return await client.post(path, **self._encode(body), **options)
+                stream: AnswerStream = await client.get(path, **options)
+            else:
+                stream = await client.post(path, **self._encode(body), **options)
         except self._sdk_error as error:
             if isinstance(error.__cause__, Refusal):
                 raise error.__cause__ from None
             raise
+        return stream
 
     async def stream(self, request: Request) -> AsyncGenerator[Event]:
         """Yield deltas, calls, one Finished. Raises `ProviderError`."""
@@ -364,7 +381,8 @@ class WireProvider:
     def _opaque_events(self, text: str) -> Iterator[Event]:
         """Yield an opaque part, or a warning if it is too much to keep."""
         if len(text) <= wanted.MAX_OPAQUE:
-            yield from [OpaqueArrived(text)] if text else []
+            if text:
+                yield OpaqueArrived(text)
             return
         size = size_text(len(text))
         yield Warned(
@@ -400,7 +418,7 @@ class WireProvider:
         finally:
             await stream.response.aclose()
 
-    async def _send(self, request: Request) -> Any:
+    async def _send(self, request: Request) -> AnswerStream:
         """Send a request and return the stream of its answer. Raises ProviderError and Refusal."""
         try:
             return await self._open(self._client, self.path, self._body(request))
@@ -541,7 +559,7 @@ class WireProvider:
             error.hint = "/undo takes the message with the image out of the conversation."
 
     async def _batches(
-        self, stream: Any, reply: ReplyStream
+        self, stream: AnswerStream, reply: ReplyStream
     ) -> AsyncGenerator[Iterable[Mapping[str, object]]]:
         """Yield the events of each read until the reply has ended, whatever the connection does.
         Raises ValueError and errors of httpx.
@@ -567,7 +585,7 @@ class WireProvider:
                             pass
 
     async def _reads(
-        self, stream: Any, reply: ReplyStream
+        self, stream: AnswerStream, reply: ReplyStream
     ) -> AsyncGenerator[Iterable[Mapping[str, object]]]:
         """Yield the events of each read, of at most `PIECE` bytes. Other tasks get a turn after
         each. Raises ValueError and errors of httpx.
@@ -633,7 +651,7 @@ def _fed(events: EventStream, data: bytes, reply: ReplyStream) -> Iterator[Mappi
     reply.done = reply.done or events.done
 
 
-def http_library(sdk: Any) -> Any:
+def http_library(sdk: ModuleType) -> ModuleType:
     """Return the HTTP library that an SDK is built on, found by the base class of its client."""
     bases = {kind.__name__: kind.__module__ for kind in sdk.DefaultAsyncHttpxClient.__mro__}
     return import_module(bases["AsyncClient"].partition(".")[0])
@@ -647,7 +665,7 @@ def key_in(variable: str) -> str | None:
     return clean_key(value, variable)
 
 
-def http_client(sdk: Any, address: str) -> Any:
+def http_client(sdk: ModuleType, address: str) -> Any:
     """Make an SDK's HTTP client for a server, without redirects, and without a proxy if it runs on
     this machine. Raises NoProvider.
     """
@@ -680,7 +698,7 @@ def http_client(sdk: Any, address: str) -> Any:
 
 
 @cache
-def _tls_context(http: Any, *certificates: str | None) -> SSLContext:
+def _tls_context(http: ModuleType, *certificates: str | None) -> SSLContext:
     """Read the trusted certificates, which takes 20 ms, once for all clients. The library takes
     `certificates` from the environment; they are arguments because each of them needs its own.
     """
@@ -688,7 +706,7 @@ def _tls_context(http: Any, *certificates: str | None) -> SSLContext:
     return context
 
 
-def _way_to(address: str) -> dict[str, Any]:
+def _way_to(address: str) -> dict[str, object]:
     """Return the arguments of a client that concern the proxy. A proxy for all protocols is often
     written as socks://, as GNOME does, which means version 5.
     """

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chat_loop.errors import StoreUnavailable, install_hint
 from chat_loop.store.state import ObjectTag
@@ -20,6 +20,10 @@ try:
     IS_INSTALLED = True
 except ImportError:  # `ObjectStore` reports it
     IS_INSTALLED = False
+
+if TYPE_CHECKING:
+    from obstore import ObjectMeta, PutResult
+    from obstore.auth.boto3 import Boto3CredentialProvider
 
 MAX_OBJECT = 256 << 20  # bytes; a larger object is not a session
 CREDENTIALS = {
@@ -60,16 +64,21 @@ class ObjectStore:
         if not IS_INSTALLED:
             text = f"The store {url} needs the s3 extra (obstore)."
             raise StoreUnavailable(text, install_hint("s3"))
-        options = {"connect_timeout": "5s", "timeout": "300s"}  # a whole upload on a slow line
         endpoint = os.environ.get("AWS_ENDPOINT_URL", "")
-        more: dict[str, Any] = {
-            "client_options": {**options, "allow_http": endpoint.startswith("http://")},
-            "retry_config": {"max_retries": 1, "retry_timeout": timedelta(seconds=20)},
-        }
+        provider = None
         if url.startswith("s3:") and "AWS_PROFILE" in os.environ:
-            more["credential_provider"] = _profile(url)
+            provider = _profile(url)
         with self._translated():
-            self._store: Any = store.from_url(url, **more)
+            self._store = store.from_url(
+                url,
+                client_options={
+                    "connect_timeout": "5s",
+                    "timeout": "300s",  # a whole upload on a slow line
+                    "allow_http": endpoint.startswith("http://"),
+                },
+                retry_config={"max_retries": 1, "retry_timeout": timedelta(seconds=20)},
+                credential_provider=provider,
+            )
 
     def list(self) -> ObjectListing:
         """Return the objects directly under the prefix."""
@@ -162,7 +171,7 @@ class ObjectStore:
             raise StoreUnavailable(f"{self._url} {what}.", hint) from error
 
 
-def _listed(meta: Any) -> ListedObject:
+def _listed(meta: ObjectMeta) -> ListedObject:
     return ListedObject(meta["path"], _tag(meta), meta["size"])
 
 
@@ -177,17 +186,19 @@ def _offset_after(name: str) -> str:
     return f"{valid}0" if name[len(valid) :].startswith("/") else f"{valid}!"
 
 
-def _tag(meta: Any) -> ObjectTag:
+def _tag(meta: ObjectMeta | PutResult) -> ObjectTag:
     """Return the state of an object. Azure's listings lack the quotes around the ETag."""
     e_tag = meta.get("e_tag") or ""
     e_tag = e_tag if '"' in e_tag or not e_tag else f'"{e_tag}"'
     return ObjectTag(e_tag, meta.get("version") or "")
 
 
-def _profile(url: str) -> Any:
+def _profile(url: str) -> Boto3CredentialProvider:
     """Return the credentials of AWS_PROFILE, which boto3 reads. Raises StoreUnavailable."""
     try:
-        return import_module("obstore.auth.boto3").Boto3CredentialProvider()
+        boto3 = import_module("obstore.auth.boto3")
+        provider: Boto3CredentialProvider = boto3.Boto3CredentialProvider()
     except ImportError as error:
         text = f"The package boto3 is missing, which reads AWS_PROFILE for {url}."
         raise StoreUnavailable(text, install_hint("bedrock")) from error
+    return provider

@@ -94,6 +94,7 @@ def test_what_was_read_is_what_runs_and_nothing_beside_it(tmp_path: Path) -> Non
     (tmp_path / "pieces_of_it.py").write_text("raise SystemExit('it was not approved')")
     path.write_text("raise SystemExit('not what was approved')")
     foreign = agent_files.load(file).foreign
+    assert callable(foreign)
     with pytest.raises(ModuleNotFoundError):
         foreign("")
     assert list(tmp_path.rglob("__pycache__")) == []
