@@ -59,11 +59,11 @@ def tool_of(function: Callable[..., Any]) -> Tool:
         work = on_loop(await_result) if is_async else in_thread(lambda: text_of(function(**values)))
         return (await work).text(spec.name)
 
-    def preview(arguments: Arguments) -> str:
+    def prepare(arguments: Arguments) -> str:
         convert(arguments)  # fail before the user is asked
         return call_question(spec.name, arguments)
 
-    return Tool(spec, run, preview if hasattr(function, _MARK) else None)
+    return Tool(spec, run, prepare if hasattr(function, _MARK) else None)
 
 
 def _describe_function(

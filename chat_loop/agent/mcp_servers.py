@@ -149,14 +149,14 @@ class McpServers:
 
             return await self._in_thread(call())
 
-        def preview(arguments: Arguments) -> str:
+        def prepare(arguments: Arguments) -> str:
             title = f"{plain_line(tool.name, 64)} of the MCP server {server}"
             return call_question(title, arguments)
 
         spec = ToolSpec(name, tool.description, tool.parameters)
         asks = self.needs_approval(server, tool.name)
         origin = self._origin(server, tool)
-        return Tool(spec, run, preview if asks else None, origin=origin)
+        return Tool(spec, run, prepare if asks else None, origin=origin)
 
     def _origin(self, server: str, tool: ServerTool) -> dict[str, str]:
         """Return what defines a tool beside its specification, by labels for a person."""

@@ -64,7 +64,7 @@ class Tool(Struct, frozen=True):
 
     spec: ToolSpec
     run: Callable[[Arguments], Awaitable[str]]
-    preview: Callable[[Arguments], str | PreparedCall] | None = None
+    prepare: Callable[[Arguments], str | PreparedCall] | None = None
     """Returns the question for the user about a call, if any. It runs in a thread."""
     approval_scope: str = ""  # the calls that the user is asked about, if not all
     seconds: float | None = None  # replaces the agent's limit
@@ -248,9 +248,9 @@ def call_question(title: str, arguments: Arguments) -> str:
 async def _prepare(tool: Tool, arguments: Arguments) -> PreparedCall:
     """Return the question about a call, if any, and its action. Raises ChatLoopError."""
     run = partial(tool.run, arguments)
-    if tool.preview is None:
+    if tool.prepare is None:
         return PreparedCall("", run)
-    prepared = await asyncio.to_thread(tool.preview, arguments)
+    prepared = await asyncio.to_thread(tool.prepare, arguments)
     if isinstance(prepared, PreparedCall):
         return prepared
     return PreparedCall(prepared, run)

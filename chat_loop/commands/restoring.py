@@ -52,7 +52,7 @@ def changed_by(exchange: Exchange, agent: ModelAgent) -> tuple[str, ...]:
     """Return the tools that may have changed something: those that the user allowed, those that
     were interrupted, and all tools of an agent with its own tools.
     """
-    asking = {tool.spec.name for tool in agent.tools if tool.preview is not None}
+    asking = {tool.spec.name for tool in agent.tools if tool.prepare is not None}
     names: dict[str, None] = {}
     for use in exchange.uses:
         may_change = use.call.name in asking  # it was interrupted

@@ -47,7 +47,7 @@ async def tools(chat: Chat, words: str, options: OptionValues) -> None:
         about = "asks first"
         if scope:
             about = f"asks about {scope}"
-        asks = f" ({about})" if tool.preview is not None else ""
+        asks = f" ({about})" if tool.prepare is not None else ""
         about_it = one_line(tool.spec.description.strip().partition("\n")[0], 200)
         chat.display.prose(f"  {exact_line(tool.spec.name)}{asks}: {about_it}", indent=4)
     if not agent.tools:

@@ -304,7 +304,7 @@ class DisplayManager:
         if self.theme:
             out = cast(TextIO, self.out)
             stream = markdown_on(out, self.theme, wraps=self._wraps, leads=leads)
-        return ReplyText(self._write_reply, stream, self.out.preview)
+        return ReplyText(self._write_reply, stream, self.out.show_unsettled)
 
     def _write_reply(self, text: str) -> None:
         self._line_open = True
@@ -338,7 +338,7 @@ class DisplayManager:
             if self._redraws:
                 width = self.console.width
             folded = FoldedText(is_dim=self._redraws, width=width)
-            self._thoughts = ReplyText(self._write_reply, folded, self.out.preview)
+            self._thoughts = ReplyText(self._write_reply, folded, self.out.show_unsettled)
             self._in_thinking = self._line_open = True
             if self._has_ended:
                 self._has_ended = False

@@ -40,7 +40,7 @@ class Renderer(Protocol):
     def finish(self) -> str:
         """Return the output for what was held back."""
 
-    def preview(self) -> str:
+    def unsettled(self) -> str:
         """Return what is held back, as it would look if the reply ended here."""
 
     @property
@@ -82,7 +82,7 @@ class FoldedText(Renderer):
             return self._dim(self._wrapped(self._end, ended=True))
         return self._dim(f"\n… {size_text(self._folded)} more: /thinking shows all")
 
-    def preview(self) -> str:
+    def unsettled(self) -> str:
         if not self._folded:
             return self._dim(self._word)
         return self._dim(f"\n… {' '.join(self._end.split())}")
@@ -122,7 +122,7 @@ class FoldedText(Renderer):
 class ReplyText:
     """Takes a reply in pieces and passes it to `write`. With a `renderer`, such as one of markdown,
     it is drawn now and then, a limited length at a time; what comes faster for long is not shown.
-    Text that later text may still change is held back, and shown by `preview` meanwhile.
+    Text that later text may still change is held back, and shown by `show_unsettled` meanwhile.
 
     Raises OSError when the terminal is gone, which may be noticed only at the end.
     """
@@ -131,11 +131,11 @@ class ReplyText:
         self,
         write: Callable[[str], object],
         renderer: Renderer | None = None,
-        preview: Callable[[str], object] = bool,
+        show_unsettled: Callable[[str], object] = bool,
     ) -> None:
         self.begun = self._open = False
         self._write = write
-        self._preview = preview
+        self._show_unsettled = show_unsettled
         self._renderer = renderer
         self._pieces: list[str] = []
         self._length = 0  # of the pieces, in characters
@@ -210,7 +210,7 @@ class ReplyText:
         self._send(self._take(ended=False))
         if self._renderer is None:
             return
-        self._preview(self._renderer.preview())
+        self._show_unsettled(self._renderer.unsettled())
         took = time.thread_time() - began
         self._next_draw = time.monotonic() + max(DRAW_SECONDS, took / DRAW_SHARE)
         if self._length > self._undecided:

@@ -84,7 +84,7 @@ class Screen:
         self.waiting = waiting
         self._repaint: Callable[[], None] | None = None
         self._settled: list[str] = []
-        self._open = self._preview = ""
+        self._open = self._unsettled = ""
         self._below = ""
         """What is shown below the reply until one of its blocks ends."""
         self._ends_empty = True  # true at the start and after an empty line
@@ -126,7 +126,7 @@ class Screen:
             self._open = ""
         self._open += rest
         if text:
-            self._preview = ""
+            self._unsettled = ""
 
     def show_below(self, text: str) -> None:
         """Show lines below a reply that streams. They are printed when one of its blocks ends."""
@@ -152,10 +152,10 @@ class Screen:
         """True while something is shown below a reply."""
         return bool(self._below)
 
-    def preview(self, text: str) -> None:
+    def show_unsettled(self, text: str) -> None:
         """Draw `text` after the unfinished line, as its end if no more text arrives."""
-        if text != self._preview:
-            self._preview = text
+        if text != self._unsettled:
+            self._unsettled = text
             self.repaint()
 
     def repaint(self) -> None:
@@ -171,7 +171,7 @@ class Screen:
         """Write the remaining text. From now on text goes straight to the terminal."""
         self._repaint = None
         text = self.take() + self._open + self._below
-        self._open = self._preview = self._below = ""
+        self._open = self._unsettled = self._below = ""
         self.write(text)
 
     def take(self) -> str:
@@ -184,7 +184,7 @@ class Screen:
         """Return the lines that still change, split into rows: at most the last `rows` rows."""
         if rows < 1:
             return ""
-        lines = f"{self._open}{self._preview}".split("\n")
+        lines = f"{self._open}{self._unsettled}".split("\n")
         if notice := self.waiting.line(columns):
             lines = [*filter(None, lines), notice]
         if self._below:

@@ -369,7 +369,7 @@ def test_the_time_of_a_reply_and_its_tools_is_without_the_users_answer(
     server.enqueue(
         Sent(calls=(ToolCall("x", "search", '{"query": "boats"}'),)), Sent(chunks=("Boats.",))
     )
-    asking = replace(tool(slow), preview=lambda given: "Search?")
+    asking = replace(tool(slow), prepare=lambda given: "Search?")
     turns = Turns(tmp_path / "sessions", openai_at(server.url), asking, clock=clock)
     turns.agent = replace(turns.agent, approve=approve)
     reply, *_ = turns.say("What of boats?")

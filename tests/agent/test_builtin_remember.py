@@ -92,9 +92,9 @@ def test_what_does_not_fit_or_is_no_fact(tmp_path: Path) -> None:
     assert bench.use(fact=" - ").startswith("!The fact is empty")
     assert len(bench.asked) == 2
     [tool] = builtin_tools(["remember"], tmp_path)
-    assert tool.preview is not None
+    assert tool.prepare is not None
     with pytest.raises(ChatLoopError, match=r"The fact is empty, or memory is off\."):
-        tool.preview({"fact": "Oak."})
+        tool.prepare({"fact": "Oak."})
 
 
 def test_a_memory_that_was_not_allowed_is_not_written(tmp_path: Path) -> None:

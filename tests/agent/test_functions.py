@@ -367,14 +367,14 @@ def test_what_changes_something_is_shown_first() -> None:
         return invoice
 
     tool = tool_of(cancel)
-    assert tool.preview is not None
+    assert tool.prepare is not None
     assert (
-        tool.preview({"invoice": 3, "reason": "paid\ntwice"})
+        tool.prepare({"invoice": 3, "reason": "paid\ntwice"})
         == "cancel:\n  invoice: 3\n  reason:\n    paid\n    twice"
     )
     with pytest.raises(ChatLoopError, match=r"The argument “invoice” is wrong"):
-        tool.preview({"invoice": "three"})
-    assert tool_of(due).preview is None
+        tool.prepare({"invoice": "three"})
+    assert tool_of(due).prepare is None
 
     async def no(tool: Tool, text: str) -> bool:
         return False

@@ -110,7 +110,7 @@ def test_the_tools_of_a_server_are_offered_and_called() -> None:
 
 def test_the_config_says_which_tools_there_are_and_which_run_unasked(tmp_path: Path) -> None:
     async def act(offered: Offered) -> None:
-        assert {name: tool.preview is not None for name, tool in offered.tools.items()} == {
+        assert {name: tool.prepare is not None for name, tool in offered.tools.items()} == {
             "some_echo": False,
             "some_add": True,
             "free_fail": False,

@@ -41,8 +41,8 @@ def tool(tmp_path: Path) -> Tool:
 def test_a_command_that_names_a_file_that_runs_code_is_said(
     tool: Tool, command: str, names_one: bool
 ) -> None:
-    assert tool.preview is not None
-    question = tool.preview({"command": command})
+    assert tool.prepare is not None
+    question = tool.prepare({"command": command})
     assert isinstance(question, str)
     assert question.startswith(COMMAND_PREFIX) == names_one
     assert command.partition("\n")[0] in question
@@ -125,10 +125,10 @@ def test_a_folder_that_is_gone_is_told(tmp_path: Path) -> None:
 
 
 def test_what_is_shown_before_it_runs(tool: Tool, tmp_path: Path) -> None:
-    assert tool.preview is not None
+    assert tool.prepare is not None
     command = "cd /tmp &&\n  rm -rf x\r; echo " + "y" * 5000
     assert (
-        tool.preview({"command": command})
+        tool.prepare({"command": command})
         == f"In {tmp_path}:\n  $ cd /tmp &&\n  >   rm -rf x\r; echo {'y' * 5000}"
     )
 

@@ -111,7 +111,7 @@ def test_everything_is_printed_once_and_in_order(
     printed = ""
     for piece in pieces:
         screen.write(piece)
-        screen.preview("the rest")
+        screen.show_unsettled("the rest")
         printed += screen.take()
         assert printed == "" or printed.endswith("\n")
         height = 0

@@ -11,7 +11,7 @@ from chat_loop.display.markdown.flow import StyledRun, runs_of
 from chat_loop.display.markdown.inline import without_open_item
 from chat_loop.display.markdown.theme import Theme
 
-PREVIEWED = 200  # a preview is shown when this many characters have been held back
+LEAST_SHOWN = 200  # the characters that are held back before they are shown
 LARGEST_TEXT = 32 << 10  # characters of a block that is read again with each piece;
 LARGEST_CODE = 128 << 10  # code is read faster
 _MARKER = r"(?:>|(?:[-*+]|[0-9]{1,9}[.)])(?=[ \t]))"
@@ -107,9 +107,9 @@ class MarkdownStream:
         self._style = style
         return sent
 
-    def preview(self) -> str:
+    def unsettled(self) -> str:
         """Return the text held back, as if the reply ended here, or nothing if it is short."""
-        if self._waiting_rows < 2 and self._unsent < PREVIEWED:
+        if self._waiting_rows < 2 and self._unsent < LEAST_SHOWN:
             return ""
         return copy(self)._advance(ended=True)
 

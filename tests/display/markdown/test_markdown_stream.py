@@ -212,11 +212,11 @@ def test_the_rows_of_a_table_that_may_still_change_are_drawn_below() -> None:
     table = "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n"
     made = painter(40)
     assert "".join(made.feed(sign) for sign in f"Rows:\n\n{table}") == "Rows:"
-    assert SGR.sub("", made.preview()) == "\n\na │ b\n──┼──\n1 │ 2\n3 │ 4"
+    assert SGR.sub("", made.unsettled()) == "\n\na │ b\n──┼──\n1 │ 2\n3 │ 4"
     assert SGR.sub("", made.feed("| long | 5 |\n")) == ""
-    assert "long │ 5" in made.preview()
+    assert "long │ 5" in made.unsettled()
     assert SGR.sub("", made.finish()).endswith("\nlong │ 5")
-    assert made.preview() == ""
+    assert made.unsettled() == ""
 
 
 @pytest.mark.parametrize(
@@ -240,18 +240,18 @@ def test_a_paragraph_that_waits_for_the_end_of_its_markup_is_drawn_below() -> No
     made = painter(40)
     words = "and so on " * 30
     assert made.feed("Some *stray sign ") + made.feed(words) == "Some"
-    assert SGR.sub("", made.preview()).endswith("*stray sign " + words.rstrip())
+    assert SGR.sub("", made.unsettled()).endswith("*stray sign " + words.rstrip())
     assert SGR.sub("", made.feed("to the end.*\n\nNext.")).startswith(" stray sign and so on")
-    assert made.preview() == ""
+    assert made.unsettled() == ""
 
 
 @given(MARKDOWN, st.integers(5, 50), st.booleans())
-def test_a_preview_changes_nothing(text: str, size: int, wraps: bool) -> None:
+def test_showing_unsettled_text_changes_nothing(text: str, size: int, wraps: bool) -> None:
     made = painter(40, wraps=wraps)
     pieces = []
     for start in range(0, len(text), size):
         pieces.append(made.feed(text[start : start + size]))
-        made.preview()
+        made.unsettled()
     assert "".join([*pieces, made.finish()]) == sent([text], 40, wraps=wraps)
 
 
