@@ -127,7 +127,7 @@ class ChatLoop:
             if not self.chat.can_ask:  # what follows was meant for another conversation
                 self._failed = True
                 raise Quit
-            self._reader.hold()
+            self._reader.pause_queue()
 
     async def read(self) -> str:
         """Return the next entry; Ctrl-C cancels an edit, or shows how to leave."""
@@ -267,7 +267,7 @@ class ChatLoop:
             await self._cancellable(conversation.ask(text, files), stopped="")
         except (ChatLoopError, OSError) as error:
             self._show_failure(_failure(error) if isinstance(error, OSError) else error)
-            self._reader.hold()
+            self._reader.pause_queue()
             if isinstance(error, SpendingLimit) and not self.chat.can_ask:
                 self._failed = True
                 raise Quit from error

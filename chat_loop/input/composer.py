@@ -319,11 +319,11 @@ class Composer(EntryReader):
         self._escaped_at = -TWICE_SECONDS
 
     def put_back(self) -> None:
-        self._hold(self._last_entry)
+        self._pause_queue(self._last_entry)
 
     def offer(self, text: str, hint: str = EDIT_HINT) -> bool:
         self._keep_draft()
-        self._hold(TypedEntry(self._pastes.fold(text, EDITED_CHARACTERS, EDITED_LINES), []))
+        self._pause_queue(TypedEntry(self._pastes.fold(text, EDITED_CHARACTERS, EDITED_LINES), []))
         self._mode.offered = True
         self._mode.hint = hint
         return True
@@ -331,10 +331,10 @@ class Composer(EntryReader):
     def enter(self, text: str) -> None:
         self._entries.append(TypedEntry(clean(text), []))
 
-    def hold(self) -> None:
-        self._hold()
+    def pause_queue(self) -> None:
+        self._pause_queue()
 
-    def _hold(self, *entries: TypedEntry) -> None:
+    def _pause_queue(self, *entries: TypedEntry) -> None:
         """Let `entries` and the queued messages wait for the user; take the first into the line
         unless something is typed there.
         """
@@ -531,7 +531,7 @@ class Composer(EntryReader):
         """
         self._line.reset()
         self._queued.drop()
-        self._hold()
+        self._pause_queue()
         self._entries.append(TypedEntry(text, []))
         self._arrived.set()
         self._interrupt()

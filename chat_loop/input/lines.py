@@ -67,7 +67,7 @@ class EntryReader:
         """Use `text` as the next entry, as if it had been typed."""
         raise NotImplementedError
 
-    def hold(self) -> None:
+    def pause_queue(self) -> None:
         """Let queued entries wait for the user, if there is an editor."""
 
     def put_back(self) -> None:
@@ -148,7 +148,7 @@ class LineReader(EntryReader):
     def enter(self, text: str) -> None:
         self._entered = text
 
-    def hold(self) -> None:
+    def pause_queue(self) -> None:
         self._entered = ""  # the session that it was meant for was not resumed
 
     async def read(self) -> str:

@@ -25,7 +25,7 @@ from chat_loop.library.library import LONG, Library
 from chat_loop.library.refresh import texts
 from chat_loop.library.search import LEAST, excerpt, search_chain
 from chat_loop.library.semantic import SemanticIndex
-from chat_loop.library.terms import holds_value, is_question
+from chat_loop.library.terms import has_value, is_question
 from chat_loop.sessions.chain import last_queries, link_of
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange, Session
@@ -369,7 +369,7 @@ def _told_values(hits: Sequence[Hit]) -> dict[str, tuple[str, str]]:
         for hit in in_order
         for who, text in hit.texts[:2]
         for sentence in sentences(text)
-        if holds_value(sentence.text) and not is_question(sentence.text)
+        if has_value(sentence.text) and not is_question(sentence.text)
     }
 
 

@@ -293,8 +293,8 @@ class Index:
 
     def count(self, phrases: Sequence[Phrase], most: int) -> int:
         """Return the number of exchanges that contain one of these phrases, at most `most`."""
-        holds = f"SELECT 1 FROM sentences WHERE sentences MATCH ? LIMIT {most}"
-        [(count,)] = self.ask(f"SELECT count(*) FROM ({holds})", (_match(phrases),))
+        found = f"SELECT 1 FROM sentences WHERE sentences MATCH ? LIMIT {most}"
+        [(count,)] = self.ask(f"SELECT count(*) FROM ({found})", (_match(phrases),))
         return int(count)
 
     def likely(self, terms: Terms, scope: Scope, limit: int) -> list[Likely]:

@@ -95,12 +95,12 @@ def lines(*texts: str) -> str:
     result = []
     for text in texts:
         for line in sentences(text):
-            marks = QUESTION_MARK * is_question(line.text) + VALUE_MARK * holds_value(line.text)
+            marks = QUESTION_MARK * is_question(line.text) + VALUE_MARK * has_value(line.text)
             result.append(f"{marks} {' '.join(words(line.text))}")
     return "\n".join(result)
 
 
-def holds_value(sentence: str) -> bool:
+def has_value(sentence: str) -> bool:
     """Return True for a sentence with a digit or a sign of an exact value."""
     return _VALUE.search(sentence) is not None
 

@@ -383,9 +383,9 @@ class Postgres:
 
     def exchange_count(self) -> int:
         """Return the number of exchanges. Above _CAPPED, it is an estimate for all owners."""
-        holds = f"SELECT 1 FROM exchanges LIMIT {_CAPPED + 1}"
+        found = f"SELECT 1 FROM exchanges LIMIT {_CAPPED + 1}"
         [(count, estimate)] = self.ask(
-            f"SELECT (SELECT count(*) FROM ({holds}) AS few), reltuples::bigint "
+            f"SELECT (SELECT count(*) FROM ({found}) AS few), reltuples::bigint "
             "FROM pg_class WHERE oid = 'chat_loop.exchanges'::regclass"
         )
         if count > _CAPPED:
