@@ -42,7 +42,7 @@ from chat_loop.process import REPLY_SIGNALS, cancel_on, run_cancellable
 from chat_loop.providers import recorded
 from chat_loop.providers.recorded import Offer
 from chat_loop.redact.outgoing import TextSource
-from chat_loop.relaunch import command_with, sync_behind
+from chat_loop.relaunch import command_with, spawn_sync
 from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.naming import validate_name
 from chat_loop.sessions.records import Session
@@ -234,7 +234,7 @@ class PrintRun:
             if self._servers is not None:
                 await self._servers.close()
             await agent.provider.close()
-            sync_behind(self._parts)
+            spawn_sync(self._parts)
         return self._code()
 
     def _report_from_loop(

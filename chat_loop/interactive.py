@@ -43,7 +43,7 @@ from chat_loop.loop import ChatLoop
 from chat_loop.parts import Parts
 from chat_loop.process import cancel_on, run_cancellable, start_process
 from chat_loop.providers import Provider
-from chat_loop.relaunch import resume_command, sync_behind
+from chat_loop.relaunch import resume_command, spawn_sync
 from chat_loop.tasks import in_daemon_thread, run_to_completion
 from chat_loop.terminal import DIM, Terminal, columns, styled
 from chat_loop.tokens import TokenCounter
@@ -136,7 +136,7 @@ class Interactive:
             semantic=semantic,
             load_encoding=self._counter.load,
             steady=self._counter.steady,
-            detach=self._summarize_behind,
+            detach=self._spawn_summary,
         )
         self._chat = Chat(
             conversation=self._conversation,
@@ -238,7 +238,7 @@ class Interactive:
         self._indexer.close()
         if self._parts.mirror is not None:
             self._parts.mirror.close()
-            sync_behind(self._parts)
+            spawn_sync(self._parts)
         if self._chat.servers is not None:
             await self._chat.servers.close()
         await self._conversation.agent.provider.close()
@@ -385,7 +385,7 @@ class Interactive:
         is_switched = model != first.model and not first.own_tools
         return shlex.join(resume_command(self._parts, first, model if is_switched else ""))
 
-    def _summarize_behind(self, identity: str) -> None:
+    def _spawn_summary(self, identity: str) -> None:
         """Start a process that makes the summary of a session after the exit. Raises OSError.
 
         It inherits a lock that a resume checks, so that the summary is never paid for twice.

@@ -51,7 +51,7 @@ def command_with(options: argparse.Namespace, *words: str) -> str:
     return shlex.join(["chat-loop", *agent, *_option_words(options, *ALL), *words])
 
 
-def sync_behind(parts: Parts) -> None:
+def spawn_sync(parts: Parts) -> None:
     """Start a process that uploads the latest messages, if they have a mirror."""
     if parts.mirror is not None:
         with suppress(OSError):  # the next start uploads it

@@ -80,11 +80,11 @@ class Queued:
         """Put `line` back, and take the message behind it for the line; an empty one at the end."""
         place = self._place or 0
         self._return(line)
-        behind = place + bool(line.text)
-        if behind == len(self._entries):
+        next_place = place + bool(line.text)
+        if next_place == len(self._entries):
             return TypedEntry("", [])
-        self._place = behind
-        return self._entries.pop(behind)
+        self._place = next_place
+        return self._entries.pop(next_place)
 
     def drop(self) -> None:
         """Forget the message that is in the line."""

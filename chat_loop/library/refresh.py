@@ -59,7 +59,7 @@ def share(
     """Store the changed sessions of a folder in a shared library, in small steps. Return their
     number. Raises OSError and IndexUnavailable.
     """
-    stale, gone = shared.behind(stamps(directory))
+    stale, gone = shared.stale(stamps(directory))
     if gone:
         shared.push((), gone)
     for batch in batches(directory, stale, progress=progress):

@@ -87,7 +87,7 @@ class SharedLibrary(Protocol):
     def session(self, identity: str) -> Answer[Session | None]:
         """Return a session with queries and replies only and without secrets, or None."""
 
-    def behind(self, files: Stamps) -> Stale:
+    def stale(self, files: Stamps) -> Stale:
         """Compare the folder's files with the stored ones."""
 
     def push(self, sessions: Sequence[IndexedSession], gone: Collection[str]) -> None:

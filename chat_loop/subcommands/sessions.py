@@ -230,7 +230,7 @@ def reindex(stored: StoredSessions, options: argparse.Namespace) -> int:
     """Rebuild the index from the files, and this folder's part of a team's library."""
     count = stored.own.update_index(rebuild=True)
     if (shared := stored.parts.shared) is not None:
-        shared.push((), shared.behind(())[1])
+        shared.push((), shared.stale(())[1])
         if problem := stored.share():
             err(problem)
     out(f"{plural(count, 'session')} read into the index.\n")

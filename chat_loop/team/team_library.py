@@ -81,7 +81,7 @@ class TeamLibrary:
 
         return self._answer(read, None)
 
-    def behind(self, files: Stamps) -> Stale:
+    def stale(self, files: Stamps) -> Stale:
         """Compare the folder's files with the stored ones. Raises IndexUnavailable."""
         with self._connected() as database:
             return database.stale(files)
