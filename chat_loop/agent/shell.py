@@ -85,8 +85,8 @@ async def run_command(
                     break
     text = last_states(output.text())
     if code is None:
-        late = f"It took longer than {seconds:.0f} seconds and was stopped."
-        raise ChatLoopError(f"{late} Its output until then:\n{text}")
+        stopped = f"It took longer than {seconds:.0f} seconds and was stopped."
+        raise ChatLoopError(f"{stopped} Its output until then:\n{text}")
     outcome = f"Ended by signal {-code}."
     if code >= 0:
         outcome = f"Exit code {code}."

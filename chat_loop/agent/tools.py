@@ -212,8 +212,8 @@ class Toolbox(Struct):
         except TimeoutError as error:
             if not limit.expired():
                 raise  # the tool's own
-            late = f"{tool.spec.name} took longer than {seconds:.0f} seconds and was stopped."
-            raise ChatLoopError(late) from error
+            stopped = f"{tool.spec.name} took longer than {seconds:.0f} seconds and was stopped."
+            raise ChatLoopError(stopped) from error
 
     def _resolve(self, call: ToolCall) -> tuple[Tool, dict[str, object]]:
         """Return the tool and the arguments of a call. Raises ChatLoopError."""

@@ -209,7 +209,7 @@ class Composer(EntryReader):
         )
         line.on_text_changed += lambda _: self._note_typing()
         line.on_text_insert += lambda _: self._note_insertion()
-        line.on_completions_changed += lambda _: self._complete_late()
+        line.on_completions_changed += lambda _: self._complete_pending()
         return line
 
     # The life of the application
@@ -477,7 +477,7 @@ class Composer(EntryReader):
     def _complete_later(self) -> None:
         self._completes_later = True
 
-    def _complete_late(self) -> None:
+    def _complete_pending(self) -> None:
         """Do what a Tab asked for that came before the choices, unless more was typed since."""
         if self._loads_menu():
             return
