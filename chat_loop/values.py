@@ -90,14 +90,14 @@ class Parameters(Struct, frozen=True, kw_only=True):
     @property
     def text(self) -> str:
         """What is set, such as `effort high, temperature 0.2`; empty if nothing is."""
-        unsaid = ("", None, USUAL_EFFORT)
-        said = [f"{name} {value}" for name, value in asdict(self).items() if value not in unsaid]
-        return ", ".join(said)
+        unset = ("", None, USUAL_EFFORT)
+        chosen = [f"{name} {value}" for name, value in asdict(self).items() if value not in unset]
+        return ", ".join(chosen)
 
     def with_fallback(self, other: Parameters) -> Parameters:
         """Return these, with those of `other` where these say nothing."""
-        said = {name: value for name, value in asdict(self).items() if value not in ("", None)}
-        return replace(other, **said)
+        chosen = {name: value for name, value in asdict(self).items() if value not in ("", None)}
+        return replace(other, **chosen)
 
 
 class Offered(Struct, frozen=True):

@@ -65,13 +65,13 @@ class ChainMarks:
         texts = self._texts.get(line.session)
         if texts is None:
             return ""
-        said = texts.reply
+        spoken = texts.reply
         forms = [line.text, line.text.partition(": ")[2]]  # of a result, after what was asked for
         if line.speaker == "user":
-            said = texts.user
+            spoken = texts.user
             forms = forms[:1]
         for form in filter(None, forms):
-            for number, text in said:
+            for number, text in spoken:
                 if form in text:
                     return f"{line.session}.{number}"
         return ""

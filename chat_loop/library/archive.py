@@ -295,8 +295,8 @@ def recall_text(
     """
     lines = [_RECALLED]
     refs = list[str]()
-    said = _told_values(hits)
-    latest = newer(said) if newer is not None else {}
+    values = _told_values(hits)
+    latest = newer(values) if newer is not None else {}
     counting = [hit for hit in hits if hit.strength >= _FAINT] if weak else _strong(hits)
     for hit in counting:
         told = _best_sentences(hit)
@@ -314,7 +314,7 @@ def recall_text(
         places = [hit.exchange.ref]
         for sentence in dict.fromkeys(latest.get(sentence, "") for _, sentence in told):
             if sentence not in present:  # neither the empty one
-                ref, place = said[sentence]
+                ref, place = values[sentence]
                 new.append(f"{place}: “{sentence}”")
                 places.append(ref)
         if count("\n".join((*lines, *new))) <= room:

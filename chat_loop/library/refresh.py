@@ -18,7 +18,15 @@ from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Exchange, RunningTotals, Session, SessionRow
-from chat_loop.sessions.rows import Stamp, clamp_time, is_transcript, read_row, row_of, said, stamps
+from chat_loop.sessions.rows import (
+    Stamp,
+    clamp_time,
+    is_transcript,
+    read_row,
+    row_of,
+    spoken_tokens,
+    stamps,
+)
 from chat_loop.tokens import estimate
 from chat_loop.values import compaction_text
 
@@ -192,7 +200,7 @@ def _running_totals(session: Session) -> list[RunningTotals]:
     """Return a session's running totals without secrets, with numbers that the index can store."""
     names = {model: _text(model) for model in session.usage_of_models}
     found = []
-    for totals in session.running_totals(said):
+    for totals in session.running_totals(spoken_tokens):
         spent = totals.spent and tuple((names[model], usage) for model, usage in totals.spent)
         queries = min(totals.queries, MAX_TOTAL)
         tokens = min(totals.tokens, MAX_TOTAL)

@@ -667,7 +667,7 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
         """Return the totals before each query but the first, in the order of the file. `tokens_of`
         returns the size of an exchange's words.
         """
-        said = {exchange.query.number: tokens_of(exchange) for exchange in self.exchanges}
+        sizes = {exchange.query.number: tokens_of(exchange) for exchange in self.exchanges}
         has_many_models = len(self.usage_of_models) > MOST_MODELS
         facts = _SessionFacts(model=self.header.model, endpoint=self.header.endpoint)
         found: list[RunningTotals] = []
@@ -682,7 +682,7 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
                         spent = tuple(facts.usage_of_models.items())
                     found.append(RunningTotals(number, facts.queries, tokens, words, spent))
                 number = entry.number
-                words += said.get(number, 0)
+                words += sizes.get(number, 0)
             facts.add(entry)
         return found
 

@@ -201,10 +201,10 @@ def row_of(session: Session, path: Path, tail: bytes = b"", *, whole: bool = Tru
         merged_until = restoration.merged_until
     elif header.parent:
         depth = 2
-    said_tokens = None
+    message_tokens = None
     spent = None
     if whole:
-        said_tokens = sum(map(said, session.exchanges))
+        message_tokens = sum(map(spoken_tokens, session.exchanges))
         spent = tuple(session.usage_of_models.items())
     return SessionRow(
         id=path.stem,
@@ -219,7 +219,7 @@ def row_of(session: Session, path: Path, tail: bytes = b"", *, whole: bool = Tru
         merged=merged,
         queries=queries,
         tokens=tokens,
-        said=said_tokens,
+        said=message_tokens,
         name=name_of(session),
         tags=header.tags if sealed else session.tags,
         depth=depth,
@@ -265,7 +265,7 @@ def _until(session: Session) -> str:
     return session.restoration.until
 
 
-def said(exchange: Exchange) -> int:
+def spoken_tokens(exchange: Exchange) -> int:
     """Return the estimated tokens of the message and the reply of an exchange."""
     tokens = estimate(exchange.query.text)
     if exchange.reply is not None:

@@ -115,8 +115,8 @@ def _feedback(stored: StoredSessions, identity: str) -> str:
         if link.parent == identity:
             with suppress(SessionError):
                 child = stored.sessions.load(stored.sessions.session_file(link.id)).session
-                if said := child.settings.get(FEEDBACK):
-                    return f"(said of the last summary: {said})"
+                if feedback := child.settings.get(FEEDBACK):
+                    return f"(said of the last summary: {feedback})"
     return ""
 
 

@@ -45,8 +45,8 @@ def providers(config: Config, machine: Machine, *, as_json: bool) -> int:
             lines.append(f"✓ {entry.name:<13} {model or 'name a model'}\n")
             usable = usable or f"{entry.name}:{model or 'MODEL'}"
         else:
-            is_said = hint.startswith(("export ", "Start "))  # in the sentence before it
-            lines.append(f"· {entry.name:<13} {missing} {'' if is_said else hint}".rstrip() + "\n")
+            is_told = hint.startswith(("export ", "Start "))  # in the sentence before it
+            lines.append(f"· {entry.name:<13} {missing} {'' if is_told else hint}".rstrip() + "\n")
     for name, plugin in machine.others().items():
         row = {"name": name, "title": f"plugin {plugin}", "usable": True, "missing": ""}
         rows.append({**row, "hint": "", "model": "", "address": "", "keys": ()})

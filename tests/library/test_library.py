@@ -24,7 +24,7 @@ from chat_loop.library.filters import SessionFilter
 from chat_loop.library.index import FILE, Index
 from chat_loop.library.library import Library
 from chat_loop.sessions.records import Branch, Seal, Session, SessionRow, Summary
-from chat_loop.sessions.rows import row_of, said
+from chat_loop.sessions.rows import row_of, spoken_tokens
 from tests.support.engines import open_library
 from tests.support.session_folders import (
     FOREIGN,
@@ -121,7 +121,7 @@ def test_an_index_and_two_libraries_and_the_files_give_equal_listings(
 @given(sessions("s1"), st.integers(1, 3))
 def test_running_totals_are_those_of_a_session_that_ends_there(drawn: Session, number: int) -> None:
     assume(any(exchange.query.number > number for exchange in drawn.exchanges))
-    totals = [one for one in drawn.running_totals(said) if one.number <= number][-1]
+    totals = [one for one in drawn.running_totals(spoken_tokens) if one.number <= number][-1]
     end = row_of(drawn.up_to(number), Path("s1.md"))
     assert (totals.queries, totals.tokens) == (end.queries, end.tokens)
     assert (totals.said, totals.spent) == (end.said, end.spent)
