@@ -42,7 +42,7 @@ class Log:
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
-        self._reported: set[str] = set()  # the errors and sentences that were reported
+        self._reported = set[str]()  # the errors and sentences that were reported
 
     @contextmanager
     def reporting(self, saved: Callable[[], str] = str) -> Iterator[None]:

@@ -46,7 +46,7 @@ class ChatLoop:
         self.chat = chat
         self._display = chat.display
         self._reader = chat.reader
-        self._told: set[str] = set()  # the old words whose new ones were shown
+        self._told = set[str]()  # the old words whose new ones were shown
         self._warned = 0.0  # the share of the window in the last warning
         self._work: asyncio.Task[object] | None = None
         self._cancelled = self._quits = False

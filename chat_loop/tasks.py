@@ -54,7 +54,7 @@ async def in_daemon_thread(work: Callable[[], T]) -> T:
 
     Neither a cancellation nor the exit of the program waits for the thread.
     """
-    future: Future[T] = Future()
+    future = Future[T]()
     future.set_running_or_notify_cancel()
 
     def run() -> None:

@@ -61,7 +61,7 @@ class ExternalProvider(Provider):
             self.window = Window(tokens)
 
     async def stream(self, request: Request) -> AsyncIterator[Event]:
-        events: asyncio.Queue[Event | None] = asyncio.Queue()
+        events = asyncio.Queue[Event | None]()
         loop = asyncio.get_running_loop()
 
         def send(event: Event) -> None:

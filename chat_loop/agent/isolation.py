@@ -68,7 +68,7 @@ def describe(error: BaseException | None, length: int = 300) -> str:
 
 async def in_thread(work: Callable[[], object]) -> Outcome:
     """Run `work` in a thread. A cancellation does not stop it, since threads cannot be stopped."""
-    future: Future[Outcome] = Future()
+    future = Future[Outcome]()
     future.set_running_or_notify_cancel()
 
     def run() -> None:

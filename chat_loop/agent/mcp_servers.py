@@ -54,7 +54,7 @@ class McpServers:
         """A sentence and a hint about the package that connects to servers, if it is unusable."""
         self._running = False
         self._locks = {name: asyncio.Lock() for name in self._configs}
-        self._reported: set[str] = set()
+        self._reported = set[str]()
         self._omitted = 0
         self._owners: dict[str, tuple[str, str]] = {}  # of tool names; approvals rely on them
 

@@ -45,7 +45,7 @@ class SecretGate:
         self._ask = ask
         self._tell = tell
         self._consents: dict[str, Consent] = {}
-        self._told: set[str] = set()
+        self._told = set[str]()
 
     def asks(self, texts: Sequence[Outgoing]) -> bool:
         """Return True if the user must be asked about some of the texts."""

@@ -47,7 +47,7 @@ class Spending:
         self._cost = cost
         self._sessions = sessions
         self._date: date | None = None
-        self._unpriced: set[str] = set()
+        self._unpriced = set[str]()
         self.begin_session()
 
     def begin_session(self) -> None:

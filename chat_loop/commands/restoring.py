@@ -27,7 +27,7 @@ async def offer_files(chat: Chat, changes: Sequence[Change], exchanges: Iterable
         if file.problem:
             note = f"stays: {file.problem}"
         chat.display.prose(f"  {exact_line(file.place.display_path)} ({note})", indent=4)
-    ran: set[str] = set()
+    ran = set[str]()
     for exchange in exchanges:
         ran.update(changed_by(exchange, chat.conversation.agent))
     if others := ", ".join(one_line(name, 60) for name in sorted(ran - {*FILE_CHANGES})):

@@ -174,7 +174,7 @@ def read_export(data: bytes, problems: list[str]) -> list[Session]:
     conversations = [document]
     if isinstance(document, list):
         conversations = document
-    left_out: Counter[str] = Counter()
+    left_out = Counter[str]()
     sessions: list[Session | None] = []
     for number, value in enumerate(conversations, 1):
         try:
@@ -190,7 +190,7 @@ def read_export(data: bytes, problems: list[str]) -> list[Session]:
 def read_codex(data: bytes, problems: list[str]) -> list[Session]:
     """Return the session of a rollout of codex."""
     lines: list[_Line] = []
-    left_out: Counter[str] = Counter()
+    left_out = Counter[str]()
     for text in data.split(b"\n"):
         try:
             if text.strip():
@@ -203,8 +203,8 @@ def read_codex(data: bytes, problems: list[str]) -> list[Session]:
 def read_llm(path: Path, problems: list[str]) -> list[Session]:
     """Return the conversations of llm's database. Raises ImportRefused."""
     conversations: dict[str, tuple[str, str, list[_Message]]] = {}
-    left_out: Counter[str] = Counter()
-    seen: set[str] = set()
+    left_out = Counter[str]()
+    seen = set[str]()
     try:
         address = f"{path.absolute().as_uri()}?mode=ro"
         with closing(sqlite3.connect(address, uri=True, timeout=5)) as database:

@@ -61,7 +61,7 @@ class Importer:
         self.sessions: list[Session] = []
         self.complaints: list[str] = []
         self._images: dict[str, bytes] = {}  # the images that were found, by `Attachment.file`
-        self._once: set[str] = set()  # ids of sessions that are skipped if they exist
+        self._once = set[str]()  # ids of sessions that are skipped if they exist
 
     def add_path(self, path: Path) -> None:
         """Read a file, or the transcripts and histories in a folder. Each file that cannot be read

@@ -119,7 +119,7 @@ class Composer(EntryReader):
         self._output.key_protocol = key_protocol(os.environ)
         self._output.backs_over_wraps = backs_over_wraps(os.environ)
         self._output.enable_cpr = False  # the cursor's position is not needed; some never answer
-        self._entries: deque[TypedEntry | KeyboardInterrupt] = deque()
+        self._entries = deque[TypedEntry | KeyboardInterrupt]()
         """What `read` returns or raises before the queued messages."""
         self._queued = Queued()
         self._arrived = asyncio.Event()

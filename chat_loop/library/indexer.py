@@ -99,7 +99,7 @@ class Indexer:
         from chat_loop.library.refresh import share  # loads the code that reads and redacts texts
 
         share(self._library.directory, shared, self._pause)
-        lacking: set[bytes] = set()  # the exchanges that have no vectors here either
+        lacking = set[bytes]()  # the exchanges that have no vectors here either
         while not self._closed and len(lacking) < MOST_LACKING:
             without = shared.lacking(VECTORS + len(lacking))
             bare = [content for content in without if content not in lacking]

@@ -205,7 +205,7 @@ class Library:
                 missing -= page.links.keys()
             if missing:
                 raise index.damage()
-            forked: set[str] = set()
+            forked = set[str]()
             if fold:
                 forked = listing.left_early(tips, every, known.links)
             running: dict[str, Sequence[RunningTotals]] = {}

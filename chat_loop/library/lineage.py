@@ -122,7 +122,7 @@ def tree(identity: str, links: Links) -> tuple[Node, ...]:
     members = [session for session in links if session in family]
     roots = [session for session in members if links.keys().isdisjoint(links[session].parents)]
     nodes: list[Node] = []
-    drawn: set[str] = set()
+    drawn = set[str]()
     for root in [*roots, *members]:  # the first session of a circle is its root
         if root in drawn:
             continue
@@ -169,7 +169,7 @@ def _is_old(row: SessionRow, before: datetime) -> bool:
 
 def _children_first(rows: Sequence[SessionRow], links: Links) -> list[SessionRow]:
     """Sort the rows so that each session comes after those that continue it."""
-    sorter: TopologicalSorter[str] = TopologicalSorter()
+    sorter = TopologicalSorter[str]()
     for link in links.values():
         for parent in link.parents:
             sorter.add(parent, link.id)
@@ -187,7 +187,7 @@ def _reachable(
     ids: Iterable[str], links: Links, following: Callable[[Link], Iterable[str]]
 ) -> set[str]:
     """Return the ids and all others that `following` reaches from them."""
-    reached: set[str] = set()
+    reached = set[str]()
     stack = list(ids)
     while stack:
         identity = stack.pop()

@@ -15,7 +15,7 @@ class Adaptations:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._ends: dict[str, float] = {}
-        self._announced: set[str] = set()
+        self._announced = set[str]()
 
     def __contains__(self, part: str) -> bool:
         return self._clock() < self._ends.get(part, -math.inf)

@@ -81,7 +81,7 @@ class LocalProvider(Provider):
         """Yield the chunks of an answer, which a separate thread waits for."""
         loop = asyncio.get_running_loop()
         stopped = threading.Event()
-        chunks: asyncio.Queue[object] = asyncio.Queue()
+        chunks = asyncio.Queue[object]()
 
         def put(chunk: object) -> None:
             with suppress(RuntimeError):  # the loop is closed

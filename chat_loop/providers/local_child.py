@@ -30,7 +30,7 @@ def main() -> None:
     threads = int(sys.argv[3])
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    bodies: queue.SimpleQueue[dict[str, object]] = queue.SimpleQueue()
+    bodies = queue.SimpleQueue[dict[str, object]]()
     stop = threading.Event()
 
     def send(value: object) -> bool:

@@ -519,8 +519,8 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
         """Return the session up to query `last`, as a descendant with these records goes on from
         it.
         """
-        undone: set[int] = set()
-        redone: set[int] = set()
+        undone = set[int]()
+        redone = set[int]()
         for (of, number), entry in standing.items():
             if of != self.header.id:
                 continue

@@ -47,7 +47,7 @@ class Reconciliation:
         """Upload the files that changed since the last synchronization, parents before children.
         If a session has to wait, its children wait, too.
         """
-        changed: set[str] = set()
+        changed = set[str]()
         for time, identity, size in newest_first(self._folder):
             known = self._state.entries.get(f"{identity}.md")
             if known is None or (known.size, known.changed) != (size, time):

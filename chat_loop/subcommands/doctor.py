@@ -264,7 +264,7 @@ def check_store(parts: Parts) -> Iterator[Finding]:
 def check_keys(config: Config, machine: choose.Machine) -> Iterator[Finding]:
     """Check which keys are set, by the names of their variables."""
     entries = catalogue.entries(config.providers).values()
-    found: set[str] = set()
+    found = set[str]()
     for entry in entries:
         found.update(filter(machine.environment.get, entry.keys))
     names = sorted(found)

@@ -167,8 +167,8 @@ def purge(stored: StoredSessions, options: argparse.Namespace) -> int:
                 changes[path] = changed, "without what it got from that session"
         if not purged:  # it is deleted last, so the others were already changed
             changes.clear()
-        copies: set[Path] = set()
-        texts: set[str] = set()
+        copies = set[Path]()
+        texts = set[str]()
         for session in filter(None, purged.values()):
             copies.update(_copies(stored, session))
             texts.update(entry.text for entry in session.entries if isinstance(entry, Query))
@@ -249,7 +249,7 @@ def _files(
 
 def _copies(stored: StoredSessions, session: Session | None) -> Iterator[Path]:
     """Yield a session's images, and the old texts of files that its tools changed."""
-    digests: set[str] = set()
+    digests = set[str]()
     for entry in session.entries if session else ():
         if isinstance(entry, Attachment):
             digests.add(entry.sha256)

@@ -38,7 +38,7 @@ class StoredSessions:
             self.own = Library(folder, progress, thorough=True)
         self.cost = costs(parts.config, parts.paths.state / PRICES)
         self._progress = progress
-        self._told: set[str] = set()  # the warnings that were printed
+        self._told = set[str]()  # the warnings that were printed
 
     def close(self) -> None:
         """Close the libraries."""

@@ -29,7 +29,7 @@ def trash(stored: StoredSessions, options: argparse.Namespace) -> int:
     # look up all of them first, because each move changes the numbers
     ids = dict.fromkeys(stored.path(reference).stem for reference in options.references)
     links = stored.told(stored.own.links())
-    gone: set[str] = set()
+    gone = set[str]()
 
     def move(identity: str) -> None:
         chosen = [one for one in lineage.own_sessions(identity, links) if one not in gone]
@@ -72,7 +72,7 @@ def clean(stored: StoredSessions, options: argparse.Namespace) -> int:
     if asking and not _agrees_to_move(chosen):
         err("Nothing was moved.")
         return 1
-    staying: set[str] = set()
+    staying = set[str]()
     moved = 0
     for row in chosen:  # children first: if a session stays, its ancestors stay as well
         if row.id in staying:
