@@ -13,7 +13,6 @@ import os
 import re
 import zlib
 from collections.abc import Callable, Iterable, Sequence
-from hashlib import sha256
 from pathlib import Path
 
 from msgspec import Struct
@@ -24,7 +23,7 @@ from chat_loop.events import Event, Warned
 from chat_loop.sessions.escape import visible
 from chat_loop.sessions.files import Files, read_text, take_lock, write_private
 from chat_loop.tokens import estimate
-from chat_loop.values import plural, size_text
+from chat_loop.values import plural, sha256, size_text
 
 NAME = "MEMORY.md"
 NOTES = ("AGENTS.md", "CLAUDE.md")
@@ -164,7 +163,7 @@ class ProjectMemory:
         return MemoryFile(path, text, "yes" if is_trusted else self._answer(text))
 
     def _answer_file(self, text: str) -> Path:
-        return self.place.data / "project-files" / sha256(text.encode()).hexdigest()
+        return self.place.data / "project-files" / sha256(text.encode())
 
     def _answer(self, text: str) -> str:
         """Return the user's answer about project files with this text, or an empty string."""

@@ -7,7 +7,6 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 from typing import cast
@@ -20,6 +19,7 @@ from chat_loop.agent.isolation import describe, in_thread, plain_line
 from chat_loop.config import Config, convert, overlay
 from chat_loop.errors import AgentError, ConfigError, os_reason
 from chat_loop.sessions.files import read_part
+from chat_loop.values import sha256
 from chat_loop.yaml_files import Source, read_yaml, split_front
 
 MAX_BYTES = 256 * 1024
@@ -185,7 +185,7 @@ def short_name(name: str) -> str:
 def load(file: AgentFile) -> Definition:
     """Return the agent of an approved file. Raises AgentError, ConfigError, KeyboardInterrupt."""
     definition = _run_python(file) if file.kind == "python" else file.definition()
-    return replace(definition, digest=sha256(file.source).hexdigest())
+    return replace(definition, digest=sha256(file.source))
 
 
 def _run_python(file: AgentFile) -> Definition:

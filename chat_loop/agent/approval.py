@@ -6,7 +6,6 @@ that a change can be shown, and the digest of all of it.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -19,7 +18,7 @@ from msgspec import Struct
 from chat_loop.agent.tools import Tool
 from chat_loop.errors import ChatLoopError
 from chat_loop.sessions.files import read_part, write_private
-from chat_loop.values import size_text
+from chat_loop.values import sha256, size_text
 
 MAX_BYTES = 16_000_000
 MAX_TEXT = 1_000  # characters that are kept of each text that describes a tool
@@ -70,7 +69,7 @@ class ProjectApprovals(Struct, frozen=True):
         """Return the approval that covers `call` of a tool, or any call if it is empty."""
         path, _, digest = self.agent.rpartition(" ")
         texts = {**_description(tool), "the agent's file": f"{DIGEST}{digest}"}
-        origin = hashlib.sha256(_json([path, texts]).encode("utf-8", "surrogatepass")).hexdigest()
+        origin = sha256(_json([path, texts]).encode("utf-8", "surrogatepass"))
         described = tuple((label, _shortened(text)) for label, text in texts.items())
         call = call.encode("utf-8", "replace").decode()  # a model may send lone surrogates
         return Approval(self.project, tool.spec.name, call, origin, path, described)
@@ -167,4 +166,4 @@ def _shortened(text: str) -> str:
     text = text.encode("utf-8", "replace").decode()
     if len(text) <= MAX_TEXT:
         return text
-    return f"{text[:MAX_TEXT]}… {hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    return f"{text[:MAX_TEXT]}… {sha256(text.encode())[:16]}"

@@ -5,7 +5,6 @@ return carries the secrets that were found in each file, for the rule in `redact
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import re
 import threading
@@ -31,7 +30,7 @@ from chat_loop.redact.outgoing import Outgoing, TextSource, judge
 from chat_loop.sessions.files import read_text, walk_files
 from chat_loop.sessions.images import ImageStore, ImageUnavailable
 from chat_loop.sessions.records import IMAGE_FOLDER, Change
-from chat_loop.values import FileChange, ToolSpec, plural
+from chat_loop.values import FileChange, ToolSpec, plural, sha256
 
 MAX_FILE_BYTES = 10_000_000
 MAX_COPY = 1_000_000  # characters; a longer replaced text is not kept
@@ -187,19 +186,19 @@ class WorkspaceFile(Struct, frozen=True):
         """Write `after`, and keep the text `before`, if there was one. Raises ChatLoopError."""
         replaced = ""
         if before is not None:
-            replaced = _digest(before)
+            replaced = sha256(before.encode())
         if before is not None and copies is not None and len(before) <= MAX_COPY:
             with contextlib.suppress(OSError, Locked):  # a restore reports that it is missing
                 copies.keep(f"{IMAGE_FOLDER}/{replaced}.txt", before.encode())
         self.write(after)
-        return FileChange(self.display_path, _digest(after), replaced)
+        return FileChange(self.display_path, sha256(after.encode()), replaced)
 
     @property
     def digest(self) -> str:
         """The digest of the file's text, or "" if there is no file."""
         try:
             if os.path.lexists(self.path):
-                return _digest(self.read())
+                return sha256(self.read().encode())
             return ""
         except ChatLoopError:
             return "unreadable"
@@ -503,7 +502,3 @@ def _lines(text: str) -> list[str]:
 
 def _uses_crlf(text: str) -> bool:
     return 0 < text.count("\n") == text.count("\r\n")
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()

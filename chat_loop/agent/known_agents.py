@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-import hashlib
 import json
 import os
 import re
@@ -18,6 +17,7 @@ from chat_loop.agent.agent_files import KINDS, MAX_BYTES, AgentFile
 from chat_loop.config import Paths
 from chat_loop.errors import AgentError, ConfigError
 from chat_loop.sessions.files import read_part, write_private
+from chat_loop.values import sha256
 from chat_loop.yaml_files import read_yaml
 
 MAX_DIFF_LINES = 2_000
@@ -115,7 +115,7 @@ class AgentRegistry:
 
     def approval_of(self, path: Path) -> Path:
         """Return the path of the approved copy of the agent at `path`."""
-        return self._approvals / hashlib.sha256(os.fsencode(path)).hexdigest()[:32]
+        return self._approvals / sha256(os.fsencode(path))[:32]
 
     def question(self, file: AgentFile) -> AgentQuestion | None:
         """Return the question to ask before an agent runs. Return None if it needs no permissions,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import os
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
@@ -19,7 +18,7 @@ from chat_loop.config import McpServer
 from chat_loop.errors import ChatLoopError, UsageError, install_hint
 from chat_loop.providers.replies import tool_name
 from chat_loop.redact import redact_text
-from chat_loop.values import ToolSpec, plural
+from chat_loop.values import ToolSpec, plural, sha256
 
 if TYPE_CHECKING:
     from chat_loop.agent.mcp_connection import McpConnection
@@ -162,7 +161,7 @@ class McpServers:
         """Return what defines a tool beside its specification, by labels for a person."""
         config = self._configs[server]
         started = (config.command, config.args, config.cwd, config.env, config.url, config.headers)
-        digest = hashlib.sha256(repr(started).encode("utf-8", "replace")).hexdigest()
+        digest = sha256(repr(started).encode("utf-8", "replace"))
         return {
             "server": server,
             "name at the server": tool.name,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Any
 from jsonschema import Draft202012Validator, SchemaError
 
 from chat_loop.agent.isolation import plain_line
+from chat_loop.values import sha256
 
 MAX_LISTED = 1_000  # the most tools that are read from one list
 MAX_TEXT = 1_024  # characters of a description, or of another text in a schema
@@ -61,7 +61,7 @@ def _traits(tool: Json) -> str:
         text = json.dumps(_clean(given, 16), ensure_ascii=False, sort_keys=True)
     is_long = len(text) > MAX_TEXT
     if is_long:
-        return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+        return f"sha256:{sha256(text.encode())}"
     return text
 
 

@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime
-from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 
@@ -26,7 +25,7 @@ from chat_loop.characters import one_line
 from chat_loop.export.documents import ImportRefused
 from chat_loop.sessions.naming import MAX_NAME
 from chat_loop.sessions.records import EPOCH, Attachment, Entry, Header, Query, Reply, Session
-from chat_loop.values import Usage, plural, size_text
+from chat_loop.values import Usage, plural, sha256, size_text
 
 _EXPORTS = re.compile(r"(.*/)?conversations(-\d+)?\.json")  # in a zip
 _STEPS = 50_000_000  # of SQLite's machine for one query; else a hostile view could run forever
@@ -385,7 +384,7 @@ def _session(
                         name=title or "attachment",
                         media="text/plain",
                         size=len(data),
-                        sha256=sha256(data).hexdigest(),
+                        sha256=sha256(data),
                         text=text,
                     )
                 )

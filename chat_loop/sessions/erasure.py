@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterable
-from hashlib import sha256
 from typing import TypeVar
 
 from msgspec import Struct
@@ -34,6 +33,7 @@ from chat_loop.sessions.records import (
     Untag,
 )
 from chat_loop.sessions.writer import with_digest
+from chat_loop.values import sha256
 
 MIN_TEXT = 4  # characters: a shorter text occurs in too many words
 _CUT = "…"  # ends an excerpt that was shortened
@@ -108,7 +108,7 @@ def without_text(session: Session, erase: Eraser, *, keeps_opaque: bool = False)
         changed = _without(entry, erase, _texts_of(entry))
         if isinstance(changed, Attachment) and changed.text != getattr(entry, "text", ""):
             data = changed.text.encode("utf-8", "replace")
-            changed = replace(changed, size=len(data), sha256=sha256(data).hexdigest())
+            changed = replace(changed, size=len(data), sha256=sha256(data))
         if changed == entry or not isinstance(entry, Tag | Untag):  # a mark is not a valid tag
             entries.append(changed)
     return replace(session, header=header, entries=tuple(entries), seal=seal)

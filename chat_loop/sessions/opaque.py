@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from hashlib import sha256
 
 from msgspec import Struct
 
 from chat_loop.sessions import marker
 from chat_loop.sessions.records import Opaque
+from chat_loop.values import sha256
 
 LONGEST = 111  # characters of a name that is followed by its digest
 
@@ -30,7 +30,7 @@ def _word(name: str) -> str:
     word = marker.safe_value(name)
     if word == name:
         return word
-    return f"{word[:LONGEST]}-{sha256(name.encode('utf-8', 'replace')).hexdigest()[:16]}"
+    return f"{word[:LONGEST]}-{sha256(name.encode('utf-8', 'replace'))[:16]}"
 
 
 def returned(parts: Iterable[Opaque], origin: Origin | None) -> str:

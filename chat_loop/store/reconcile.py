@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from graphlib import CycleError, TopologicalSorter
-from hashlib import sha256
 
 from chat_loop.errors import Locked, os_reason
 from chat_loop.sessions.copies import branch_off, contains_records_of, replace_session
@@ -21,6 +20,7 @@ from chat_loop.sessions.records import ID_PATTERN
 from chat_loop.sessions.rows import clamp_time, newest_first, read_row
 from chat_loop.store.client import MAX_OBJECT, ObjectChanged, ObjectStore
 from chat_loop.store.state import ObjectTag, SyncEntry, SyncState
+from chat_loop.values import sha256
 
 TRIES = 5  # at an object that others keep changing
 
@@ -77,7 +77,7 @@ class Reconciliation:
             if len(data) > MAX_OBJECT:
                 return False
             known = self._state.entries.get(key, SyncEntry())
-            digest = sha256(data).hexdigest()
+            digest = sha256(data)
             same = SyncEntry(known.tag, digest, *_stamp(status), known.theirs)
             if known.digest == digest:
                 self._state.note(key, same)
@@ -124,7 +124,7 @@ class Reconciliation:
         that has to wait, for example while the session is open.
         """
         key = f"{identity}.md"
-        digest = sha256(remote).hexdigest()
+        digest = sha256(remote)
         known = self._state.entries.get(key, SyncEntry())
         has_theirs = contains_records_of(local, remote)
         has_ours = contains_records_of(remote, local)
@@ -169,7 +169,7 @@ class Reconciliation:
         key = f"{identity}.md"
         known = self._state.entries.get(key, SyncEntry(theirs=local is None))
         status = replace_session(self._sessions, identity, local, remote, keeps=keeps)
-        digest = sha256(remote).hexdigest()
+        digest = sha256(remote)
         self._state.note(key, SyncEntry(tag, digest, *_stamp(status), known.theirs))
         self.report.received += 1
 
@@ -205,7 +205,7 @@ class Reconciliation:
         remote, tag = found
         if local is None:
             self._receive(identity, None, remote, tag)
-        elif known is None or sha256(local).hexdigest() != known.digest:
+        elif known is None or sha256(local) != known.digest:
             if not (self._reconcile(identity, local, remote, tag) and self._send(identity)):
                 self.report.waiting.add(identity)
         else:

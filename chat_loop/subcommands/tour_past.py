@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import random
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
@@ -13,6 +12,7 @@ from msgspec import Struct
 from chat_loop.sessions.files import write_private
 from chat_loop.sessions.records import Attachment, Entry, Header, Query, Reply, Session
 from chat_loop.sessions.writer import render
+from chat_loop.values import sha256
 
 PATHS = ("/berths", "/berths/17", "/bookings", "/bookings/today", "/tides", "/health")
 STATUSES = (200, 200, 200, 200, 201, 204, 429, 503)
@@ -59,7 +59,7 @@ def _log(number: int, at: datetime, lines: int) -> Attachment:
         name=f"booking-{number}.log",
         media="text/plain",
         size=len(data),
-        sha256=hashlib.sha256(data).hexdigest(),
+        sha256=sha256(data),
         text=text,
     )
 
