@@ -10,7 +10,7 @@ import pytest
 from tests.support.environments import environment
 from tests.support.headless import ECHO, run
 from tests.support.pty_chat import PtyChat
-from tests.support.real_program import PATIENCE, settings
+from tests.support.terminal_chat import PATIENCE, settings
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from chat_loop.values import Request, Window
 from tests.support.environments import environment
 from tests.support.providers import events_of
 from tests.support.pty_chat import PtyChat
-from tests.support.real_program import settings
+from tests.support.terminal_chat import settings
 
 pytestmark = pytest.mark.slow
 

@@ -37,9 +37,10 @@ from chat_loop.values import (
     Usage,
     Window,
 )
-from tests.support.agent_turns import START, Clock, Turns, agent_of, events_of
+from tests.support.agent_turns import Turns, agent_of, events_of
 from tests.support.providers import anthropic_at, clear_environment, openai_at
 from tests.support.scripted import ScriptedProvider, Step
+from tests.support.scripted_chat import START, Clock
 
 HELLO = (Message("user", "Hello"),)
 SCHEMA = {

@@ -13,8 +13,7 @@ import pytest
 from benchmarks.support.loopback import Loopback, Reply
 from benchmarks.support.loopback_wires import Received
 from chat_loop.values import Usage
-from tests.support.headless import run, said, saved
-from tests.support.piped_chat import keys
+from tests.support.headless import keys, run, said, saved
 from tests.support.pty_chat import PtyChat
 from tests.support.terminal_chat import chat
 from tests.support.tool_chat import calling

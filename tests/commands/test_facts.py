@@ -13,9 +13,8 @@ from chat_loop.context.budget import Limits
 from chat_loop.memory import INTRO, MemoryLocation
 from chat_loop.values import Window
 from tests.support.memory_program import environment, run
-from tests.support.quiet_options import QUIET
 from tests.support.screens import Screen
-from tests.support.scripted_chat import SUMMARY, said
+from tests.support.scripted_chat import QUIET, SUMMARY, said
 
 BLOCK = f"Be kind.\n\n{INTRO}\n- "
 

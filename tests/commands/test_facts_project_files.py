@@ -14,9 +14,8 @@ from chat_loop.memory import INTRO, MemoryLocation, ProjectMemory
 from chat_loop.sessions.manager import SessionManager
 from tests.support.memory_program import environment, run
 from tests.support.pty_chat import PtyChat
-from tests.support.quiet_options import QUIET
 from tests.support.screens import Line, Screen
-from tests.support.scripted_chat import Talk
+from tests.support.scripted_chat import QUIET, Talk
 
 AGENTS = "# Rules\r\n\r\nUse tabs. \x1b[31m<!-- hidden -->\r\n"
 BLOCK = "Instructions of the project, from ./AGENTS.md:\n\n# Rules\n\nUse tabs. ⟦U+001B⟧[31m<!-- hidden -->"

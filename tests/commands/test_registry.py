@@ -15,9 +15,8 @@ from chat_loop.commands import context, session, settings, view  # noqa: F401 - 
 from chat_loop.commands.registry import Command, CommandCall, Registry, Unknown, registry
 from chat_loop.plugins import Plugin, Plugins
 from tests.support.library_screens import run
-from tests.support.quiet_options import QUIET
 from tests.support.screens import Screen
-from tests.support.scripted_chat import said
+from tests.support.scripted_chat import QUIET, said
 
 TEXT = None
 

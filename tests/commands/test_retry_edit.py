@@ -12,9 +12,8 @@ from chat_loop.agent.tools import Tool
 from chat_loop.commands.restoring import changed_by
 from chat_loop.sessions.records import Call, Exchange, Query, Result, Use
 from chat_loop.values import ALLOWED, ToolSpec
-from tests.support.quiet_options import QUIET
 from tests.support.screens import Line, Screen
-from tests.support.scripted_chat import START, Model, Step
+from tests.support.scripted_chat import QUIET, START, Model, Step
 
 
 def run(folder: Path, lines: list[Line], *steps: Step, **further: object) -> Screen:

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from chat_loop.sessions.records import Undo
-from tests.support.quiet_options import QUIET
 from tests.support.screens import Line, Screen
-from tests.support.scripted_chat import Step, said
+from tests.support.scripted_chat import QUIET, Step, said
 from tests.support.terminal_chat import answered, chat, leave, saved
 
 OFFER = "Enter resends the edited message; Ctrl-C cancels.\n"

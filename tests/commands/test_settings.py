@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from chat_loop.config import Config, parse
-from tests.support.quiet_options import QUIET
 from tests.support.screens import Screen
+from tests.support.scripted_chat import QUIET
 
 
 def shown(folder: Path, config: Config, *lines: str) -> str:

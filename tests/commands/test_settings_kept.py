@@ -18,8 +18,7 @@ from chat_loop.conversation.conversation_options import Options, options_of
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Session
 from chat_loop.values import Usage, Window
-from tests.support.headless import run
-from tests.support.piped_chat import keys
+from tests.support.headless import keys, run
 from tests.support.saved_sessions import last_id
 from tests.support.screens import Line, Screen
 from tests.support.scripted_chat import SUMMARY, Says, Step

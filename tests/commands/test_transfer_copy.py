@@ -9,9 +9,8 @@ import pytest
 
 from chat_loop.display.clipboard import LARGEST_FOR_TERMINAL, programs
 from chat_loop.errors import Overloaded
-from tests.support.quiet_options import QUIET
 from tests.support.screens import Line, Screen, Terminal
-from tests.support.scripted_chat import SUMMARY, Says, Step
+from tests.support.scripted_chat import QUIET, SUMMARY, Says, Step
 
 CODE = "Try:\n\n```python\nprint('é')  \n\tpass\n```\n\n1. or\n\n   ~~~\n   ls  -l\n   ~~~\n"
 

@@ -12,9 +12,8 @@ from chat_loop.config import Config, DisplayConfig, parse
 from chat_loop.display.display_manager import DisplayManager
 from chat_loop.display.markdown.theme import THEMES, theme_of
 from chat_loop.errors import ConfigError
-from tests.support.quiet_options import QUIET
 from tests.support.screens import Line, Screen, Terminal
-from tests.support.scripted_chat import Step
+from tests.support.scripted_chat import QUIET, Step
 from tests.support.terminal_chat import COLOR
 
 

@@ -14,8 +14,8 @@ from chat_loop.context.ledger import LedgerBlock, items, ledger
 from chat_loop.sessions.records import Summary
 from chat_loop.tokens import estimate
 from chat_loop.values import Usage
+from tests.support.headless import AT_LENGTH, COMPACT, chat_at_home
 from tests.support.sentences import exchanges
-from tests.support.sibling_chats import AT_LENGTH, COMPACT, chat, configure
 
 SERVICES = [
     f"We decided that service{number} listens on port {7000 + number}." for number in range(1, 13)
@@ -65,8 +65,7 @@ def test_all_are_sent_after_compactions(tmp_path: Path) -> None:
     for part in range(COMPACTIONS):
         lines += [*facts[part::COMPACTIONS], COMPACT]
     with Loopback(rambling) as server:
-        configure(tmp_path, server, MODEL)
-        printed = chat(tmp_path, MODEL, KEYS, [*lines, "What holds?"])
+        printed = chat_at_home(tmp_path, server, MODEL, KEYS, *lines, "What holds?")
     assert printed.count("📦 Compacted") == COMPACTIONS
     asked = next(request for request in server.requests if request.query.endswith("What holds?"))
     sent = "\n".join((asked.system, *asked.texts))

@@ -2,16 +2,78 @@
 
 from __future__ import annotations
 
+import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks.support.loopback import Reply, failing
+from benchmarks.support.loopback import Received, Reply, failing
+from chat_loop.tokens import TokenCounter
 from tests.support.chats import ONE_WIRE_QUICK, WIRES, Chats, Played, Step, Wire, call
-from tests.support.counting_server import counted
 from tests.support.images import png
+
+MESSAGE = 3
+"""What a server counts for each message, and for the beginning of the reply."""
+IMAGE = ((640, 480), 425)
+"""The size of an image that both services price similarly: 410 tokens and 425."""
+
+
+@cache
+def counter() -> TokenCounter:
+    """Return the token counter, with the encoding loaded once."""
+    made = TokenCounter()
+    assert made.load(), made.problem
+    return made
+
+
+def tokens(text: str) -> int:
+    return counter().count(text)
+
+
+def counted(request: Received) -> int:
+    """Return the tokens of a request as a server counts them with tiktoken: the texts as sent, each
+    tool as its JSON, each image at the service's price.
+    """
+    body = request.body
+    system = body.get("system") or ""
+    total = MESSAGE + (
+        tokens(system if isinstance(system, str) else "".join(block["text"] for block in system))
+    )
+    for message in body["messages"]:
+        total += MESSAGE + _content(message["content"])
+        total += sum(
+            tokens(f"{call['function']['name']} {call['function']['arguments']}")
+            for call in message.get("tool_calls") or ()
+        )
+    for tool in body.get("tools") or ():
+        told = {
+            key: value
+            for key, value in tool.get("function", tool).items()
+            if key != "cache_control"
+        }
+        total += tokens(json.dumps(told))
+    return total
+
+
+def _content(content: str | list[dict[str, Any]] | None) -> int:
+    if not isinstance(content, list):
+        return tokens(content or "")
+    total = 0
+    for block in content:
+        match block["type"]:
+            case "text":
+                total += tokens(block["text"])
+            case "tool_use":
+                total += tokens(f"{block['name']} {json.dumps(block['input'])}")
+            case "tool_result":
+                total += _content(block["content"])
+            case "image" | "image_url":
+                total += IMAGE[1]
+    return total
+
 
 TALK = [f"Tell me of boat {number}, and of port {8000 + number}." for number in range(1, 7)]
 SHORT = ["We take oak for the hull.", "And which paint?"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback
-from tests.support.piped_chat import QUESTION, begun, chat
+from tests.support.headless import QUESTION, begun, chat
 
 
 @pytest.mark.slow

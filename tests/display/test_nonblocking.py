@@ -22,10 +22,9 @@ import pytest
 from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.display.nonblocking import drain, nonblocking_output
 from chat_loop.sessions.records import Exchange
-from tests.support.piped_chat import WAITS
+from tests.support.headless import WAITS
 from tests.support.pty_chat import PtyChat
-from tests.support.real_program import chatting, exchanges
-from tests.support.terminal_chat import answered, compatible, saved
+from tests.support.terminal_chat import answered, chatting, compatible, exchanges, saved
 from tests.support.terminal_chat import chat as a_chat
 
 pytestmark = [

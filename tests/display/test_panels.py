@@ -13,9 +13,8 @@ from chat_loop.display.panels import show_block, sparkline
 from chat_loop.sessions.chain import read_chain
 from chat_loop.sessions.records import Header, Query, Reply, Session, Summary, Undo
 from chat_loop.values import Usage
-from tests.support.quiet_options import QUIET
 from tests.support.screens import Line, Screen, Terminal
-from tests.support.scripted_chat import START, SUMMARY, Says, Step
+from tests.support.scripted_chat import QUIET, START, SUMMARY, Says, Step
 
 DRAWN = "\nTokens and context: 6 messages, at most 610 tokens\n  ▂▃▄▅▆█\n"
 

@@ -17,9 +17,8 @@ from chat_loop.display.sanitizer import cells, cut_to
 from chat_loop.display.status import NOT_SAVED, Status, status_line
 from chat_loop.values import Usage, Window
 from tests.support.failing_files import FailingFiles
-from tests.support.quiet_options import QUIET
 from tests.support.screens import Line, Screen
-from tests.support.scripted_chat import SUMMARY, Talk
+from tests.support.scripted_chat import QUIET, SUMMARY, Talk
 from tests.support.terminal_chat import answered, chat, compatible, leave
 
 FULL = Status(

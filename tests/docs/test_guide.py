@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import shlex
 from collections.abc import Iterator, Mapping
@@ -31,7 +30,6 @@ WRITTEN = [*PAGES, TREE / "CHANGELOG.md", *sorted((TREE / "examples").rglob("*.m
 """The pages, the changelog, and the markdown files of the examples."""
 
 _LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
-_VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 
 TEMPLATES = {"explain"}
 """Commands in examples that come from the user's own templates."""
@@ -39,19 +37,6 @@ OTHERS_OPTIONS = {"--check", "--loss", "--table", "--reasoning-effort", "--think
     *re.findall(r"--[a-z]+", benchmarks().format_help())
 }
 """Options of ruff, the benchmarks, `tests.mutants` and aider."""
-NO_VARIABLES = {
-    "DETACHED_PROCESS",
-    "GIT_PAGER",
-    "GIT_TERMINAL_PROMPT",
-    "INVALID_JSON",
-    "ON_DEMAND",
-    "UTF8_STRING",
-}
-NO_VARIABLES_BEGIN = ("O_", "HTTP_REQUEST", "WRONG_VERSION", "UNKNOWN_PROTOCOL", "RECORD_LAYER")
-"""Names in capitals that users do not set: system flags, values of services, error codes, kinds of contents, and variables that the
-program sets for the commands that it runs.
-"""
-"""Variables that libraries read, and the NAME of `${NAME}`."""
 
 
 def site_parts() -> list[list[str]]:
@@ -211,28 +196,3 @@ def test_every_setting_is_in_the_guide_with_its_default(section: str) -> None:
         for key, one in wanted.items()
     }
     assert told == plain
-
-
-def variables() -> set[str]:
-    """The environment variables that the program's code or catalogue names or looks up."""
-    found: set[str] = set()
-    for file in (TREE / "chat_loop").rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                words = node.value.split()
-                found.update(words if all(map(_VARIABLE.fullmatch, words)) else ())
-            looked: ast.expr | None = None
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
-                looked = node.args[0] if node.func.attr in ("get", "setdefault") else None
-                place: ast.expr = node.func.value
-            elif isinstance(node, ast.Subscript):
-                looked, place = node.slice, node.value
-            if isinstance(looked, ast.Constant) and "environ" in ast.unparse(place).lower():
-                found.add(str(looked.value))
-    catalogue = (TREE / "chat_loop" / "providers" / "catalogue.json").read_text("utf-8")
-    found.update(re.findall(r'"([A-Z][A-Z0-9_]{3,})"', catalogue))
-    return {
-        name
-        for name in found
-        if name not in NO_VARIABLES and not name.startswith(NO_VARIABLES_BEGIN)
-    }

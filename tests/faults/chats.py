@@ -28,8 +28,8 @@ from tests.faults.recovery import problem_after
 from tests.support.environments import environment
 from tests.support.headless import ECHO, run
 from tests.support.pty_chat import PtyChat
-from tests.support.real_program import PROMPT
 from tests.support.scenarios import Fact, facts_in
+from tests.support.terminal_chat import PROMPT
 
 SECONDS = 60.0  # after this time a program counts as hung
 TRIES = 8  # a trial whose program has ended before the fault is repeated

@@ -12,9 +12,7 @@ import pytest
 
 from tests.support.environments import environment
 from tests.support.pty_chat import PtyChat
-from tests.support.real_program import command
-from tests.support.terminal_chat import chat, leave
-from tests.support.typed_lines import asked, entered
+from tests.support.terminal_chat import asked, chat, command, entered, leave
 
 LONG = (
     "A question of more than sixty-four characters, as a text expander writes it at once: number "

@@ -13,8 +13,7 @@ import pytest
 from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.values import plural
 from tests.support.pty_chat import PtyChat
-from tests.support.terminal_chat import chat, compatible, leave
-from tests.support.typed_lines import asked, entered, told_of_pastes
+from tests.support.terminal_chat import asked, chat, compatible, entered, leave, told_of_pastes
 
 UP = "\x1b[A"
 

@@ -17,7 +17,7 @@ from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.display.questions import Question
 from chat_loop.input.lines import LineReader
 from tests.support.environments import environment
-from tests.support.real_program import PATIENCE, command
+from tests.support.terminal_chat import PATIENCE, command
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes of POSIX")
 

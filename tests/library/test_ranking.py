@@ -17,8 +17,15 @@ from chat_loop.library.ranking import MatchedSentence, RankedExchange, fuse
 from chat_loop.library.terms import fold
 from chat_loop.sessions.records import Call, Exchange, Result, Use
 from tests.support.engines import open_index
-from tests.support.search_queries import QUERIES
 from tests.support.strategies import texts as hostile
+
+SYNTAX = st.sampled_from(
+    ('"', "'", "*", "^", "NEAR(a b)", "AND", "OR NOT", "words:x", "{a b}:c", "-", "(", "a+b", "%")
+)
+QUERIES = st.one_of(
+    hostile, st.lists(st.one_of(SYNTAX, hostile), max_size=6).map(" ".join), st.text()
+)
+
 
 OPEN: list[ExchangeIndex] = []
 

@@ -24,8 +24,8 @@ from chat_loop.library.search import search_all
 from chat_loop.library.semantic import SemanticIndex
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Summary
+from tests.support.archives import write
 from tests.support.engines import open_index, open_library
-from tests.support.library_folder import write
 from tests.support.made_secrets import TOKENS
 
 LIBRARIES: list[Library] = []

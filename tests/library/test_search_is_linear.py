@@ -17,7 +17,7 @@ from benchmarks.support.planting import exchange
 from chat_loop.library.filters import SessionFilter
 from chat_loop.library.library import Library
 from chat_loop.library.search import search_all
-from tests.support.library_folder import write
+from tests.support.archives import write
 
 pytestmark = pytest.mark.slow
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import PATIENCE_SECONDS, Loopback, Received, Reply, talk
-from tests.support.piped_chat import QUESTION, begun, chat, files, session
+from tests.support.headless import QUESTION, begun, chat, files, load
 from tests.support.saved_sessions import last_id
-from tests.support.started_chat import started
+from tests.support.terminal_chat import started
 
 
 def test_leaving_after_compact_names_the_session_that_was_saved(tmp_path: Path) -> None:
@@ -30,7 +30,7 @@ def test_what_is_changed_by_hand_begins_the_child(tmp_path: Path) -> None:
         parent = begun(tmp_path, server)
         chat(tmp_path, server, "/pin Never on Fridays.", "/rename Ports", "exit", options=("-c",))
         [child] = set(files(tmp_path)) - {parent}
-        made = session(tmp_path, child)
+        made = load(tmp_path, child)
         assert (made.pins, made.name, made.header.parent) == (
             ("Never on Fridays.",),
             "Ports",
@@ -38,7 +38,7 @@ def test_what_is_changed_by_hand_begins_the_child(tmp_path: Path) -> None:
         )
         chat(tmp_path, server, "/rename Harbor", "exit", options=("--resume", parent))
         [renamed] = set(files(tmp_path)) - {parent, child}
-        assert session(tmp_path, renamed).name == "Harbor"
+        assert load(tmp_path, renamed).name == "Harbor"
 
 
 @pytest.mark.parametrize("how", ["-c", "resume 1"])
@@ -68,7 +68,7 @@ def test_a_resume_takes_keys_at_once_and_gets_its_summary_behind(tmp_path: Path,
             assert not released.is_set()
             terminal.send("Which port?")
             terminal.wait_for("Which port?")
-            assert session(tmp_path, parent).seal.summary is None  # type: ignore[union-attr]
+            assert load(tmp_path, parent).seal.summary is None  # type: ignore[union-attr]
             released.set()
             terminal.wait_for("It replaces the extract.")
             terminal.send("\r")
@@ -79,10 +79,10 @@ def test_a_resume_takes_keys_at_once_and_gets_its_summary_behind(tmp_path: Path,
     assert [request.query[-11:] for request in server.requests[1:]] == ["Which port?"]
     sent = server.requests[1].texts[0]
     assert "- Our port is 8443." in sent
-    seal = session(tmp_path, parent).seal
+    seal = load(tmp_path, parent).seal
     assert seal is not None
     assert seal.source == "model"
     [child] = set(files(tmp_path)) - {parent}
-    restoration = session(tmp_path, child).restoration
+    restoration = load(tmp_path, child).restoration
     assert restoration is not None
     assert restoration.block in sent

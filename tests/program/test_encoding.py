@@ -14,7 +14,7 @@ from chat_loop.values import Usage
 from tests.support.environments import environment
 from tests.support.mcp_descriptions import until
 from tests.support.pty_chat import PtyChat
-from tests.support.real_program import PATIENCE, command
+from tests.support.terminal_chat import PATIENCE, command
 
 STATE = re.compile(r"^(?:State|\w*voluntary_ctxt_switches):\s+(\w+)", re.MULTILINE)
 

@@ -8,10 +8,9 @@ import pytest
 
 from benchmarks.support.loopback import Loopback, Reply, failing
 from benchmarks.support.loopback_wires import Received
-from tests.support.headless import run
-from tests.support.piped_chat import QUESTION, WAITS, chat, keys
+from tests.support.headless import QUESTION, WAITS, chat, keys, run
 from tests.support.ports import closed_port
-from tests.support.started_chat import started
+from tests.support.terminal_chat import started
 
 BOOM = failing(500, message="summary boom")
 

@@ -17,7 +17,7 @@ from tests.support.environments import environment
 from tests.support.headless import ECHO, run
 from tests.support.injected_bugs import KEY, MESSAGE, bug
 from tests.support.pty_chat import PtyChat
-from tests.support.real_program import settings
+from tests.support.terminal_chat import settings
 
 IN_A_REPLY = "chat_loop.providers.scripted:EchoProvider.reply"
 IN_A_COMMAND = "chat_loop.commands.view:accounting"

@@ -12,7 +12,7 @@ from tests.support.environments import environment
 from tests.support.headless import ECHO, run
 from tests.support.mcp_descriptions import until
 from tests.support.pty_chat import PtyChat
-from tests.support.real_program import PATIENCE, command
+from tests.support.terminal_chat import PATIENCE, command
 
 
 @pytest.mark.slow

@@ -12,8 +12,7 @@ import pytest
 from benchmarks.support.loopback import Loopback
 from tests.support.environments import environment
 from tests.support.headless import ECHO
-from tests.support.terminal_chat import compatible, saved
-from tests.support.typed_lines import asked
+from tests.support.terminal_chat import asked, compatible, saved
 
 pytestmark = pytest.mark.skipif(
     not Path("/dev/full").exists(), reason="a device that is always full"

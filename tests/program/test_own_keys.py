@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback, failing, talk
+from tests.support.headless import AT_LENGTH, COMPACT
 from tests.support.own_keys import KEY, run
-from tests.support.sibling_chats import AT_LENGTH, COMPACT
 
 
 @pytest.mark.slow

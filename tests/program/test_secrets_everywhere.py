@@ -18,9 +18,9 @@ from chat_loop.redact import keys_from
 from chat_loop.sessions.parser import parse
 from tests.support import fork_server
 from tests.support.environments import environment
+from tests.support.headless import AT_LENGTH, COMPACT
 from tests.support.made_secrets import CARDS, PLACES, TOKENS
 from tests.support.own_keys import KEY, command, run
-from tests.support.sibling_chats import AT_LENGTH, COMPACT
 
 pytestmark = pytest.mark.slow
 

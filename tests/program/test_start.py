@@ -19,7 +19,7 @@ from chat_loop.sessions.rows import read_rows
 from tests.support.headless import ECHO, run
 from tests.support.pty_chat import PtyChat
 from tests.support.saved_sessions import ALL, OLD, OPEN, SECOND, of_this_project, put, simple, used
-from tests.support.started_chat import started
+from tests.support.terminal_chat import started
 
 NOW = datetime.now(UTC)
 AGENT = "agent: {name: Sally}\n"

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, get_args
 
+import msgspec
 import pytest
+from msgspec import Struct
 
 from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.errors import ProviderError, StreamBroken
 from chat_loop.events import Finished, TextDelta
 from chat_loop.values import StopReason, Usage
-from tests.support.endings import Meaning, endings
 from tests.support.providers import (
     REQUEST,
     MakeProvider,
@@ -20,6 +24,44 @@ from tests.support.providers import (
     host,
     outcome_of,
 )
+from tests.support.refusal_texts import Link, Name
+
+FILE = Path(__file__).with_name("endings.toml")
+
+Meaning = Literal["complete", "length", "tools", "refusal", "failure", "pause", "unfinished"]
+
+
+class Endings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Values that one service gives one field, by what they mean."""
+
+    service: Name
+    wire: Name
+    field: str
+    complete: tuple[str, ...] = ()
+    length: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    refusal: tuple[str, ...] = ()
+    failure: tuple[str, ...] = ()
+    pause: tuple[str, ...] = ()
+    unfinished: tuple[str, ...] = ()
+    note: str = ""
+    source: Link
+
+    def meanings(self) -> Iterator[tuple[str, Meaning]]:
+        """Yield each value with its meaning."""
+        for meaning in get_args(Meaning):
+            for value in getattr(self, meaning):
+                yield value, meaning
+
+
+class _File(Struct, frozen=True, forbid_unknown_fields=True):
+    ending: list[Endings]
+
+
+def endings() -> list[Endings]:
+    """Return the endings. Raise msgspec.ValidationError for an entry that is wrong."""
+    return msgspec.toml.decode(FILE.read_bytes(), type=_File).ending
+
 
 ENDINGS = sorted({ending for entry in endings() for ending in entry.meanings() if ending[0]})
 """An empty value never reaches the two wires: there it means that the reply goes on."""

@@ -18,8 +18,7 @@ import pytest
 from tests.support.environments import environment as plain_environment
 from tests.support.mcp_descriptions import gone, runs, until
 from tests.support.pty_chat import PtyChat
-from tests.support.real_program import PATIENCE, exchanges
-from tests.support.typed_lines import asked
+from tests.support.terminal_chat import PATIENCE, asked, exchanges
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="signals and pseudo-terminals of POSIX"

@@ -12,8 +12,7 @@ from chat_loop.sessions.chain import Chain, read_chain
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Header, Query, Restoration, Session
 from chat_loop.sessions.writer import render
-from tests.support.archives import START, Counting, chained, session
-from tests.support.chains import chain_exchanges
+from tests.support.archives import START, Counting, chain_exchanges, chained, session
 
 
 def ids(chain: Chain) -> list[str]:

@@ -15,8 +15,8 @@ from chat_loop.sessions.git import git_head
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Query
 from tests.support import fork_server
+from tests.support.archives import write
 from tests.support.headless import ECHO
-from tests.support.library_folder import write
 from tests.support.scripted_chat import Clock
 
 COMMIT = "1a2b3c4d5e" * 4

@@ -9,9 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from benchmarks.support.loopback import Loopback, Reply, failing
-from tests.support.headless import ECHO, run
+from tests.support.headless import ECHO, failure, load, output, run, session_ids, stdout
 from tests.support.saved_sessions import ALL, FIRST, OLD, OPEN, SECOND, at, put, simple
-from tests.support.sessions_command import failure, load, output, session_ids, stdout
 
 SUMMARY = """\
 **Background Context:** Initial session.

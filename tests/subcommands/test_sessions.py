@@ -17,7 +17,7 @@ from chat_loop.options import parser
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.records import Seal
 from tests.support.environments import environment
-from tests.support.headless import ECHO, run
+from tests.support.headless import ECHO, failure, run
 from tests.support.pty_chat import PtyChat
 from tests.support.saved_sessions import (
     FIRST,
@@ -32,7 +32,6 @@ from tests.support.saved_sessions import (
     put,
     simple,
 )
-from tests.support.sessions_command import failure
 
 
 def printed(home: Path, *arguments: str, code: int = 0) -> str:

@@ -17,11 +17,10 @@ from msgspec.structs import replace
 
 from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.records import Restoration
-from tests.support.headless import ECHO, run
+from tests.support.headless import ECHO, failure, load, output, run, session_ids, stdout
 from tests.support.pty_chat import PtyChat
 from tests.support.saved_sessions import FIRST, LISTED, OLD, OPEN, SECOND, put, simple
 from tests.support.session_folders import later
-from tests.support.sessions_command import failure, load, output, session_ids, stdout
 
 # Describing
 

@@ -15,9 +15,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.postgres_server import PostgresServer, temporary_server
-from tests.support.headless import ECHO, run
+from tests.support.headless import ECHO, failure, output, run
 from tests.support.session_folders import session, write
-from tests.support.sessions_command import failure, output
 
 pytestmark = pytest.mark.slow
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -25,21 +24,7 @@ from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Query, Reply
 from chat_loop.values import Message, ToolResult, Usage
-
-START = datetime(2026, 11, 21, 22, 30, 15, tzinfo=timezone(timedelta(hours=1)))
-
-
-class Clock:
-    """A clock that advances only when a test says so."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def now(self) -> datetime:
-        return START + timedelta(seconds=self.seconds)
-
-    def monotonic(self) -> float:
-        return self.seconds
+from tests.support.scripted_chat import Clock
 
 
 def agent_of(

@@ -1,18 +1,39 @@
-"""Chains of sessions on disk, for tests of sealed sessions."""
+"""Sealed sessions on disk, alone and in chains."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
+from msgspec.structs import replace
+
+from chat_loop.sessions.chain import Chain
 from chat_loop.sessions.manager import LoadedSession, SessionManager
-from chat_loop.sessions.records import Query, Reply, Restoration, Seal, Session
+from chat_loop.sessions.records import (
+    Entry,
+    Exchange,
+    Header,
+    Query,
+    Reply,
+    Restoration,
+    Seal,
+    Session,
+    Summary,
+)
+from chat_loop.sessions.writer import render
 
 START = datetime(2026, 11, 21, 22, 30, 15, tzinfo=timezone(timedelta(hours=1)))
 
 Said = str | tuple[str, str]
 """A query, or a query and its reply."""
+
+
+def entries_of(said: Sequence[Said]) -> Iterator[Entry]:
+    for number, one in enumerate(said, 1):
+        query, reply = (one, "Fine.") if isinstance(one, str) else one
+        yield Query(number=number, at=START, text=query)
+        yield Reply(number=number, at=START, text=reply)
 
 
 class Counting(SessionManager):
@@ -41,10 +62,8 @@ def session(
         live.add(
             Restoration(at=START, parent_created=START, queries=1, tokens=1, block="", depth=depth)
         )
-    for number, one in enumerate(said, 1):
-        query, reply = (one, "Fine.") if isinstance(one, str) else one
-        live.add(Query(number=number, at=START, text=query))
-        live.add(Reply(number=number, at=START, text=reply))
+    for entry in entries_of(said):
+        live.add(entry)
     live.seal(Seal(at=START, reason="compact"))
     live.close()
     return live.session
@@ -58,3 +77,34 @@ def chained(sessions: SessionManager, *spoken: Sequence[Said]) -> Session:
     for number, said in enumerate(spoken[1:], 2):
         last = session(sessions, f"s{number}", last.header.id, said, number)
     return last
+
+
+def write(
+    folder: Path,
+    identity: str,
+    *said: Said,
+    agent: str = "Sally",
+    name: str = "",
+    tags: tuple[str, ...] = (),
+    project: str = "",
+    summary: Summary | None = None,
+) -> Path:
+    """Write a sealed session with the given queries, or queries and replies; return its path."""
+    header = Header(id=identity, created=START, agent=agent, name=name, tags=tags, project=project)
+    session = Session(
+        header=header,
+        entries=tuple(entries_of(said)),
+        seal=Seal(at=START, reason="exit", summary=summary, source="model"),
+    )
+    path = folder / f"{identity}.md"
+    path.write_bytes(render(session))
+    return path
+
+
+def chain_exchanges(chain: Chain, depth: int) -> tuple[tuple[Exchange, ...], ...]:
+    """Return the exchanges of each ancestor, the oldest first, with the depths of references."""
+    depth = max(depth, len(chain.ancestors) + 1)
+    return tuple(
+        tuple(replace(exchange, depth=depth - back) for exchange in loaded.session.exchanges)
+        for back, loaded in reversed([*enumerate(chain.ancestors, 1)])
+    )

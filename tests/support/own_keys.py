@@ -7,17 +7,15 @@ from pathlib import Path
 from benchmarks.support.loopback import Loopback
 from tests.support import fork_server
 from tests.support.environments import environment
-from tests.support.sibling_chats import chat, configure
+from tests.support.headless import chat_at_home
 
 KEY = "zq-Private-Key-77Xy88Zw-own"
 MODEL = "openai:gpt-4.1"
 
 
 def run(home: Path, server: Loopback, *lines: str, key: str = KEY) -> str:
-    configure(home, server, MODEL)
-    return chat(
-        home, MODEL, {"OPENAI_API_KEY": key, "OPENAI_BASE_URL": f"{server.url}/v1"}, list(lines)
-    )
+    keys = {"OPENAI_API_KEY": key, "OPENAI_BASE_URL": f"{server.url}/v1"}
+    return chat_at_home(home, server, MODEL, keys, *lines)
 
 
 def command(home: Path, *arguments: str) -> str:

@@ -11,6 +11,8 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from msgspec.structs import replace
+
 from chat_loop.agent.agent import ModelAgent
 from chat_loop.agent.ask import CallLimits
 from chat_loop.conversation import continuing
@@ -238,3 +240,6 @@ def said(*texts: str) -> tuple[Message, ...]:
 def names(directory: Path) -> Sequence[str]:
     """Return the names of the transcripts in a folder."""
     return sorted(path.name for path in directory.glob("*.md"))
+
+
+QUIET = replace(Options(), acknowledge=False, on_exit="later", attach_from_archive=False)

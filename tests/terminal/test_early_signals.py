@@ -16,7 +16,7 @@ import pytest
 
 from tests.support.environments import environment
 from tests.support.pty_chat import PtyChat
-from tests.support.real_program import PATIENCE, WHEN_TOLD, settings
+from tests.support.terminal_chat import PATIENCE, WHEN_TOLD, settings
 
 pytestmark = [
     pytest.mark.slow,

@@ -16,8 +16,8 @@ import pytest
 from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.values import Usage
 from tests.support.environments import environment
+from tests.support.headless import WAITS
 from tests.support.mcp_descriptions import until
-from tests.support.piped_chat import WAITS
 from tests.support.pty_chat import PtyChat
 
 pytestmark = [

@@ -18,8 +18,8 @@ import pytest
 from benchmarks.support.loopback import Loopback, Reply, failing
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.rows import read_rows
+from tests.support.headless import WAITS
 from tests.support.mcp_descriptions import gone, until
-from tests.support.piped_chat import WAITS
 from tests.support.pty_chat import PtyChat
 from tests.support.saved_sessions import ALL, SECOND, put
 from tests.support.tool_chat import ASKED, calling, chatting

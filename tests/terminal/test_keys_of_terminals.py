@@ -13,16 +13,19 @@ import pytest
 from benchmarks.support.loopback import Loopback
 from tests.support.environments import environment
 from tests.support.pty_chat import PtyChat
-from tests.support.real_program import (
+from tests.support.terminal_chat import (
     PATIENCE,
     PROMPT,
     STALLING,
+    asked,
+    chat,
     chatting,
     command,
+    entered,
     exchanges,
+    leave,
+    told_of_pastes,
 )
-from tests.support.terminal_chat import chat, leave
-from tests.support.typed_lines import asked, entered, told_of_pastes
 
 pytestmark = [
     pytest.mark.slow,

@@ -11,8 +11,7 @@ import pytest
 from benchmarks.support.loopback import Loopback
 from tests.support.environments import environment
 from tests.support.pty_chat import PtyChat
-from tests.support.real_program import STALLING, command, exchanges
-from tests.support.terminal_chat import saved
+from tests.support.terminal_chat import STALLING, command, exchanges, saved
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX")
 

@@ -16,7 +16,7 @@ import pytest
 from benchmarks.support.loopback import Loopback
 from tests.support.environments import environment
 from tests.support.pty_chat import PtyChat
-from tests.support.real_program import (
+from tests.support.terminal_chat import (
     PATIENCE,
     STALLING,
     chatting,

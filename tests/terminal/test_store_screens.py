@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.killed_store import Home
 from tests.support.s3_server import S3Server, require_server
-from tests.support.started_chat import started
+from tests.support.terminal_chat import started
 
 pytestmark = pytest.mark.slow
 

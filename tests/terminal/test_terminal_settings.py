@@ -17,7 +17,7 @@ from tests.support.environments import environment
 from tests.support.ports import closed_port
 from tests.support.pty_chat import PtyChat
 from tests.support.real_model import smollm2_path
-from tests.support.real_program import (
+from tests.support.terminal_chat import (
     PATIENCE,
     PROMPT,
     STALLING,
@@ -26,8 +26,8 @@ from tests.support.real_program import (
     command,
     exchanges,
     settings,
+    told_of_pastes,
 )
-from tests.support.typed_lines import told_of_pastes
 
 pytestmark = [
     pytest.mark.slow,

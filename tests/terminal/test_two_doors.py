@@ -26,8 +26,7 @@ from tests.support.environments import environment
 from tests.support.headless import ECHO
 from tests.support.headless import run as run_piped
 from tests.support.pty_chat import PtyChat
-from tests.support.real_program import PATIENCE, command
-from tests.support.typed_lines import asked, entered
+from tests.support.terminal_chat import PATIENCE, asked, command, entered
 
 pytestmark = [
     pytest.mark.slow,
