@@ -23,7 +23,7 @@ LIMITS = {  # figure: (limit, goal)
     "comprehensions per 1,000 statements": (30.0, 30.0),
     "percent of functions with more than 12 branches": (0.2, 2.0),
     "names of the type Any": (50, 60),
-    "tokens": (334_770, 225_000),
+    "tokens": (334_710, 225_000),
 }
 
 

@@ -84,11 +84,7 @@ class ProjectPointers:
             data, _ = read_part(self._directory / FILE, MAX_BYTES)
         with suppress(msgspec.MsgspecError, UnicodeDecodeError):
             return msgspec.json.decode(data, type=Pointers)
-        newest = []
-        for identity in data[:200].decode("ascii", "replace").split():  # as it was once written
-            if ID_PATTERN.fullmatch(identity):
-                newest.append(Pointer(_project_of(self._row(identity).project), (identity,)))
-        return Pointers(newest=tuple(newest))
+        return Pointers()
 
     def recent(self, pointers: Pointers | None = None, *, chats: bool = False) -> Recent | None:
         """Return the newest session of this project that can be continued, or else of any other.

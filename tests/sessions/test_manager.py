@@ -9,6 +9,7 @@ from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -18,6 +19,7 @@ from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import SessionManager, slug
 from chat_loop.sessions.organizing import remove_leftovers, set_name_and_tags
 from chat_loop.sessions.parser import parse
+from chat_loop.sessions.pointers import Pointer, Pointers
 from chat_loop.sessions.records import (
     Call,
     Entry,
@@ -313,8 +315,10 @@ def test_the_current_session_is_noted(tmp_path: Path) -> None:
     ):
         (tmp_path / ".current").write_bytes(pointers)
         assert last_id(tmp_path) == ""
-    (tmp_path / ".current").write_text(f"gone_1\n{live.header.id}\n")
-    assert last_id(tmp_path) == live.header.id, "as it was once written"
+    here = sessions.pointers.here
+    newest = Pointers(newest=(Pointer(here, ("gone_1", live.header.id)),))
+    (tmp_path / ".current").write_bytes(msgspec.json.encode(newest))
+    assert last_id(tmp_path) == live.header.id
 
 
 def test_a_run_of_p_is_the_current_session_and_is_not_offered(tmp_path: Path) -> None:

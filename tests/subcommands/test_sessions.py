@@ -15,6 +15,8 @@ import pytest
 
 from chat_loop.options import parser
 from chat_loop.sessions import summary_block
+from chat_loop.sessions.git import project_of
+from chat_loop.sessions.pointers import Pointer, Pointers
 from chat_loop.sessions.records import Seal
 from tests.support.environments import environment
 from tests.support.headless import ECHO, failure, run
@@ -197,10 +199,11 @@ def test_show_prints_the_file(home: Path) -> None:
 
 def test_the_last_session_is_the_newest_when_the_last_is_gone(home: Path) -> None:
     put(home / "sessions", of_this_project(OLD))
-    (home / "sessions" / ".current").write_text(f"{OLD.header.id}\n")
-    assert values(home, "show", "last")["id"] == OLD.header.id
-    (home / "sessions" / ".current").write_text("gone_20260101_000000\n")
-    assert values(home, "show", "last")["id"] == OLD.header.id, "the newest of this project"
+    here = project_of(str(Path.cwd()))
+    for identity in (OLD.header.id, "gone_20260101_000000"):
+        pointers = Pointers(newest=(Pointer(here, (identity,)),))
+        (home / "sessions" / ".current").write_bytes(msgspec.json.encode(pointers))
+        assert values(home, "show", "last")["id"] == OLD.header.id, "the newest of this project"
     put(home / "sessions", OLD)
     (home / "sessions" / ".current").unlink()
     assert values(home, "show", "last")["id"] == OPEN.header.id, "the newest of any"
