@@ -30,9 +30,9 @@ from chat_loop.commands.references import (
 )
 from chat_loop.conversation import continuing
 from chat_loop.conversation.attachments import release
+from chat_loop.conversation.child_plan import ChildPlan
 from chat_loop.conversation.continuing import Planning
 from chat_loop.conversation.conversation import Conversation
-from chat_loop.conversation.plans import ChildPlan
 from chat_loop.conversation.reading import QueryFile
 from chat_loop.display.plain import PlainDisplay
 from chat_loop.input.lines import clean
@@ -311,14 +311,14 @@ class PrintRun:
         sessions = planning.sessions
         if loaded.is_partial:
             room = BYTES_OF_TOKEN * planning.frame.window.tokens
-            newest = await in_daemon_thread(partial(sessions.load_newest, loaded.path, room))
+            newest = await in_daemon_thread(sessions.load_newest, loaded.path, room)
             if newest is not None:
                 resumed = await continuing.resume(planning, newest, whole=True, quick=True)
                 plan = resumed.plan
                 if plan.left_out:
                     older = newest.session.totals.queries - len(newest.session.exchanges)
                     return replace(plan, left_out=plan.left_out + older)
-            loaded = await in_daemon_thread(partial(sessions.load, loaded.path))
+            loaded = await in_daemon_thread(sessions.load, loaded.path)
         resumed = await continuing.resume(planning, loaded, whole=True, quick=True)
         return resumed.plan
 

@@ -353,7 +353,7 @@ class Interactive:
         return await pasted_files.clipboard()
 
     async def dropped(self, readings: Sequence[Sequence[str]]) -> Sequence[str | Picture]:
-        return await in_daemon_thread(partial(pasted_files.files_of, readings))
+        return await in_daemon_thread(pasted_files.files_of, readings)
 
     def echo(self, text: str) -> None:
         self._display.entry(text)

@@ -6,10 +6,11 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 from chat_loop.errors import ChatLoopError
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -49,7 +50,7 @@ async def run_to_completion(work: Awaitable[T]) -> T:
         raise
 
 
-async def in_daemon_thread(work: Callable[[], T]) -> T:
+async def in_daemon_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Return the result of `work`, which runs in its own thread. Raises its errors.
 
     Neither a cancellation nor the exit of the program waits for the thread.
@@ -59,7 +60,7 @@ async def in_daemon_thread(work: Callable[[], T]) -> T:
 
     def run() -> None:
         try:
-            result = work()
+            result = work(*args, **kwargs)
         except BaseException as error:  # noqa: BLE001 - raised where the result is awaited
             future.set_exception(error)
         else:

@@ -16,6 +16,7 @@ from benchmarks.embedded.contexts import (
 )
 from benchmarks.factchain.standin import is_summary
 from benchmarks.factchain.talk import Turn
+from chat_loop.context.request import message_list
 from chat_loop.events import Event, Finished, TextDelta
 from chat_loop.providers import Provider
 from chat_loop.values import Message, Request, Role
@@ -76,7 +77,7 @@ async def before(
     if arm == WHOLE:
         said = [*texts(turns), *said]
     if chat is not None and arm == NEWEST:
-        size = tokens(chat.conversation.messages, count)
+        size = tokens(message_list(chat.conversation.frame, chat.conversation.context), count)
         newest = newest_within(turns, size, count)
         said = [*((message.role, message.text) for message in newest), *said]
     if chat is not None and arm == SUMMARY:

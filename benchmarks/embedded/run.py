@@ -25,6 +25,7 @@ from benchmarks.embedded.model import complete
 from benchmarks.embedded.script import Script
 from benchmarks.factchain.scoring import Context
 from benchmarks.factchain.talk import Fact
+from chat_loop.context.request import message_list
 from chat_loop.providers import Provider
 from chat_loop.values import Message, Request, Role
 
@@ -87,7 +88,7 @@ async def measure(
     """
     shutil.rmtree(folder, ignore_errors=True)
     chat = await play(provider, folder / "sessions", count, script.queries)
-    own = chat.conversation.messages
+    own = message_list(chat.conversation.frame, chat.conversation.context)
     summaries = await resummarize(provider, chat.spans) if SUMMARY in arms else []
     before: list[tuple[Role, str]] = [
         ("user", f"Summary of the conversation so far:\n\n{text}") for text in summaries[-1:]

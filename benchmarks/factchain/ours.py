@@ -22,6 +22,7 @@ from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.tools import Tool
 from chat_loop.context import ledger
 from chat_loop.context.budget import Limits
+from chat_loop.context.request import message_list
 from chat_loop.conversation import continuing
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.conversation_options import Options
@@ -201,7 +202,9 @@ class Ours:
     @property
     def context(self) -> str:
         """Return the text that the next query would send, without the system prompt."""
-        return "\n\n".join(message.whole for message in self.conversation.messages)
+        conversation = self.conversation
+        messages = message_list(conversation.frame, conversation.context)
+        return "\n\n".join(message.whole for message in messages)
 
     @property
     def pins(self) -> tuple[str, ...]:

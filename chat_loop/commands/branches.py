@@ -13,7 +13,7 @@ from chat_loop.commands.registry import OptionValues, registry
 from chat_loop.commands.restoring import offer_files
 from chat_loop.conversation import continuing
 from chat_loop.conversation.attachments import pictures_in
-from chat_loop.conversation.plans import ChildPlan
+from chat_loop.conversation.child_plan import ChildPlan
 from chat_loop.errors import UsageError
 from chat_loop.sessions import reach
 from chat_loop.sessions.manager import LoadedSession

@@ -146,12 +146,12 @@ class CommandCompleter(Completer):
         chat = self._chat
         told = set()
         for exchange in reversed(chat.conversation.context.exchanges):
-            told.add((exchange.session, exchange.query.number))
+            told.add(exchange.key)
             if exchange.ref.startswith(typed):
                 yield exchange.ref, one_line(exchange.query.text, 60)
         with contextlib.suppress(ChatLoopError, OSError):  # the command itself reports it
             for exchange in reach.messages_of(chat.sessions, own(chat), typed):
-                if (exchange.session, exchange.query.number) not in told:
+                if exchange.key not in told:
                     yield exchange.ref, one_line(exchange.query.text, 60)
 
     def _sessions(self, typed: str) -> Iterable[tuple[str, str]]:

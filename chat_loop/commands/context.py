@@ -11,7 +11,7 @@ from chat_loop.context.budget import messages_in, parts
 from chat_loop.context.request import left_out, token_estimates
 from chat_loop.conversation import continuing
 from chat_loop.conversation.conversation_options import FEEDBACK
-from chat_loop.conversation.plans import without_secrets
+from chat_loop.conversation.stored_context import without_secrets
 from chat_loop.display import panels
 from chat_loop.display.questions import Question
 from chat_loop.errors import UsageError

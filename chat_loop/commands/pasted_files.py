@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 from chat_loop.conversation.image_headers import image_size, media_type
@@ -27,7 +26,7 @@ async def clipboard() -> str | Picture:
     data = clip.image
     if not media_type(data):  # some programs answer with text when they have no image
         raise UsageError(f"{CLIPBOARD} cannot be read.", "Copy it again, or save it as a file.")
-    file = await in_daemon_thread(partial(picture, CLIPBOARD, data, len(data)))
+    file = await in_daemon_thread(picture, CLIPBOARD, data, len(data))
     width = file.attachment.width
     return Picture(width, file.attachment.height, len(file.data), data=file.data)
 

@@ -31,7 +31,7 @@ from chat_loop.commands.references import (
     unreadable_text,
 )
 from chat_loop.commands.registry import OptionValues, Quit, registry, usage_error
-from chat_loop.conversation import continuing, plans
+from chat_loop.conversation import child_plan, continuing
 from chat_loop.conversation.continuing import Planning, Resumption
 from chat_loop.display import earlier, listings
 from chat_loop.display.conversation_rows import cost_of, name_text, nothing_text
@@ -524,7 +524,7 @@ async def _merge(chat: Chat, first: LoadedSession, second: LoadedSession) -> Non
         if asks and not await chat.confirm(question, "Not merged.", act=costs):
             return
         plan = replace(await continuing.merge(planning, branches), provider=provider)
-        tokens = plans.child_tokens(planning.frame, plan, acknowledged=planning.acknowledges)
+        tokens = child_plan.child_tokens(planning.frame, plan, acknowledged=planning.acknowledges)
         text = f"Continuing both, {tokens:,} tokens. The two stay as they are."
         chat.display.prose(text, "dim")
         await conversation.accept(plan, acknowledge=False)

@@ -179,7 +179,7 @@ async def history(chat: Chat, words: str, options: OptionValues) -> None:
         raise usage_error("history")
     conversation = chat.conversation
     line = reach.line_of(chat.sessions, own(chat), chat.sessions.load)
-    told = {(each.session, each.query.number) for each in conversation.context.exchanges}
+    told = {each.key for each in conversation.context.exchanges}
     summarized: list[panels.Summarized] = []
     recent: list[Exchange] = []
     covered: list[str] = []  # the references of messages that only a summary covers
@@ -191,7 +191,7 @@ async def history(chat: Chat, words: str, options: OptionValues) -> None:
         is_open = depth == line.depth
         for exchange in reach.numbered(session, depth):
             total += messages_in([exchange])
-            is_told = (exchange.session, exchange.query.number) in told
+            is_told = exchange.key in told
             if is_told or (exchange.failed and (recent or is_open)):
                 recent.append(exchange)
             elif not exchange.failed:

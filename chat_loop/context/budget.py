@@ -77,13 +77,17 @@ class Plan(Struct, frozen=True, kw_only=True):
     keep: tuple[Exchange, ...] = ()
 
 
+Announce = Callable[[str, Usage], None]
+"""Receives the model and the maximum usage of a summary before it is asked."""
+
+
 class SummaryOptions(Struct, frozen=True, kw_only=True):
     """Settings of a summary call. `limit` is in seconds. Ctrl-C skips an `optional` summary."""
 
     max_tokens: int = 2048
     limit: float = 120.0
     instructions: str = ""
-    announce: Callable[[str, Usage], None] | None = None  # receives the model and the maximum usage
+    announce: Announce | None = None
     limits: CallLimits = field(default_factory=CallLimits)
     optional: bool = False
 
@@ -104,11 +108,13 @@ class Narration(Struct, frozen=True, kw_only=True):
 
     def seal(self, at: datetime, reason: records.SealReason, summary: Summary) -> records.Seal:
         """Return a seal with `summary`, the block built from the narrative."""
-        source = self.source
-        usage = self.usage
-        seconds = self.seconds
         return records.Seal(
-            at=at, reason=reason, source=source, summary=summary, usage=usage, seconds=seconds
+            at=at,
+            reason=reason,
+            source=self.source,
+            summary=summary,
+            usage=self.usage,
+            seconds=self.seconds,
         )
 
 

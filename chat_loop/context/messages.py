@@ -101,7 +101,7 @@ class Context(Struct, frozen=True, dict=True):
             exchange
             for exchange in self.exchanges
             if exchange.depth == own
-            or (exchange.session, exchange.query.number) in changed
+            or exchange.key in changed
             or (first != (0, 0) and (exchange.depth, exchange.query.number) >= first)
         )
 
@@ -121,10 +121,10 @@ class Context(Struct, frozen=True, dict=True):
     @cached_property
     def sent_block(self) -> Summary | None:
         """The block with which the context begins."""
-        restoration = self.session.restoration
-        if self.delayed_block is not None or restoration is None or not restoration.block:
+        block = self.session.block
+        if self.delayed_block is not None or not block:
             return self.delayed_block
-        return summary_block.parse(restoration.block)
+        return summary_block.parse(block)
 
     @property
     def pins(self) -> tuple[str, ...]:

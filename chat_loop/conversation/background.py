@@ -7,13 +7,14 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import closing, suppress
 from typing import Literal
 
+from msgspec import Struct
+
 from chat_loop.context.budget import Narration
 from chat_loop.context.messages import Context
-from chat_loop.conversation.plans import DelayedBlock
-from chat_loop.errors import ChatLoopError
+from chat_loop.errors import ChatLoopError, SessionError
 from chat_loop.events import Event, SummaryPrepared, Warned
 from chat_loop.sessions.files import Lock
-from chat_loop.sessions.records import Exchange
+from chat_loop.sessions.records import Exchange, Summary
 from chat_loop.tasks import in_daemon_thread, report_bug
 from chat_loop.values import Usage
 
@@ -21,6 +22,17 @@ MAX_FAILURES = 3  # after this many failures in a row, the background makes no m
 
 SummaryState = Literal["in progress", "ready", "failed", ""]
 MAKING: SummaryState = "in progress"
+
+
+class DelayedBlock(Struct, frozen=True, kw_only=True):
+    """The summary of the ended session `parent`, made after its child began. `problem` is why its
+    file did not get it.
+    """
+
+    parent: str
+    summary: Summary
+    problem: SessionError | None = None
+
 
 Narrate = Callable[[Context, Sequence[Exchange]], Awaitable[Narration]]
 """Has the models write the narrative of a span, without a question or a sign of progress."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -15,9 +14,13 @@ from msgspec.structs import replace
 from chat_loop.context.budget import Narration
 from chat_loop.context.messages import Context
 from chat_loop.context.request import Frame
-from chat_loop.conversation import plans, summarizer
+from chat_loop.conversation import branch_plans, child_plan, resumption, stored_context, summarizer
+from chat_loop.conversation.background import DelayedBlock
+from chat_loop.conversation.branch_plans import Branches
+from chat_loop.conversation.child_plan import ChildPlan
+from chat_loop.conversation.compaction import Draft
 from chat_loop.conversation.conversation_options import Options
-from chat_loop.conversation.plans import Branches, ChildPlan, DelayedBlock, Draft, Wish
+from chat_loop.conversation.resumption import Wish
 from chat_loop.errors import SaveError, SessionError, SessionLocked, UsageError, save_error
 from chat_loop.events import Event, SessionFound, SummaryEnded, Warned
 from chat_loop.sessions import summary_block
@@ -72,7 +75,7 @@ class Planning(Struct, frozen=True, kw_only=True):
     acknowledges: bool
     narrate: Narrate
     report: Callable[[Event], None]
-    fallback: str = plans.SEEN
+    fallback: str = stored_context.SEEN
 
     def load(self, identity: str) -> LoadedSession:
         """Load a session by its id. Raises SessionError."""
@@ -88,7 +91,7 @@ class Planning(Struct, frozen=True, kw_only=True):
 
     def words_of(self, loaded: LoadedSession) -> tuple[Context, bool]:
         """Return the same, and whether it has all words."""
-        context, missing = plans.context_of(loaded.session, self.load_from)
+        context, missing = stored_context.context_of(loaded.session, self.load_from)
         if missing:
             self.report(Warned(missing, "The summary covers what it can of them."))
         return context, not missing
@@ -137,33 +140,31 @@ async def resume(
     loaded = _as_left(planning, loaded)
     session = loaded.session
     frame = planning.frame
-    plans.check_resumable(session, planning.fallback)
+    stored_context.check_resumable(session, planning.fallback)
     context, has_all = planning.words_of(loaded)
-    is_missing = plans.stored_summary(session) is None
+    is_missing = stored_context.stored_summary(session) is None
     if is_missing and not (quick or loaded.is_open):
         _warn_if_locked(planning, session)
-    by_summary = summary or last or plans.goes_by_summary(session)
+    by_summary = summary or last or stored_context.goes_by_summary(session)
     if not (whole or by_summary or loaded.is_partial) and (has_all or is_missing):
-        whole = await in_daemon_thread(partial(plans.words_fit, frame, context))
+        whole = await in_daemon_thread(resumption.words_fit, frame, context)
     asks = not (quick or is_missing)  # nobody waits for a summary
     options = planning.options.with_settings(session.settings)
     wish = Wish(last=last, whole=whole, covers_all=options.compact_on_resume and asks)
-    wish = plans.wish_to_resume(loaded, context, frame.limits, wish)
+    wish = resumption.wish_to_resume(loaded, context, frame.limits, wish)
     made = None
     if loaded.is_open and not session.exchanges and session.restoration is not None:
         plan = as_begun(planning, context)
     else:
         plan, made = await _child(planning, loaded, context, wish, asks=asks)
-    plan = plans.with_pins(plan)
+    plan = resumption.with_pins(plan)
     if loaded.is_open and session.exchanges:
         plan = replace(plan, until=session.exchanges[-1].ref)
     missing = made.missing if made is not None else None
     failed = made is not None and made.failed
     confirmed = not (quick or failed or missing is not None)
-    counted = partial(
-        plans.child_tokens, frame, plan, acknowledged=confirmed and planning.acknowledges
-    )
-    tokens = await in_daemon_thread(counted)
+    acknowledged = confirmed and planning.acknowledges
+    tokens = await in_daemon_thread(child_plan.child_tokens, frame, plan, acknowledged=acknowledged)
     planning.report(_found(planning, loaded, plan, tokens, is_extract=missing is not None))
     left_at = None
     if context.exchanges:
@@ -207,7 +208,7 @@ def _as_left(planning: Planning, loaded: LoadedSession) -> LoadedSession:
     """
     identity = loaded.session.header.id
     if planning.sessions.is_open_elsewhere(loaded):
-        loaded = plans.finished(loaded)
+        loaded = stored_context.finished(loaded)
         exchanges = loaded.session.exchanges
         place = "beside it, as it began"
         if exchanges:
@@ -233,7 +234,7 @@ async def _child(
     planning: Planning, loaded: LoadedSession, context: Context, wish: Wish, *, asks: bool
 ) -> tuple[ChildPlan, _Made | None]:
     """Plan a child, after making the summary of its parent if that is missing."""
-    plan = await in_daemon_thread(partial(plans.continued, planning.frame, loaded, context, wish))
+    plan = await in_daemon_thread(resumption.continued, planning.frame, loaded, context, wish)
     if plan is not None:
         return plan, None
     if loaded.is_partial:  # only its ends were read, and the middle is needed
@@ -241,7 +242,7 @@ async def _child(
         context = planning.context_of(loaded)
     made = await _summary_of(planning, loaded, context, asks=asks)
     plan = await in_daemon_thread(
-        partial(plans.continued, planning.frame, loaded, context, wish, made.summary)
+        resumption.continued, planning.frame, loaded, context, wish, made.summary
     )
     assert plan is not None
     return plan, made
@@ -258,7 +259,7 @@ async def _summary_of(
     options = planning.options.with_settings(session.settings)
     said = context.unsummarized
     is_invalid = session.seal is not None and session.seal.summary is not None
-    if said and is_invalid and plans.stored_summary(session) is None:
+    if said and is_invalid and stored_context.stored_summary(session) is None:
         report(Warned("The session's summary has an invalid format; making a new one."))
     narration = Narration()
     is_final = bool(said) and asks
@@ -270,9 +271,7 @@ async def _summary_of(
             report(SummaryEnded(source="extracted", problem="Summary skipped."))
             is_final = False
     # neither Ctrl-C nor an exit waits for a large session to be read
-    summary = await in_daemon_thread(
-        partial(summarizer.final_block, planning.frame, context, narration)
-    )
+    summary = await in_daemon_thread(summarizer.final_block, planning.frame, context, narration)
     if is_final and loaded.is_sealable:
         try:
             seal_stored(planning.sessions, loaded, "resume", summary, narration)
@@ -342,9 +341,9 @@ def add_delayed(
 
 async def fork(planning: Planning, loaded: LoadedSession, number: int) -> ChildPlan:
     """Plan to continue from query `number` of a session, word for word. Raises UsageError."""
-    cut_off = plans.forked(loaded, number)
+    cut_off = branch_plans.forked(loaded, number)
     plan = await _whole(planning, cut_off)
-    return plans.fork_of(loaded, plan, number)
+    return branch_plans.fork_of(loaded, plan, number)
 
 
 async def before(planning: Planning, found: Found, context: Context) -> ChildPlan:
@@ -366,7 +365,7 @@ async def before(planning: Planning, found: Found, context: Context) -> ChildPla
 def as_begun(planning: Planning, context: Context) -> ChildPlan:
     """Plan a child like the session of a context as it began, beside it. Raises SessionError."""
     session = context.session
-    return plans.as_begun(session, context, planning.load(session.header.parent))
+    return branch_plans.as_begun(session, context, planning.load(session.header.parent))
 
 
 async def _whole(
@@ -385,9 +384,9 @@ async def uncompact(planning: Planning, live: LiveSession, context: Context) -> 
     """
     sessions = planning.sessions
     session = context.session
-    found = plans.uncompacted(context, ancestors_of(sessions, session), planning.load_from)
+    found = branch_plans.uncompacted(context, ancestors_of(sessions, session), planning.load_from)
     plan = await _whole(planning, found.loaded, found.after)
-    plan = replace(plans.paid_by(plan, context), basis=plans.basis_of(session))
+    plan = replace(resumption.paid_by(plan, context), basis=child_plan.basis_of(session))
     if not found.after:
         settings = session.present_header.settings
         header = replace(plan.parent.header, settings=settings)
@@ -397,10 +396,7 @@ async def uncompact(planning: Planning, live: LiveSession, context: Context) -> 
         return replace(plan, parent=session, path=live.path, until="", pins=pins)
     # it has no file yet, so the child continues its parent instead
     stored = planning.load(session.header.parent)
-    until = ""
-    if session.restoration is not None:
-        until = session.restoration.until
-    return replace(plan, parent=stored.session, path=stored.path, until=until, pins=pins)
+    return replace(plan, parent=stored.session, path=stored.path, until=session.until, pins=pins)
 
 
 def with_summary(
@@ -410,15 +406,14 @@ def with_summary(
     SessionError.
     """
     if not live.is_empty:
-        return plans.with_summary(context, live.path, summary)
+        return resumption.with_summary(context, live.path, summary)
     # it has no file yet, so the child continues its parent instead
-    restoration = context.session.restoration
     plan = as_begun(planning, context)
     return replace(
         plan,
         block=summary_block.render(summary),
         pins=None,
-        until=restoration.until if restoration is not None else "",
+        until=context.session.until,
     )
 
 
@@ -432,11 +427,11 @@ def _branch_as_left(planning: Planning, loaded: LoadedSession) -> LoadedSession:
         return branch
     restoration = session.restoration
     if restoration is None or restoration.merged or not session.header.parent:
-        raise plans.nothing_ended(session)
+        raise stored_context.nothing_ended(session)
     parent = planning.load(session.header.parent)
     _, number = place_of_ref(restoration.until)
     if number:
-        return plans.forked(parent, number)
+        return branch_plans.forked(parent, number)
     return _branch_as_left(planning, parent)
 
 
@@ -456,7 +451,7 @@ def branches_of(
         for loaded in read_chain(planning.sessions, session).ancestors:
             yield loaded.session
 
-    return plans.branches_of(first, second, ancestors, frozenset(open_ids - {own}))
+    return branch_plans.branches_of(first, second, ancestors, frozenset(open_ids - {own}))
 
 
 def unsummarized(planning: Planning, branches: Branches) -> list[LoadedSession]:
@@ -465,7 +460,7 @@ def unsummarized(planning: Planning, branches: Branches) -> list[LoadedSession]:
         return []
     found = []
     for branch in (branches.first, branches.second):
-        if plans.covering_summary(branch.session, covers_all=True) is None:
+        if stored_context.covering_summary(branch.session, covers_all=True) is None:
             found.append(branch)
     return found
 
@@ -476,13 +471,13 @@ async def merge(planning: Planning, branches: Branches) -> ChildPlan:
         await _whole_summary(planning, branches.first),
         await _whole_summary(planning, branches.second),
     )
-    return await in_daemon_thread(partial(plans.merged, planning.frame, branches, summaries))
+    return await in_daemon_thread(branch_plans.merged, planning.frame, branches, summaries)
 
 
 async def _whole_summary(planning: Planning, loaded: LoadedSession) -> Summary:
     """Return a summary of everything in a session, since a merge carries no words."""
     context = planning.context_of(loaded)
-    stored = plans.covering_summary(loaded.session, covers_all=True)
+    stored = stored_context.covering_summary(loaded.session, covers_all=True)
     if stored is not None:
         return stored
     made = await _summary_of(planning, loaded, context, asks=True)

@@ -9,21 +9,28 @@ import re
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from chat_loop import errors, events
 from chat_loop.agent.agent import ModelAgent, Prompt, Prompts, only
 from chat_loop.agent.tools import Tool
 from chat_loop.context import activity, budget, request
-from chat_loop.context.budget import Narration, Plan
+from chat_loop.context.budget import Announce, Narration, Plan
 from chat_loop.context.messages import Context, prompt
 from chat_loop.context.request import Calibration, Frame
-from chat_loop.conversation import attachments, continuing, plans, side_question, summarizer
+from chat_loop.conversation import (
+    attachments,
+    child_plan,
+    compaction,
+    continuing,
+    side_question,
+    summarizer,
+)
 from chat_loop.conversation import exit as ending
-from chat_loop.conversation.background import MAKING, Background
+from chat_loop.conversation.background import MAKING, Background, DelayedBlock
+from chat_loop.conversation.child_plan import Basis, ChildPlan, basis_of
+from chat_loop.conversation.compaction import Draft
 from chat_loop.conversation.continuing import Missing, Planning
 from chat_loop.conversation.conversation_options import (
     EFFORT,
@@ -34,32 +41,65 @@ from chat_loop.conversation.conversation_options import (
     parameters_for,
     sampling_text,
 )
-from chat_loop.conversation.plans import (
-    Basis,
-    ChildPlan,
-    DelayedBlock,
-    Draft,
-    Leaving,
-    basis_of,
-)
+from chat_loop.conversation.exit import Leaving
 from chat_loop.conversation.reading import QueryFile, read_files
 from chat_loop.conversation.summarizer import Writer
 from chat_loop.conversation.turn import Turn
-from chat_loop.errors import TRIED_AGAIN, save_error
+from chat_loop.errors import (
+    TRIED_AGAIN,
+    ChatLoopError,
+    ContextFull,
+    ContextTooLong,
+    ProviderError,
+    SaveError,
+    SessionLocked,
+    StalePlan,
+    UsageError,
+    os_reason,
+    save_error,
+)
+from chat_loop.events import (
+    Attached,
+    Compacted,
+    Connecting,
+    Event,
+    Recalled,
+    Restoring,
+    SessionBegun,
+    SessionSealed,
+    SummaryEnded,
+    SummaryStarted,
+    Warned,
+)
 from chat_loop.library import archive_tools
 from chat_loop.providers import Provider
 from chat_loop.redact import redact_text
 from chat_loop.redact.outgoing import TextSource
-from chat_loop.sessions import marker, records, summary_block
+from chat_loop.sessions import marker, summary_block
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import (
+    ArchiveContext,
+    Aside,
     AsideReply,
+    Entry,
     Exchange,
     ExchangePart,
+    LeftOut,
+    ModelChange,
+    Pin,
+    Query,
+    QueryEntry,
+    Redo,
     Reply,
     Seal,
     SealReason,
+    Session,
+    Setting,
+    Summary,
+    Undo,
+    UndoEntry,
+    Unpin,
     place_of_ref,
 )
 from chat_loop.tasks import in_daemon_thread, run_to_completion, uncancel
@@ -80,7 +120,6 @@ SQUEEZED = {
     "steps": "the beginning of the reply",
 }
 """The names of the parts of an exchange that does not fit the window by itself."""
-"""Errors of reading ahead. What could not be read is read again when it is needed."""
 
 
 def _read_ahead(context: Context) -> None:
@@ -88,10 +127,6 @@ def _read_ahead(context: Context) -> None:
     from chat_loop.context import ledger  # late: it takes long to load
 
     ledger.read_ahead(context.parent_block, context.unsummarized)
-
-
-def _is_same(first: Exchange, second: Exchange) -> bool:
-    return (first.session, first.query.number) == (second.session, second.query.number)
 
 
 class Conversation:
@@ -108,7 +143,7 @@ class Conversation:
         sessions: SessionManager,
         *,
         count: Count,
-        show: Callable[[events.Event], None],
+        show: Callable[[Event], None],
         options: Options,
         memory: Callable[[], str] = str,
         servers: McpServers | None = None,
@@ -145,7 +180,7 @@ class Conversation:
         self._calibration = Calibration()
         self._truncation_shown = False
         self._view: Draft | None = None  # a compaction that is carried out after the turn
-        self._asides: list[records.Entry] = []  # those that are not in the file yet
+        self._asides: list[Entry] = []  # those that are not in the file yet
         self._works = 0  # the number of calls that are writing the file or changing the session
         self._start()
 
@@ -173,7 +208,7 @@ class Conversation:
         self._begun_shown = self._problem_shown = False
         self.configure(self._configured)
 
-    def _write_settings(self, parent: records.Session) -> None:
+    def _write_settings(self, parent: Session) -> None:
         """Put into the header what the session keeps of its `parent` and of this run."""
         parameters = self._parameters_after(parent)
         self.agent = replace(self.agent, parameters=parameters)
@@ -184,14 +219,14 @@ class Conversation:
             self.live.change_header(settings=json.dumps(settings, ensure_ascii=False))
         self.live.change_header(effort=parameters.effort, sampling=sampling_text(parameters))
 
-    def _parameters_after(self, session: records.Session) -> Parameters:
+    def _parameters_after(self, session: Session) -> Parameters:
         """Return how the agent's model is asked in what follows a session."""
         agent = self.agent
         if agent.own_tools:
             return agent.parameters
         return parameters_for(agent.model, self._configured.config, self._given, session)
 
-    def _agent_in(self, session: records.Session) -> ModelAgent:
+    def _agent_in(self, session: Session) -> ModelAgent:
         """Return the agent with the system prompt and the longest reply that a session keeps."""
         agent = self.agent
         if agent.own_tools:
@@ -211,7 +246,7 @@ class Conversation:
         return ", ".join(tool.spec.name for tool in self._own_tools)
 
     @property
-    def session(self) -> records.Session:
+    def session(self) -> Session:
         return self.live.session
 
     @property
@@ -226,15 +261,13 @@ class Conversation:
         """The context as it is sent: in a turn that has filled the window, the planned child's."""
         if self._view is None:
             return self.context
-        return plans.view_of(self._view, self.context, self.live.path)
+        return compaction.view_of(self._view, self.context, self.live.path)
 
     @property
-    def summary(self) -> records.Summary | None:
+    def summary(self) -> Summary | None:
         """The summary that the session begins with, with the pins of now; None if there is none."""
-        restoration = self.session.restoration
-        if restoration is None or not restoration.block:
-            return None
-        return replace(summary_block.parse(restoration.block), pinned=self.context.pins)
+        block = self.session.block
+        return replace(summary_block.parse(block), pinned=self.context.pins) if block else None
 
     @property
     def frame(self) -> Frame:
@@ -269,11 +302,6 @@ class Conversation:
         return measured[2]
 
     @property
-    def messages(self) -> tuple[Message, ...]:
-        """The messages that would be sent now, without a query."""
-        return request.message_list(self.frame, self.context)
-
-    @property
     def fallback_text(self) -> str:
         """The sentence that says what happens instead if a resume fails."""
         if self.live.is_empty:
@@ -283,13 +311,14 @@ class Conversation:
     @property
     def saved_text(self) -> str:
         """The sentence that says where the words are; empty if no file has any."""
-        path = self.live.path
-        parent = self.live.header.parent
-        if self.live.is_empty:
+        live = self.live
+        path = live.path
+        parent = live.header.parent
+        if live.is_empty:
             path = self.sessions.directory / f"{parent}.md"
-        if not self.sessions.saves or (self.live.is_empty and not parent):
+        if not self.sessions.saves or (live.is_empty and not parent):
             return ""
-        if self.live.problem is not None:
+        if live.problem is not None:
             return f"What could be saved is in {path}."
         return f"What was said is saved in {path}."
 
@@ -299,36 +328,30 @@ class Conversation:
         """Read the files that a query names with `@`, and add the `pictures` that have no file.
         Raises UsageError if one cannot be sent.
         """
-        work = partial(read_files, typed, pictures)
-        files = await in_daemon_thread(work)  # an exit waits for no PDF
+        files = await in_daemon_thread(read_files, typed, pictures)  # an exit waits for no PDF
         attachments.check(files, self.agent, self.count)
         return files
 
     async def ask(self, text: str, files: Sequence[QueryFile] = ()) -> Reply:
         """Save the query and its files, ask, and save the reply as it arrives. Compact if the
-        context is full. Raises ProviderError, CancelledError or ContextFull after saving.
+        context is full, and ask again if it is the server that says so. Raises ProviderError,
+        CancelledError or ContextFull after saving.
         """
         sizes = (budget.entry_size(file.attachment, self.count) for file in files)
         waiting = budget.size(text, self.count) + sum(sizes)
         with self._working():
-            return await self._ask_or_shrink(text, files, waiting)
-
-    async def _ask_or_shrink(self, text: str, files: Sequence[QueryFile], waiting: int) -> Reply:
-        """Ask and, if the server says that the conversation is too long, compact it and ask again.
-        The query and its files take `waiting` tokens.
-        """
-        try:
-            return await self._ask(text, files, waiting)
-        except errors.ContextTooLong as error:
-            last = self.session.exchanges[-1]
-            # Otherwise its tools would do the same work twice.
-            untouched = not last.uses and not (last.reply and last.reply.text)
-            may_compact = self.options.limits.enabled and untouched
-            if not (may_compact and await self._shrink(waiting)):
-                raise
-            hint = "The conversation was compacted, and the message is sent again."
-            self.show(events.Warned(error.message, hint))
-            return await self._ask(text, files, waiting)
+            try:
+                return await self._ask(text, files, waiting)
+            except ContextTooLong as error:
+                last = self.session.exchanges[-1]
+                # Otherwise its tools would do the same work twice.
+                untouched = not last.uses and not (last.reply and last.reply.text)
+                may_compact = self.options.limits.enabled and untouched
+                if not (may_compact and await self._shrink(waiting)):
+                    raise
+                hint = "The conversation was compacted, and the message is sent again."
+                self._warn(error.message, hint)
+                return await self._ask(text, files, waiting)
 
     async def _ask(self, text: str, files: Sequence[QueryFile], waiting: int) -> Reply:
         """Ask once. The query and its files take `waiting` tokens."""
@@ -340,18 +363,18 @@ class Conversation:
             cancellation = error
         number = self.live.next_number
         now = self.sessions.now
-        self.add(records.Query(number=number, at=now(), text=text))
+        self.add(Query(number=number, at=now(), text=text))
         try:
             self._save_files(files, number)
             if cancellation is not None:
                 self.add(Reply(number=number, at=now(), text="", stop="interrupted"))
                 raise cancellation
             first = await self._request(number, text, encoding)
-        except (errors.ChatLoopError, OSError):
+        except (ChatLoopError, OSError):
             self.add(Reply(number=number, at=now(), text="", stop="error", failed=True))
             raise
 
-        async def prompts(step: int, refusal: errors.ContextTooLong | None) -> Prompt:
+        async def prompts(step: int, refusal: ContextTooLong | None) -> Prompt:
             if step > 1:
                 return await self._next_prompt(refusal)
             if refusal is None:
@@ -377,14 +400,14 @@ class Conversation:
             if file.left_out:
                 name = file.attachment.name
                 reason = file.left_out
-                self.add(records.LeftOut(number=number, at=at, text=name, reason=reason))
+                self.add(LeftOut(number=number, at=at, text=name, reason=reason))
                 continue
             if problem := attachments.keep_image(self.sessions.images, file):
-                self.show(events.Warned(problem, "It is sent now, and may be missing later."))
+                self._warn(problem, "It is sent now, and may be missing later.")
             self.add(replace(file.attachment, number=number, at=at))
         described = tuple(file.description for file in files if not file.left_out)
         if described:
-            self.show(events.Attached(described))
+            self.show(Attached(described))
 
     async def _request(self, number: int, text: str, encoding: int) -> Prompt:
         """Return the prompt for a saved query. Raises ContextFull. Room was made by the counts of
@@ -397,12 +420,12 @@ class Conversation:
         await self._squeeze()
         try:
             return self._prompt()
-        except errors.ContextFull:
+        except ContextFull:
             if self.count(request.SAMPLE) == encoding:
                 raise
         return await self._next_prompt(None)
 
-    async def _next_prompt(self, refusal: errors.ContextTooLong | None) -> Prompt:
+    async def _next_prompt(self, refusal: ContextTooLong | None) -> Prompt:
         """Return the prompt of the next step of a turn. Make room for it first: shorten older
         results, then summarize older exchanges, then shorten this one. Raises ContextFull or the
         `refusal`.
@@ -441,7 +464,7 @@ class Conversation:
         )
         for problem in problems:
             if problem not in self._lost_images:
-                self.show(events.Warned(problem))
+                self._warn(problem)
         self._lost_images.update(problems)
         return messages
 
@@ -460,7 +483,7 @@ class Conversation:
         text = f"The model no longer gets the oldest {plural(left_out, 'message')}: automatic"
         text += f" compaction is off, and {setting} is "
         text += f"{limits.max_messages or limits.max_tokens:,}."
-        self.show(events.Warned(text, "They are saved; compact summarizes them."))
+        self._warn(text, "They are saved; compact summarizes them.")
 
     @property
     def recalls(self) -> bool:
@@ -472,8 +495,7 @@ class Conversation:
         """Return passages of the archive that match a query, and their references. Blocks while the
         archive is read.
         """
-        restoration = self.session.restoration
-        if self.archive is None or restoration is None:
+        if self.archive is None or self.session.restoration is None:
             return "", ()
         from chat_loop.context.ledger import newer_values  # late: it takes long to load
 
@@ -481,7 +503,7 @@ class Conversation:
             text,
             self.context.unsought_refs,
             budget.recall_room(self.window),
-            restoration.block,
+            self.session.block,
             weak=self.window <= budget.SMALL_WINDOW,
             newer=newer_values,
         )
@@ -493,8 +515,8 @@ class Conversation:
         excerpts, refs = await asyncio.to_thread(self.recalled_for, text)
         if excerpts:
             at = self.sessions.now()
-            self.add(records.ArchiveContext(number=number, at=at, text=redact_text(excerpts)))
-            self.show(events.Recalled(refs))
+            self.add(ArchiveContext(number=number, at=at, text=redact_text(excerpts)))
+            self.show(Recalled(refs))
 
     async def _connect(self, servers: McpServers) -> None:
         """Give the agent the servers' current tools; wait for servers that are still connecting."""
@@ -502,16 +524,16 @@ class Conversation:
 
         def waiting(names: tuple[str, ...]) -> None:
             pending.extend(names)
-            self.show(events.Connecting(names))
+            self.show(Connecting(names))
 
         reserved = {*(tool.spec.name for tool in self._own_tools), *archive_tools.TOOLS}
         # characters of all schemas; in a small window, half a character per token
         limit = min(100_000, self.window // 2)
         self.offer_tools(await servers.tools(reserved, limit, waiting))
         if pending:
-            self.show(events.Connecting(()))
+            self.show(Connecting(()))
         for message, hint in servers.notices():
-            self.show(events.Warned(message, hint))
+            self._warn(message, hint)
 
     def offer_tools(self, tools: Sequence[Tool]) -> None:
         """Offer the servers' tools along with the agent's own and the archive's."""
@@ -527,7 +549,7 @@ class Conversation:
         def estimate(text: str) -> Usage:
             return Usage(input=self.budget.used, output=self.count(text), estimated=True)
 
-        def show(event: events.Event) -> None:
+        def show(event: Event) -> None:
             if not self._begun_shown:
                 self._report_saving()
             self.show(event)
@@ -563,7 +585,7 @@ class Conversation:
         restoration = self.session.restoration
         if not self.acknowledges or restoration is None:
             return
-        if not (restoration.block or context.exchanges):
+        if not (self.session.block or context.exchanges):
             return
         limits = self.agent.limits
         attempts = min(2, limits.attempts)
@@ -580,9 +602,9 @@ class Conversation:
         try:
             with self._working():
                 await self._answer(agent, 0, only(asked), limit)
-        except errors.ProviderError as error:
+        except ProviderError as error:
             text = f"The acknowledgment failed: {error.message}"
-            self.show(events.Warned(text, "The context is restored anyway."))
+            self._warn(text, "The context is restored anyway.")
         except asyncio.CancelledError:
             uncancel()
 
@@ -594,7 +616,7 @@ class Conversation:
         agent = self.agent
         if agent.own_tools:
             text = f"{agent.name} has tools of its own, and may act on what it is asked."
-            raise errors.UsageError(text, "/btw needs a model: /model shows them.")
+            raise UsageError(text, "/btw needs a model: /model shows them.")
         used = self.budget.used + budget.size(question, self.count) + ASIDE_TOKENS
         so_far = self.live.reply_text
         messages = request.beside(self.frame, self.sent_context, used, so_far, question)
@@ -604,7 +626,7 @@ class Conversation:
         agent = replace(agent, limits=limits)
         answered = await side_question.answer(agent, asked, at, self.count)
         if answered.is_kept:
-            self._asides += [records.Aside(at=at, text=question), answered.reply]
+            self._asides += [Aside(at=at, text=question), answered.reply]
             self._keep_asides()
         if answered.failure is not None:
             raise answered.failure
@@ -616,10 +638,8 @@ class Conversation:
         """
         if self._works:
             return
-        asides = self._asides
-        self._asides = []
-        for entry in asides:
-            self.add(entry)
+        while self._asides:
+            self.add(self._asides.pop(0))
 
     @contextlib.contextmanager
     def _working(self) -> Iterator[None]:
@@ -644,7 +664,7 @@ class Conversation:
         else:
             at = self.sessions.now()
             endpoint = marker.safe_value(answering.endpoint)
-            self.add(records.ModelChange(at=at, text=answering.model, endpoint=endpoint))
+            self.add(ModelChange(at=at, text=answering.model, endpoint=endpoint))
         self._take(parameters)
 
     def ask_with_effort(self, effort: str) -> None:
@@ -670,7 +690,7 @@ class Conversation:
         }
         for name, (old, new) in texts.items():
             if old != new:
-                self.add(records.Setting(at=self.sessions.now(), text=f"{name}: {new}"))
+                self.add(Setting(at=self.sessions.now(), text=f"{name}: {new}"))
 
     async def _use(self, provider: Provider) -> None:
         """Have another model answer from now on."""
@@ -688,7 +708,7 @@ class Conversation:
 
     def keep_setting(self, name: str, value: str) -> None:
         """Keep a setting in the session and its children; an empty value removes it."""
-        setting = records.Setting(at=self.sessions.now(), text=f"{name}: {value}")
+        setting = Setting(at=self.sessions.now(), text=f"{name}: {value}")
         is_begun = self.live.header.parent or not self.live.is_empty
         (self.add if is_begun else self.live.defer)(setting)
         self.configure(self._configured)
@@ -697,7 +717,7 @@ class Conversation:
         """Give the agent the current memory, from the next request on."""
         self.agent = replace(self.agent, memory=self._memory())
 
-    def add(self, entry: records.Entry) -> None:
+    def add(self, entry: Entry) -> None:
         """Append an entry and report whether it was saved."""
         self.live.add(entry)
         self._report_saving()
@@ -705,11 +725,11 @@ class Conversation:
     def _report_saving(self) -> None:
         """Report once where the session is saved, when saving fails, and when it works again."""
         live = self.live
-        header = self.live.header
-        problem = self.live.problem
+        header = live.header
+        problem = live.problem
         if not (self._begun_shown or live.is_empty):
             self._begun_shown = True
-            event = events.SessionBegun(
+            event = SessionBegun(
                 id=header.id, path=str(live.path), model=header.model, parent=header.parent
             )
             self.show(event)
@@ -717,30 +737,32 @@ class Conversation:
                 self._point_here()
         for message in live.take_notices():
             self._point_here()
-            self.show(events.Warned(message))
+            self._warn(message)
         if problem is not None and not self._problem_shown:
             error = save_error(live.path, problem)
-            self.show(events.Warned(error.message, error.hint))
+            self._warn(error.message, error.hint)
         elif problem is None and self._problem_shown:
-            self.show(events.Warned("Saving works again: everything said so far is on disk."))
+            self._warn("Saving works again: everything said so far is on disk.")
         self._problem_shown = problem is not None
+
+    def _warn(self, message: str, hint: str = "") -> None:
+        self.show(Warned(message, hint))
 
     def _point_here(self) -> None:
         """Record the session as the newest one of its project."""
-        session = self.session
-        is_branch = session.restoration is not None and session.restoration.until
-        continued = session.header.parent
-        if is_branch:
+        header = self.live.header
+        continued = header.parent
+        if self.session.until:  # a branch
             continued = ""
-        self.sessions.pointers.note(session.header.id, continued)
+        self.sessions.pointers.note(header.id, continued)
 
     def pin(self, text: str) -> None:
         """Keep `text` in every later summary block of the chain, word for word."""
-        self.add(records.Pin(at=self.sessions.now(), text=text))
+        self.add(Pin(at=self.sessions.now(), text=text))
 
     def unpin(self, text: str) -> None:
         """Remove a pin from later summary blocks."""
-        self.add(records.Unpin(at=self.sessions.now(), text=text))
+        self.add(Unpin(at=self.sessions.now(), text=text))
 
     def describe(self, *, name: str | None = None, tags: tuple[str, ...] | None = None) -> None:
         """Set the name of the conversation, its tags, or both. An empty name restores the automatic
@@ -758,27 +780,25 @@ class Conversation:
         """
         if exchange.session == self.session.header.id:
             return True
-        restoration = self.session.restoration
-        has_block = restoration is not None and bool(restoration.block)
-        words = self.context.exchanges
-        if has_block:
-            words = self.context.unsummarized
-        return any(_is_same(each, exchange) for each in words)
+        exchanges = self.context.exchanges
+        if self.session.block:
+            exchanges = self.context.unsummarized
+        return any(each.key == exchange.key for each in exchanges)
 
     async def undo(self, exchange: Exchange) -> None:
         """Take an exchange out of the context. Its words stay in its file."""
-        kept = [each for each in self.context.carried if not _is_same(each, exchange)]
-        await self._change(exchange, records.Undo, kept)
+        kept = [each for each in self.context.carried if each.key != exchange.key]
+        await self._change(exchange, Undo, kept)
 
     async def redo(self, exchange: Exchange) -> None:
         """Bring back an exchange that was undone."""
         carried = sorted((*self.context.carried, exchange), key=lambda each: place_of_ref(each.ref))
-        await self._change(exchange, records.Redo, carried)
+        await self._change(exchange, Redo, carried)
 
     async def _change(
         self,
         exchange: Exchange,
-        record: type[records.UndoEntry],
+        record: type[UndoEntry],
         carried: Sequence[Exchange],
     ) -> None:
         """Record that an exchange was undone or came back. If it is of an ancestor, carry these."""
@@ -814,7 +834,7 @@ class Conversation:
         fallback: str = "",
         *,
         optional: bool = False,
-        announce: Callable[[str, Usage], None] | None = None,
+        announce: Announce | None = None,
         provider: Provider | None = None,
     ) -> Narration:
         """Have the models summarize what is not prepared of a span, and report how that ended."""
@@ -840,17 +860,17 @@ class Conversation:
             return
         waiting = min(waiting, frame.room // 2)  # a longer query is shortened
         used = self.budget.used + waiting
-        pressure = plans.pressure_of(frame, context, used)
+        pressure = compaction.pressure_of(frame, context, used)
         if pressure.share < 1 or (used < self._not_below and not pressure.is_full):
             return
         if await self._shorten(used):
             frame = self.frame
             context = self.context
             used = self.budget.used + waiting
-            if plans.pressure_of(frame, context, used).share < 1:
+            if compaction.pressure_of(frame, context, used).share < 1:
                 return
         await self.background.until_read()
-        plan = await asyncio.to_thread(plans.cut, frame, context, used)
+        plan = await asyncio.to_thread(compaction.cut, frame, context, used)
         if not plan.compact:
             return
         draft = await self._draft_without_model(plan, used, waiting)
@@ -866,12 +886,12 @@ class Conversation:
             return False
         self._record_shortened(cuts)
         text = f"{plural(len(cuts), 'older result')} of tools shortened, to make room."
-        self.show(events.Warned(text, "The model can read them again; /show has them whole."))
+        self._warn(text, "The model can read them again; /show has them whole.")
         return True
 
     def _record_shortened(self, cuts: Mapping[ExchangePart, int]) -> None:
         at = self.sessions.now()
-        for entry in plans.shortened_entries(self.context.exchanges, cuts, at):
+        for entry in child_plan.shortened_entries(self.context.exchanges, cuts, at):
             self.add(entry)
         self._offer_archive()
 
@@ -895,7 +915,7 @@ class Conversation:
             return False
         text = f"The window of {window_text(self.window, False)} is too small for all of it: "
         text += f"{' and '.join(sorted(names))} {'were' if len(names) > 1 else 'was'} shortened."
-        self.show(events.Warned(text, "The file has all of it, and /show shows it."))
+        self._warn(text, "The file has all of it, and /show shows it.")
         return True
 
     async def _view_compacted(self, used: int) -> bool:
@@ -905,8 +925,8 @@ class Conversation:
         if self._view is not None or not self.options.limits.enabled:
             return False
         context = self.context
-        plan = await asyncio.to_thread(plans.cut, self.frame, context, used)
-        plan = plans.with_turn(plan, context)
+        plan = await asyncio.to_thread(compaction.cut, self.frame, context, used)
+        plan = compaction.with_turn(plan, context)
         if not plan.compact:
             return False
         self._view = await self._draft_without_model(plan, used, 0)
@@ -916,7 +936,7 @@ class Conversation:
     async def _compact_as_viewed(self) -> None:
         """Carry out the compaction that a turn has been sent with."""
         if self._view is not None:
-            draft = plans.after_turn(self._view, self.context)
+            draft = compaction.after_turn(self._view, self.context)
             self._view = None
             self._measured = None
             await self._compact(draft)
@@ -934,13 +954,14 @@ class Conversation:
             return False
         number = last.query.number
         new_number = live.next_number
-        entries = []
-        for entry in live.session.entries:
-            if isinstance(entry, records.QueryEntry) and entry.number == number:
-                entries.append(entry)
-        self.add(records.Undo(number=number, at=self.sessions.now()))
+        entries = [
+            entry
+            for entry in live.session.entries
+            if isinstance(entry, QueryEntry) and entry.number == number
+        ]
+        self.add(Undo(number=number, at=self.sessions.now()))
         try:
-            plan = await asyncio.to_thread(plans.cut, self.frame, self.context)
+            plan = await asyncio.to_thread(compaction.cut, self.frame, self.context)
             plan = replace(plan, reason="The server said that the conversation is too long")
             draft = await self._draft_without_model(plan, used, waiting)
             return await self._compact(draft)
@@ -956,13 +977,13 @@ class Conversation:
         if not (frame.limits.enabled and self._prepares):
             return
         used = self.budget.used
-        share = plans.pressure_of(frame, context, used).share
+        share = compaction.pressure_of(frame, context, used).share
         near = share >= budget.EARLY and used >= self._not_below
         if near:
             self.background.read_ahead(partial(_read_ahead, context))
         if near and self.options.use_ai_summary and self.background.state != MAKING:
             ahead = max(1, int(used / share - used))
-            plan = await asyncio.to_thread(plans.cut, frame, context, used, ahead)
+            plan = await asyncio.to_thread(compaction.cut, frame, context, used, ahead)
             await self._prepare(context, len(context.unsummarized_of(plan.compact)))
 
     async def prepare_exit(self) -> None:
@@ -981,7 +1002,7 @@ class Conversation:
         """
         done = len(self.background.prepared(context.unsummarized).covered)
         new = context.unsummarized[done:end]
-        tokens = await asyncio.to_thread(plans.tokens_of, self.frame, new)
+        tokens = await asyncio.to_thread(compaction.tokens_of, self.frame, new)
         is_enough = tokens >= PREPARED_TOKENS or (end and not done and not idle)
         if is_enough and self.background.may_begin:
             self.background.begin(context, end, idle=idle)
@@ -989,7 +1010,7 @@ class Conversation:
     async def draft(
         self,
         focus: str = "",
-        announce: Callable[[str, Usage], None] | None = None,
+        announce: Announce | None = None,
         keep_from: Exchange | None = None,
     ) -> Draft:
         """Draft a requested compaction, of everything before `keep_from` if that is given.
@@ -998,11 +1019,11 @@ class Conversation:
         """
         context = self.context
         if not context.unsummarized and self.session.covered is None:
-            raise errors.UsageError("There is nothing to compact yet.", "Send a message first.")
+            raise UsageError("There is nothing to compact yet.", "Send a message first.")
         used = self.budget.used
-        plan = await asyncio.to_thread(plans.cut, self.frame, context)
+        plan = await asyncio.to_thread(compaction.cut, self.frame, context)
         if keep_from is not None:
-            plan = plans.cut_before(plan, context, keep_from)
+            plan = compaction.cut_before(plan, context, keep_from)
         span = context.unsummarized_of(plan.compact)
         narration = Narration()
         if span and self.options.use_ai_summary:
@@ -1025,7 +1046,7 @@ class Conversation:
             if self.count(request.SAMPLE) != before:
                 await self._calibrate()
         work = partial(
-            plans.draft,
+            compaction.draft,
             *(self.frame, self.context, self.live.path, plan, narration, self.options.cost),
             used=used,
             waiting=waiting,
@@ -1036,12 +1057,12 @@ class Conversation:
     async def _draft_without_model(self, plan: Plan, used: int, waiting: int) -> Draft:
         """Draft a compaction with the prepared narration, or without one until it arrives."""
         ready = self.background.prepared(self.context.unsummarized)
-        plan = plans.widened(plan, self.context, ready)
+        plan = compaction.widened(plan, self.context, ready)
         return await self._draft(plan, ready, used, waiting)
 
-    def edited(self, draft: Draft, summary: records.Summary) -> Draft:
+    def edited(self, draft: Draft, summary: Summary) -> Draft:
         """Return a requested draft with the block that the user edited."""
-        return plans.edited(
+        return compaction.edited(
             *(self.frame, self.context, self.live.path, draft, summary),
             acknowledged=self.acknowledges,
         )
@@ -1060,28 +1081,25 @@ class Conversation:
 
     async def _compact(self, draft: Draft, *, acknowledged: bool = False) -> bool:
         """Seal the session as drafted and begin its child. Return False if it cannot be saved."""
-        frame = self.frame
         context = self.context
-        seal = plans.seal_of(draft, context.session, self.sessions.now())
-
-        def deliver(path: Path, narration: Narration) -> DelayedBlock | None:
-            return continuing.add_delayed(self.sessions, frame, context, draft, path, narration)
-
+        seal = compaction.seal_of(draft, context.session, self.sessions.now())
+        deliver = None
+        if seal.source == "extracted":
+            deliver = partial(continuing.add_delayed, self.sessions, self.frame, context, draft)
         leaving = Leaving(
             seal=seal,
             reason="compact" if draft.compaction.why == "asked" else "automatic",
             refusal="Not compacted: the conversation continues with all its words.",
-            keeps_background=True,
-            deliver=deliver if seal.source == "extracted" else None,
+            deliver=deliver,
             is_new=False,
             compacted=draft,
             acknowledged=acknowledged,
         )
-        child = plans.compacted_child(draft, context, self.live.path, seal)
+        child = compaction.compacted_child(draft, context, self.live.path, seal)
         try:
             await self.continue_in(child, leaving)
-        except errors.SaveError as error:
-            self.show(events.Warned(error.message, error.hint))
+        except SaveError as error:
+            self._warn(error.message, error.hint)
             return False
         return True
 
@@ -1101,7 +1119,7 @@ class Conversation:
     # Continuing
 
     def planning(
-        self, session: records.Session | None = None, provider: Provider | None = None
+        self, session: Session | None = None, provider: Provider | None = None
     ) -> Planning:
         """Return what the planning of a child needs: of a stored session if it is named, and with
         another model if one is to answer.
@@ -1134,7 +1152,7 @@ class Conversation:
             return False
         try:
             lock = self.sessions.lock_summary(missing.loaded.session.header.id)
-        except (errors.SessionLocked, OSError):
+        except (SessionLocked, OSError):
             return False
         deliver = partial(continuing.deliver_missing, self.sessions, self.frame, missing)
         self.background.begin_delayed(missing.context, deliver, lock)
@@ -1166,33 +1184,33 @@ class Conversation:
         """
         basis: Basis | None = plan.basis if plan is not None else None
         if basis is not None and basis != basis_of(self.session):
-            raise errors.StalePlan("The conversation has gone on since.", "Try again.")
+            raise StalePlan("The conversation has gone on since.", "Try again.")
         with self._working():
             await run_to_completion(self._swap(plan, leaving))
 
     async def _swap(self, plan: ChildPlan | None, leaving: Leaving) -> None:
         old_id = self.live.header.id
-        if leaving.keeps_background:
+        if not leaving.is_new:
             await self.background.cancel_delayed()
         if leaving.seal is None:
             self.live.close()
         else:
             try:
                 await self._seal(leaving.seal, leaving.reason, must_save=leaving.must_save)
-            except errors.SaveError as error:
+            except SaveError as error:
                 hint = f"{leaving.refusal} {error.hint}"
-                raise errors.SaveError(error.message, hint) from error
+                raise SaveError(error.message, hint) from error
             self.live.close()
-        if leaving.keeps_background:
+        spending = self.agent.limits.spending
+        if leaving.is_new:
+            await self.background.cancel()
+            self.earlier_usage.clear()
+            if spending is not None:
+                spending.begin_session()
+        else:
             deliver = leaving.deliver
             self.background.hand_over(deliver and partial(deliver, self.live.path))
-        else:
-            await self.background.cancel()
-        self.earlier_usage += self.session.usage_of_models.items()
-        if leaving.is_new:
-            self.earlier_usage.clear()
-            if self.agent.limits.spending is not None:
-                self.agent.limits.spending.begin_session()
+            self.earlier_usage += self.session.usage_of_models.items()
         if plan is None:
             self._archive_tools = ()
             self.offer_tools(self._server_tools)
@@ -1209,19 +1227,16 @@ class Conversation:
         after = self.budget.used
         if acknowledged:
             after = request.with_acknowledgment(self.frame, self.context, after)
-        compaction = replace(draft.compaction, after=after)
-        block = summary_block.render(draft.summary)
-        reason = draft.plan.reason
-        source = draft.source
-        event = events.Compacted(
-            compaction=compaction,
-            reason=reason,
-            source=source,
-            block=block,
-            topics=draft.summary.topics,
-            files=activity.changed_files(draft.summary.files),
+        self.show(
+            Compacted(
+                compaction=replace(draft.compaction, after=after),
+                reason=draft.plan.reason,
+                source=draft.source,
+                block=summary_block.render(draft.summary),
+                topics=draft.summary.topics,
+                files=activity.changed_files(draft.summary.files),
+            )
         )
-        self.show(event)
 
     def _begin_child(self, plan: ChildPlan, leaving: Leaving) -> None:
         """Begin the planned child. Its first words, or a merge at once, create its file."""
@@ -1248,7 +1263,7 @@ class Conversation:
         if leaving.compacted is not None:
             self._show_compaction(leaving.compacted, acknowledged=leaving.acknowledged)
         if not leaving.is_branch:
-            self.show(events.Restoring(plan.parent.header.id, reason))
+            self.show(Restoring(plan.parent.header.id, reason))
         if plan.merged:
             for entry in entries:
                 self.add(entry)
@@ -1295,7 +1310,7 @@ class Conversation:
         summary = seal.source
         try:
             await asyncio.to_thread(live.seal, seal)
-        except errors.SaveError as error:
+        except SaveError as error:
             self._problem_shown = live.problem is not None
             if must_save:
                 raise
@@ -1303,7 +1318,7 @@ class Conversation:
             later = f" {self._when_resumed}"
             if live.problem is not None:
                 later = ""
-            self.show(events.Warned(error.message, error.hint.replace(TRIED_AGAIN, ".") + later))
+            self._warn(error.message, error.hint.replace(TRIED_AGAIN, ".") + later)
         self._report_saving()
         saved = live.is_saved
         totals = self.session.totals
@@ -1312,7 +1327,7 @@ class Conversation:
         if saved and reason == "exit":  # another chat may have begun since
             self._point_here()
         self.show(
-            events.SessionSealed(
+            SessionSealed(
                 id=live.header.id,
                 path=str(live.path),
                 reason=reason,
@@ -1378,12 +1393,10 @@ class Conversation:
         try:
             async with asyncio.timeout(ending.EXIT_SECONDS if has_deadline else None):
                 if has_deadline and self.background.state in (MAKING, "ready"):
-                    self.show(events.SummaryStarted(parts=1, optional=True))
+                    self.show(SummaryStarted(parts=1, optional=True))
                     await self.background.wait()
                     if seal := await self._prepared_seal("exit"):
-                        ended = events.SummaryEnded(
-                            source="model", usage=seal.usage, seconds=seal.seconds
-                        )
+                        ended = SummaryEnded(source="model", usage=seal.usage, seconds=seal.seconds)
                         self.show(ended)
                         return seal
                 if has_deadline and not await asyncio.to_thread(ending.is_quick, frame, context):
@@ -1406,20 +1419,20 @@ class Conversation:
                 seal = ready
             else:
                 detach = self._detach
-                self.show(events.SummaryEnded(source="background"))
+                self.show(SummaryEnded(source="background"))
         except asyncio.CancelledError:
             uncancel()
             problem = f"Summary skipped. {self._when_resumed}"
-            self.show(events.SummaryEnded(source="none", problem=problem))
+            self.show(SummaryEnded(source="none", problem=problem))
         await self.background.cancel()
         await run_to_completion(self._seal(seal, "exit", must_save=False))
         if detach is not None and self.live.is_sealed:
             try:
-                with contextlib.suppress(errors.SessionLocked):  # another process is making it
+                with contextlib.suppress(SessionLocked):  # another process is making it
                     detach(self.live.header.id)
             except OSError as error:
-                text = f"Can't start a process for the summary: {errors.os_reason(error)}."
-                self.show(events.Warned(text, self._when_resumed))
+                text = f"Can't start a process for the summary: {os_reason(error)}."
+                self._warn(text, self._when_resumed)
 
     def close(self) -> None:
         """Release the live session's file and lock, sealed or not."""

@@ -1,16 +1,24 @@
-"""The seals of a session that ends: with a prepared summary, a new one, an extract, or none."""
+"""Exit (pure): how a session is left, and its seal: with a prepared summary, a new one, an extract,
+or none.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.context.budget import Narration
 from chat_loop.context.messages import Context
 from chat_loop.context.request import Frame
 from chat_loop.conversation import summarizer
-from chat_loop.conversation.plans import goes_by_summary, tokens_of, words_fit
+from chat_loop.conversation.background import DelayedBlock
+from chat_loop.conversation.compaction import Draft, tokens_of
+from chat_loop.conversation.resumption import words_fit
+from chat_loop.conversation.stored_context import goes_by_summary
 from chat_loop.sessions.records import Seal, SealReason
 
 SUMMARY_ON_RESUME = "It will be made when you resume the session."
@@ -18,6 +26,26 @@ WORDS_ON_RESUME = "A resume brings back all words."
 EXIT_SECONDS = 3.0  # the longest that an exit waits for a summary that another process can make
 QUICK_TOKENS = 2_000  # the largest conversation whose summary is tried in that time
 REST_TOKENS = 8_000  # the most tokens that a prepared summary may leave uncovered
+
+
+class Leaving(Struct, frozen=True, kw_only=True):
+    """How the live session is left. `seal` is None if nothing was said in it. If the seal cannot be
+    saved, `must_save` keeps the session open, and `refusal` says so. `is_new` begins
+    another conversation, whose spending is counted from zero, and the background summary is
+    canceled; otherwise, if it is still running, `deliver` gets it with the path of the sealed file.
+    `compacted` is shown once it is so, with the size that the context then has, or will have once
+    the child is `acknowledged`. If it `is_branch`, the command itself tells where it begins.
+    """
+
+    seal: Seal | None
+    reason: str
+    must_save: bool = True
+    refusal: str = "Staying in this session."
+    deliver: Callable[[Path, Narration], DelayedBlock | None] | None = None
+    is_new: bool = True
+    compacted: Draft | None = None
+    acknowledged: bool = False
+    is_branch: bool = False
 
 
 def when_resumed(frame: Frame, context: Context, mode: str) -> str:

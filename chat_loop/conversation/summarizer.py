@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from chat_loop.agent.ask import CallLimits
 from chat_loop.context import budget
-from chat_loop.context.budget import Narration, SummaryOptions
+from chat_loop.context.budget import Announce, Narration, SummaryOptions
 from chat_loop.context.messages import Context
 from chat_loop.context.request import Frame
 from chat_loop.conversation.conversation_options import FEEDBACK, Options
@@ -20,7 +20,6 @@ from chat_loop.events import Event, SummaryEnded
 from chat_loop.providers import Provider
 from chat_loop.sessions.records import Exchange, Summary
 from chat_loop.tokens import Count
-from chat_loop.values import Usage
 
 if TYPE_CHECKING:
     from chat_loop.context.ledger import LedgerBlock
@@ -42,7 +41,7 @@ class Writer(Struct, frozen=True, kw_only=True):
         self,
         *,
         optional: bool = False,
-        announce: Callable[[str, Usage], None] | None = None,
+        announce: Announce | None = None,
     ) -> Writer:
         """Return the writer for one summary, which the user may skip if it is `optional`.
         `announce` gets the model and the maximum usage before it is asked.

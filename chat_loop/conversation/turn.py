@@ -167,9 +167,9 @@ class Turn:
         self._keep_opaque()
         for call in self._calls:
             at = self._now()
-            name = call.name
-            arguments = call.arguments
-            self._live.add(Call(number=number, at=at, id=call.id, name=name, arguments=arguments))
+            self._live.add(
+                Call(number=number, at=at, id=call.id, name=call.name, arguments=call.arguments)
+            )
             self._running.append(call.id)
         self._calls = []
 
@@ -182,9 +182,9 @@ class Turn:
         number = self._number
         if text and number and origin is not None:
             at = self._now()
-            model = origin.model
-            endpoint = origin.endpoint
-            part = Opaque(number=number, at=at, text=text, model=model, endpoint=endpoint)
+            part = Opaque(
+                number=number, at=at, text=text, model=origin.model, endpoint=origin.endpoint
+            )
             self._live.add(part)
 
     def _end_call(self, event: ToolReturned) -> None:

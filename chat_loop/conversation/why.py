@@ -18,7 +18,7 @@ from chat_loop.context import ledger
 from chat_loop.context.exchanges import Lengths, exchange_pieces
 from chat_loop.context.messages import Context
 from chat_loop.context.wanted_text import WantedText
-from chat_loop.conversation.plans import context_of
+from chat_loop.conversation.stored_context import context_of
 from chat_loop.errors import SessionError
 from chat_loop.sessions.chain import link_of
 from chat_loop.sessions.manager import LoadedSession
@@ -301,11 +301,10 @@ class _Trail:
         if summary is not None:
             held = _cut(self._lines(summary))
         is_in_context = bool(held)
-        got = child.restoration if child is not None else None
-        if child is not None and got is not None:
+        if child is not None and child.restoration is not None:
             begun = self._begin_of(child)
             is_in_context = bool(begun)
-            if not got.merged:  # else the other branch may have it
+            if not child.restoration.merged:  # else the other branch may have it
                 held = begun
         newer: tuple[Newer, ...] = ()
         if not (set(had.lines) <= set(held.lines) and had.messages == held.messages):

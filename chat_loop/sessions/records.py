@@ -404,6 +404,11 @@ class Exchange(Struct, frozen=True):
         return f"{self.depth}.{self.query.number}"
 
     @property
+    def key(self) -> tuple[str, int]:
+        """Its session and the number of its query: the same in each session that carries it."""
+        return self.session, self.query.number
+
+    @property
     def failed(self) -> bool:
         """True when the query was refused or never answered: it is not sent again."""
         return self.reply is not None and self.reply.failed
@@ -639,6 +644,16 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
     @property
     def restoration(self) -> Restoration | None:
         return self._facts.restoration
+
+    @property
+    def block(self) -> str:
+        """The summary block that it begins with; empty if it has none."""
+        return self.restoration.block if self.restoration is not None else ""
+
+    @property
+    def until(self) -> str:
+        """The reference at which it leaves its parent; empty if it goes on from the end."""
+        return self.restoration.until if self.restoration is not None else ""
 
     @property
     def covered(self) -> Covered | None:

@@ -260,9 +260,7 @@ def _until(session: Session) -> str:
     first = min(undone, default=0)
     if first > 1 and not session.totals.queries:
         return f"{place}{first - 1}"
-    if session.restoration is None:
-        return ""
-    return session.restoration.until
+    return session.until
 
 
 def spoken_tokens(exchange: Exchange) -> int:

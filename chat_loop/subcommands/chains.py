@@ -18,7 +18,7 @@ from chat_loop.characters import one_line
 from chat_loop.context.budget import Narration
 from chat_loop.context.messages import Context
 from chat_loop.context.request import frame_of
-from chat_loop.conversation import continuing, plans
+from chat_loop.conversation import branch_plans, continuing
 from chat_loop.conversation.continuing import Planning
 from chat_loop.conversation.conversation_options import FEEDBACK, Options, options_of
 from chat_loop.conversation.summarizer import complete, writer_of
@@ -47,7 +47,7 @@ def fork(stored: StoredSessions, options: argparse.Namespace) -> int:
     def load_from(identity: str, first: int) -> LoadedSession:
         return sessions.load_from(sessions.session_file(identity), first)
 
-    plan = plans.fork(loaded, number, load_from)
+    plan = branch_plans.fork(loaded, number, load_from)
     answering = plan.parent.up_to(number).answering
     identity = continuing.write_child(sessions, plan, loaded.session.header, answering)
     out(f"{identity}\n")

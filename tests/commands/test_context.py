@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from chat_loop.context.budget import Limits
+from chat_loop.context.request import message_list
 from chat_loop.conversation.conversation_options import Options
 from chat_loop.errors import UsageError
 from chat_loop.values import Usage, Window
@@ -288,7 +289,7 @@ def test_the_summary_in_the_context_is_edited(tmp_path: Path, after: tuple[str, 
     assert "\nDecisions Made\n  • Be *rude*\n" in edited
     assert ("  • Use __init__" in edited) == bool(after)
     conversation = screen.talk.conversation
-    (first, *_) = conversation.messages
+    (first, *_) = message_list(conversation.frame, conversation.context)
     assert "Stay polite" not in first.text
     assert "- Be *rude*\n" in first.text
     assert "We use port 4711." in first.text

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from chat_loop.context.request import message_list
 from chat_loop.conversation import continuing
+from chat_loop.conversation.child_plan import ChildPlan
 from chat_loop.conversation.conversation_options import Options
-from chat_loop.conversation.plans import ChildPlan
 from chat_loop.sessions.records import Restoration, Session
 from chat_loop.values import Message, Usage, Window
 from tests.support.scripted_chat import SUMMARY, Says, Step, Talk
@@ -67,7 +68,10 @@ def test_uncompact_that_does_not_fit_is_offered_in_part(tmp_path: Path) -> None:
     assert plan.left_out > 0
     assert [exchange.query.text for exchange in plan.carried][-1] == "then"
     asyncio.run(talk.conversation.accept(plan, acknowledge=False))
-    assert talk.conversation.messages[0].text.startswith("CONTEXT RESTORATION")
+    conversation = talk.conversation
+    assert message_list(conversation.frame, conversation.context)[0].text.startswith(
+        "CONTEXT RESTORATION"
+    )
 
 
 @pytest.mark.parametrize("damage", ["gone", "truncated", "garbage"])
