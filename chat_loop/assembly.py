@@ -275,7 +275,7 @@ def read_memory(
     """Return the project's memory for the window of a model; None when it is switched off."""
     if not parts.config.memory.enabled:
         return None
-    place = MemoryLocation(
+    location = MemoryLocation(
         directory=Path(parts.directory or parts.paths.data),
         home=parts.home,
         data=parts.paths.data,
@@ -283,7 +283,7 @@ def read_memory(
         window=provider.window.tokens,
         trusts=parts.options.trust_project,
     )
-    return ProjectMemory(place, show)
+    return ProjectMemory(location, show)
 
 
 def make_conversation(

@@ -362,8 +362,8 @@ def choose_servers(
             raise ConfigError(f"No MCP server named {name[:32]}.", hint)
         chosen[name] = servers[name]
         if name in own and chosen[name].cwd:
-            place = folder / Path(chosen[name].cwd).expanduser()
-            chosen[name] = replace(chosen[name], cwd=str(place))
+            cwd = folder / Path(chosen[name].cwd).expanduser()
+            chosen[name] = replace(chosen[name], cwd=str(cwd))
     return chosen
 
 
@@ -408,7 +408,7 @@ def overlay(
 ) -> Config:
     """Return `config` with `settings` replacing its values key by key. Raises ConfigError.
 
-    `where` is the place of the settings in `source`, such as `agents.Sally.`.
+    `where` is the key path of the settings in `source`, such as `agents.Sally.`.
     """
     merged = msgspec.to_builtins(config)
     for key, value in _renamed(settings, source, where).items():
@@ -473,22 +473,22 @@ def _config_of(
             entries = value.get(section)
         for key, entry in entries.items() if isinstance(entries, Mapping) else ():
             if not re.fullmatch(form, str(key)):
-                place = source.at(f"{where}{section}.{key}")
-                message = f"{place}: {where}{section}: “{str(key)[:80]}” is not a name."
+                at = source.at(f"{where}{section}.{key}")
+                message = f"{at}: {where}{section}: “{str(key)[:80]}” is not a name."
                 raise ConfigError(message, f"A name takes {described}.")
             convert(entry, kind, source, f"{where}{section}.{key}")
     config: Config = convert(value, Config, source, where.rstrip("."))
     for server, settings in config.mcp.items():
         if settings.fault:
-            place = f"{where}mcp.{server}"
-            raise ConfigError(f"{source.at(place)}: {place}: {settings.fault}.", EXAMPLE)
+            key_path = f"{where}mcp.{server}"
+            raise ConfigError(f"{source.at(key_path)}: {key_path}: {settings.fault}.", EXAMPLE)
     return config
 
 
 def convert(
     value: object, kind: object, source: Source, where: str = "", hint: str = EXAMPLE
 ) -> Any:
-    """Return `value` as a `kind`; `where` is its place in the source. Raises ConfigError."""
+    """Return `value` as a `kind`; `where` is its key path in the source. Raises ConfigError."""
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
@@ -498,11 +498,11 @@ def convert(
     path = found.rpartition("$")[2].strip(".`")
     for part in filter(None, path.split(".")):
         kind = get_type_hints(kind).get(part.partition("[")[0]) if isinstance(kind, type) else None
-    place = ".".join(filter(None, (where, path)))
+    key_path = ".".join(filter(None, (where, path)))
     if what.startswith("Object contains unknown field"):
         known = sorted(get_type_hints(kind))
         key = what.split("`")[1]
-        below = f"{place}." if place else ""
+        below = f"{key_path}." if key_path else ""
         near = get_close_matches(key, known, 1)
         hint = f"Did you mean {below}{near[0]}?" if near else f"Known keys: {', '.join(known)}."
         raise ConfigError(f"{source.at(below + key)}: unknown key {below}{key}.", hint)
@@ -512,7 +512,7 @@ def convert(
         hint = found_hint
     reason = re.sub("`(.*?)`", lambda type_name: _described(type_name[1]), what)
     reason = f"{reason[:1].lower()}{reason[1:]}"
-    raise ConfigError(f"{source.at(place)}: {place or 'the top level'}: {reason}.", hint)
+    raise ConfigError(f"{source.at(key_path)}: {key_path or 'the top level'}: {reason}.", hint)
 
 
 def words_of(kind: object) -> tuple[str, ...]:

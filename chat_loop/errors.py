@@ -257,10 +257,10 @@ def install_hint(extra: str) -> str:
     source = ""
     if "url" in origin:
         source = f" @ {scheme}{origin['url']}"
-    place = sys.prefix.replace("\\", "/")
+    prefix = sys.prefix.replace("\\", "/")
     command = "uv pip install"
     if util.find_spec("pip"):
         command = "pip install"
-    if "/pipx/" in place or "/uv/tools/" in place:
-        command = f"{'pipx' if '/pipx/' in place else 'uv tool'} install --force"
+    if "/pipx/" in prefix or "/uv/tools/" in prefix:
+        command = f"{'pipx' if '/pipx/' in prefix else 'uv tool'} install --force"
     return f"{command} 'chat-loop[{extra}]{source}'"

@@ -107,37 +107,37 @@ class Memory(Struct, frozen=True, kw_only=True):
 
 
 class ProjectMemory:
-    """The memory that applies at a place. Fact numbers refer to `state`, which the model has."""
+    """The memory that applies in a folder. Fact numbers refer to `state`, which the model has."""
 
     def __init__(
-        self, place: MemoryLocation, show: Callable[[Event], None], files: Files | None = None
+        self, location: MemoryLocation, show: Callable[[Event], None], files: Files | None = None
     ) -> None:
-        self.place = place
+        self.location = location
         self._show = show
         self._files = files or Files()
         self.state = self.load()
 
     def load(self) -> Memory:
         """Read the files that apply now."""
-        place = self.place
-        path, root = locate(place.directory, place.home)
-        main = self._file(path or place.own, MAX_BYTES)
-        limit = place.window // 5
+        location = self.location
+        path, root = locate(location.directory, location.home)
+        main = self._file(path or location.own, MAX_BYTES)
+        limit = location.window // 5
         outer = [self._file(file, MAX_BYTES) for file in find_outer(path, root)]
-        notes = [self._file(file, limit) for file in find_notes(place.directory, root)]
+        notes = [self._file(file, limit) for file in find_notes(location.directory, root)]
         problem = ""
         if main.answer != "yes":
             problem = self.describe(main)
         facts = main.facts
         groups = [("", facts)]
         for file in outer:
-            heading = f"For all of {place.display_path(file.path.parent)}:"
+            heading = f"For all of {location.display_path(file.path.parent)}:"
             groups.append((heading, file.facts))
-        block, left_out = fact_block(groups, place.room)
+        block, left_out = fact_block(groups, location.room)
         blocks = []
         for file in notes:
             if file.answer == "yes":
-                path_text = place.display_path(file.path)
+                path_text = location.display_path(file.path)
                 blocks.append(f"Instructions of the project, from {path_text}:\n\n{file.shown}")
         return Memory(
             path=main.path,
@@ -159,11 +159,11 @@ class ProjectMemory:
         if (size := estimate(text)) > max_tokens:
             text = f"{path} is not used: it has ~{size:,} tokens, of at most {max_tokens:,}."
             return MemoryFile(path, problem=text)
-        is_trusted = path == self.place.own or self.place.trusts or not text.strip()
+        is_trusted = path == self.location.own or self.location.trusts or not text.strip()
         return MemoryFile(path, text, "yes" if is_trusted else self._answer(text))
 
     def _answer_file(self, text: str) -> Path:
-        return self.place.data / "project-files" / sha256(text.encode())
+        return self.location.data / "project-files" / sha256(text.encode())
 
     def _answer(self, text: str) -> str:
         """Return the user's answer about project files with this text, or an empty string."""
@@ -184,7 +184,7 @@ class ProjectMemory:
 
     def describe(self, file: MemoryFile) -> str:
         """Return a sentence that says why the model does not get a file."""
-        where = self.place.display_path(file.path)
+        where = self.location.display_path(file.path)
         ways = "/memory ask, or --trust-project"
         if file.answer == "no":
             return f"{where} is not used, as you decided."
@@ -192,7 +192,7 @@ class ProjectMemory:
 
     def fit(self, window: int) -> bool:
         """Fit the block into another window. Return True when the block changes."""
-        self.place = replace(self.place, window=window)
+        self.location = replace(self.location, window=window)
         return self.reload()
 
     def reload(self) -> bool:
@@ -218,7 +218,7 @@ class ProjectMemory:
     def line(self) -> str:
         """The memory in one line."""
         state = self.state
-        show = self.place.display_path
+        show = self.location.display_path
         parts = [show(file.path) for file in state.files[1:] if file.answer == "yes"]
         if state.facts:
             parts.insert(0, f"{plural(len(state.facts), 'fact')} from {show(state.path)}")
@@ -236,7 +236,7 @@ class ProjectMemory:
         if self.state.problem:
             raise ChatLoopError(self.state.problem, "Nothing is saved.")
         if project and self.state.own:
-            return locate(self.place.directory, self.place.home)[1] / NAME
+            return locate(self.location.directory, self.location.home)[1] / NAME
         return self.state.path
 
     def save(self, path: Path, fact: str) -> str:
@@ -247,13 +247,15 @@ class ProjectMemory:
                 return text
             return add_fact(text or _NEW, fact)
 
-        where = self.place.display_path(path)
+        where = self.location.display_path(path)
         if not self._change(path, edit):
             return f"That is in {where} already."
         number = len(self.state.facts)
         left_out = ""
         if number - 1 in self.state.left_out:
-            left_out = f" It does not fit: the memory holds {self.place.room:,} tokens (/memory)."
+            left_out = (
+                f" It does not fit: the memory holds {self.location.room:,} tokens (/memory)."
+            )
         return f"Saved in {where} ({plural(number, 'fact')}).{left_out}"
 
     def remove(self, number: int) -> None:
@@ -273,7 +275,7 @@ class ProjectMemory:
         """
         checksum = zlib.crc32(os.fsencode(os.path.realpath(path)))  # files may share a lock
         try:
-            lock = take_lock(self.place.data, f"memory-{checksum:08x}", seconds=2.0)
+            lock = take_lock(self.location.data, f"memory-{checksum:08x}", seconds=2.0)
             with contextlib.closing(lock):
                 exists = os.path.lexists(path)
                 before = _read(path)
@@ -288,7 +290,7 @@ class ProjectMemory:
                 if not mode & 0o222:  # a rename would ignore that
                     raise OSError(errno.EACCES, "it is write-protected")
                 if after != before:
-                    if path != self.place.own and (not before or self._answer(before) == "yes"):
+                    if path != self.location.own and (not before or self._answer(before) == "yes"):
                         self.decide(after, "yes")
                     self._files.make_directory(path.parent)
                     self._files.replace(path, data)
@@ -371,7 +373,7 @@ _BULLET = re.compile(r"[-*+][ \t]+(?=\S)")
 
 
 class Fact(Struct, frozen=True):
-    """A fact, on one line or more, and its place in the file's text, from `start` to `end`."""
+    """A fact, on one line or more, and its position in the file's text, from `start` to `end`."""
 
     text: str
     start: int
@@ -412,17 +414,17 @@ def find_facts(text: str) -> tuple[Fact, ...]:
 def add_fact(text: str, fact: str) -> str:
     """Return the text with a fact (from `fact_of`) added after its last one, or at its end."""
     facts = find_facts(text)
-    place = len(text)
+    end = len(text)
     if facts:
-        place = facts[-1].end
+        end = facts[-1].end
     else:  # not into a comment or code that is not closed
-        hidden = (match for match in _HIDDEN.finditer(text) if match.end() == place)
-        place = next((match.start() for match in hidden), place)
+        hidden = (match for match in _HIDDEN.finditer(text) if match.end() == end)
+        end = next((match.start() for match in hidden), end)
     newline = "\r\n" if "\r\n" in text else "\n"
-    before = text[:place]
+    before = text[:end]
     if before and not before.endswith("\n"):
         before += newline
-    return before + bullet(fact).replace("\n", newline) + newline + text[place:]
+    return before + bullet(fact).replace("\n", newline) + newline + text[end:]
 
 
 def bullet(text: str) -> str:

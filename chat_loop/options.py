@@ -398,25 +398,25 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options that a command line gives. Raises UsageError."""
     words = [*arguments]
     chat = _chat_parser()
-    place = _first_word(chat, words)
-    if words[place:] and words[place] in SYNONYMS and not words[place + 1 :]:
-        words[place:] = SYNONYMS[words[place]]
-    elif words[place : place + 1] == ["help"] and words[place + 1] in COMMANDS:
-        words[place:] = [words[place + 1], "--help"]
-    name, after = [*words[place:], "", ""][:2]
+    index = _first_word(chat, words)
+    if words[index:] and words[index] in SYNONYMS and not words[index + 1 :]:
+        words[index:] = SYNONYMS[words[index]]
+    elif words[index : index + 1] == ["help"] and words[index + 1] in COMMANDS:
+        words[index:] = [words[index + 1], "--help"]
+    name, after = [*words[index:], "", ""][:2]
     if name in COMMANDS:
-        words = _options_first(chat, words, place, own=AMBIGUOUS)
-        place = _first_word(chat, words)
-        after = "".join(words[place + 1 : place + 2])
+        words = _options_first(chat, words, index, own=AMBIGUOUS)
+        index = _first_word(chat, words)
+        after = "".join(words[index + 1 : index + 2])
     if name in COMMANDS or not HELP.isdisjoint(words):
         lists = name in ("sessions", "models", "agents")
         if lists and after[:1] in ("", "-") and after not in HELP:
-            words.insert(place + 1, "list")
+            words.insert(index + 1, "list")
         elif name == "sessions" and after in OLD_ACTIONS:
-            words[place + 1 : place + 2] = OLD_ACTIONS[after]
-        made = parser(words, "".join(words[place + 1 : place + 2]))
+            words[index + 1 : index + 2] = OLD_ACTIONS[after]
+        made = parser(words, "".join(words[index + 1 : index + 2]))
         if name in COMMANDS:
-            words = _options_first(chat, words, place, own=_options_of(made, words[place:]))
+            words = _options_first(chat, words, index, own=_options_of(made, words[index:]))
         options = made.parse_args(words)
     else:
         options = _parse_chat(chat, words)
@@ -434,14 +434,14 @@ def _options_of(made: argparse.ArgumentParser, words: Sequence[str]) -> set[str]
 
 
 def _options_first(
-    chat: argparse.ArgumentParser, arguments: Sequence[str], place: int, own: Collection[str]
+    chat: argparse.ArgumentParser, arguments: Sequence[str], index: int, own: Collection[str]
 ) -> list[str]:
-    """Return the arguments with the options of a chat before the command at `place`, except for
+    """Return the arguments with the options of a chat before the command at `index`, except for
     those that the command has as its `own`, that ask for help, or whose value may be left out.
     """
-    before = [*arguments[:place]]
+    before = [*arguments[:index]]
     after: list[str] = []
-    rest = iter(arguments[place:])
+    rest = iter(arguments[index:])
     for word in rest:
         name, equals, _ = word.partition("=")
         action = chat._option_string_actions.get(name)
@@ -458,14 +458,14 @@ def _options_first(
 
 def _first_word(chat: argparse.ArgumentParser, arguments: Sequence[str]) -> int:
     """Return the index of the first argument that is neither an option nor an option's value."""
-    place = 0
-    while place < len(arguments) and arguments[place].startswith("-") and arguments[place] != "--":
-        action = chat._option_string_actions.get(arguments[place])
-        place += 1
+    index = 0
+    while index < len(arguments) and arguments[index].startswith("-") and arguments[index] != "--":
+        action = chat._option_string_actions.get(arguments[index])
+        index += 1
         if action is not None and action.nargs != 0:
-            is_left_out = action.nargs == "?" and "".join(arguments[place : place + 1])[:1] == "-"
-            place += not is_left_out
-    return place
+            is_left_out = action.nargs == "?" and "".join(arguments[index : index + 1])[:1] == "-"
+            index += not is_left_out
+    return index
 
 
 def _parse_chat(chat: _Parser, arguments: list[str]) -> argparse.Namespace:

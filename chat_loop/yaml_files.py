@@ -40,8 +40,8 @@ class Source(Struct, frozen=True):
     name: str
     text: str = ""
 
-    def at(self, place: str) -> str:
-        """Return the name, with the line of the setting at `place` (`a.b.c`) if there is one."""
+    def at(self, key_path: str) -> str:
+        """Return the name, with the line of the setting at `key_path` (`a.b.c`) if there is one."""
         import yaml
 
         node = None
@@ -50,26 +50,26 @@ class Source(Struct, frozen=True):
         if node is None:
             return self.name
         key = node
-        while place and isinstance(node, yaml.MappingNode):
-            found = _entry(node, place)
+        while key_path and isinstance(node, yaml.MappingNode):
+            found = _entry(node, key_path)
             if found is None:
                 break
-            key, node, place = found
-        item = re.match(r"\[(\d+)\]", place)
+            key, node, key_path = found
+        item = re.match(r"\[(\d+)\]", key_path)
         if item and isinstance(node, yaml.SequenceNode):
             key = node.value[int(item[1])]
         return f"{self.name}, line {_line(key)}"
 
 
-def _entry(node: MappingNode, place: str) -> tuple[Node, Node, str] | None:
-    """Return the key and the value with which `place` begins, and what is left of it."""
+def _entry(node: MappingNode, key_path: str) -> tuple[Node, Node, str] | None:
+    """Return the key and the value with which `key_path` begins, and what is left of it."""
     for key, value in node.value:
         if not isinstance(key.value, str):  # it is not text, but a list or a mapping
             continue
-        if place == key.value:
+        if key_path == key.value:
             return key, value, ""
-        if place.startswith((f"{key.value}.", f"{key.value}[")):
-            return key, value, place[len(key.value) :].removeprefix(".")
+        if key_path.startswith((f"{key.value}.", f"{key.value}[")):
+            return key, value, key_path[len(key.value) :].removeprefix(".")
     return None
 
 
@@ -131,10 +131,10 @@ def _check_keys(keys: Iterable[ScalarNode], name: str) -> None:
         if key.value in lines:
             before = lines[key.value]
             line = _line(key)
-            place = f"in lines {before} and {line}"
+            where = f"in lines {before} and {line}"
             if before == line:
-                place = f"in line {line}"
-            message = f"{name}: {key.value[:80]} is there twice, {place}."
+                where = f"in line {line}"
+            message = f"{name}: {key.value[:80]} is there twice, {where}."
             raise ConfigError(message, "Write it once, with everything that belongs to it.")
         lines[key.value] = _line(key)
 
@@ -145,10 +145,10 @@ def _check_value(node: ScalarNode, key: Node | None, name: str) -> None:
         return
     for form, problem in _CHANGED[kind]:
         if form.fullmatch(node.value):
-            place = ""
+            where = ""
             if key is not None:
-                place = f": {str(key.value)[:80]}"
-            message = f"{name}, line {_line(node)}{place}: {problem}."
+                where = f": {str(key.value)[:80]}"
+            message = f"{name}, line {_line(node)}{where}: {problem}."
             raise ConfigError(message, _QUOTE[kind])
 
 

@@ -11,7 +11,7 @@ from chat_loop.library.hits import Hit, TextRange
 from chat_loop.library.index import Index
 from chat_loop.library.indexed import IndexedSession
 from chat_loop.library.refresh import indexed_exchange, texts
-from chat_loop.library.search import places_of, search
+from chat_loop.library.search import matches_of, search
 from chat_loop.library.semantic import SemanticIndex
 from chat_loop.sessions.records import Exchange, SessionRow
 
@@ -48,8 +48,8 @@ class ExchangeIndex:
             session = stored[one.position].id
             exchange = self._sessions[int(session) - 1][one.position[1] - 1]
             if len(hits) < limit and exchange.ref not in without:
-                places = places_of(one, texts(exchange))
-                hits.append(hit_of(exchange, one.strength, places, session))
+                matches = matches_of(one, texts(exchange))
+                hits.append(hit_of(exchange, one.strength, matches, session))
         return hits
 
     def close(self) -> None:
@@ -58,8 +58,8 @@ class ExchangeIndex:
 
 
 def hit_of(
-    exchange: Exchange, strength: float, places: tuple[TextRange, ...] = (), session: str = "1"
+    exchange: Exchange, strength: float, matches: tuple[TextRange, ...] = (), session: str = "1"
 ) -> Hit:
     """Return a hit in a session about which only its id is known."""
     row = SessionRow(id=session, folder=Path(), state="sealed")
-    return Hit(exchange, texts(exchange), row, strength, places)
+    return Hit(exchange, texts(exchange), row, strength, matches)

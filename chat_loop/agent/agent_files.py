@@ -207,15 +207,15 @@ def _run_python(file: AgentFile) -> Definition:
         raise raised
     frames = traceback.extract_tb(raised.__traceback__)
     lines = [frame.lineno for frame in frames if frame.filename == str(path)]
-    place = ""
+    where = ""
     if lines:
-        place = f" ({path.name}, line {lines[-1]})"
+        where = f" ({path.name}, line {lines[-1]})"
     missing = isinstance(raised, ModuleNotFoundError) and (raised.name or "").partition(".")[0]
     hint = ""
     if missing:
         hint = f"Install {missing} where chat-loop is installed."
     raise AgentError(
-        f"{path} failed while it was loaded: {describe(raised)}{place}.", hint
+        f"{path} failed while it was loaded: {describe(raised)}{where}.", hint
     ) from raised
 
 

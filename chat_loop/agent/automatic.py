@@ -125,8 +125,8 @@ def _paths(arguments: Mapping[str, object]) -> Iterator[str]:
 
 def _has_commands(folder: Path, root: Path) -> bool:
     """Return True for a folder whose files are commands. An entry of PATH may be relative."""
-    places = (os.path.realpath(root / place) for place in os.get_exec_path())
-    return str(folder).casefold() in {place.casefold() for place in places}
+    folders = (os.path.realpath(root / entry) for entry in os.get_exec_path())
+    return str(folder).casefold() in {path.casefold() for path in folders}
 
 
 def _names(typed: str, real: Path, root: Path) -> Iterator[str]:

@@ -131,7 +131,7 @@ def _memory_tool(book: ProjectMemory | None) -> Tool:
         async def run() -> str:
             return (await in_thread(lambda: book.save(path, fact))).text("remember")
 
-        question = f"Save in {book.place.display_path(path)}:\n{bullet(fact)}"
+        question = f"Save in {book.location.display_path(path)}:\n{bullet(fact)}"
         return PreparedCall(f"{tools.SENSITIVE_PREFIX}:\n{question}", run)
 
     async def call(arguments: Arguments) -> str:
@@ -207,16 +207,16 @@ class WorkspaceFile(Struct, frozen=True):
 class ChangedFile(Struct, frozen=True):
     """A file that tools changed, its old text (None: it was new), and why it cannot be restored."""
 
-    place: WorkspaceFile
+    file: WorkspaceFile
     digest: str
     before: str | None
     problem: str
 
     def restore(self) -> None:
         """Put the old text back, or remove a new file. Raises ChatLoopError."""
-        if self.place.digest != self.digest:
-            raise ChatLoopError(f"{self.place.display_path} stays: it has changed since.")
-        self.place.write(self.before)
+        if self.file.digest != self.digest:
+            raise ChatLoopError(f"{self.file.display_path} stays: it has changed since.")
+        self.file.write(self.before)
 
 
 def changed_files(changes: Sequence[Change], root: Path, copies: ImageStore) -> list[ChangedFile]:
@@ -224,9 +224,9 @@ def changed_files(changes: Sequence[Change], root: Path, copies: ImageStore) -> 
     files = []
     for name in dict.fromkeys(change.text for change in changes):
         left = [change for change in changes if change.text == name]
-        place = WorkspaceFile(root / name, name)
+        file = WorkspaceFile(root / name, name)
         first = left[0].replaced
-        if (state := place.digest) == first:
+        if (state := file.digest) == first:
             continue
         digest = state
         before = None
@@ -242,7 +242,7 @@ def changed_files(changes: Sequence[Change], root: Path, copies: ImageStore) -> 
                 before = copies.data(f"{IMAGE_FOLDER}/{state}.txt").decode()
             except (ImageUnavailable, UnicodeDecodeError):
                 problem = "there is no copy of its old text"
-        files.append(ChangedFile(place, digest, before, problem))
+        files.append(ChangedFile(file, digest, before, problem))
     return files
 
 
@@ -281,21 +281,21 @@ class Workspace:
         """Return the question about a call, and the action. Raises ChatLoopError."""
         others = dict(arguments)
         path = others.pop("path", ".")
-        place = self.resolve(path)
-        act: Callable[[], Output] = partial(getattr(self, name), place, **others)
+        file = self.resolve(path)
+        act: Callable[[], Output] = partial(getattr(self, name), file, **others)
         diff = question = ""
         changes: list[FileChange] = []
         if name in FILE_CHANGES:
-            diff, act = self._prepare_change(name, place, others, changes)
+            diff, act = self._prepare_change(name, file, others, changes)
             used_by = automatic.users_of_folder(self.root)
-            used_by = used_by or automatic.users_of_change(path, place.path, self.root)
+            used_by = used_by or automatic.users_of_change(path, file.path, self.root)
             reason = f"{tools.SENSITIVE_PREFIX} (used by {used_by}):"
             question = f"{reason}\n{diff}" if used_by else diff
-        if place.outside:
-            question = f"{tools.OUTSIDE_PREFIX} {self.root}:\n{diff or f'read {place.path}'}"
+        if file.outside:
+            question = f"{tools.OUTSIDE_PREFIX} {self.root}:\n{diff or f'read {file.path}'}"
 
         def run_if_unchanged() -> Output:
-            if self.resolve(path) != place:
+            if self.resolve(path) != file:
                 raise ChatLoopError(f"{path} now points elsewhere.", "Call the tool again.")
             return act()
 
@@ -309,26 +309,26 @@ class Workspace:
         return PreparedCall(question, run, changes)
 
     def _prepare_change(
-        self, name: str, place: WorkspaceFile, arguments: Arguments, changes: list[FileChange]
+        self, name: str, file: WorkspaceFile, arguments: Arguments, changes: list[FileChange]
     ) -> tuple[str, Callable[[], str]]:
         """Return the diff of a change, and the function that makes it and adds it to `changes`."""
 
         def compute() -> tuple[str | None, str, str]:
             """Return the file's text, its new text, and the result."""
-            is_new = name == "write_file" and not os.path.lexists(place.path)
-            before = None if is_new else place.read()
+            is_new = name == "write_file" and not os.path.lexists(file.path)
+            before = None if is_new else file.read()
             old = before or ""
             if uses_crlf := _uses_crlf(old):
                 old = old.replace("\r\n", "\n")
-            new, result = getattr(self, name)(place, old, **arguments)
+            new, result = getattr(self, name)(file, old, **arguments)
             if uses_crlf:
                 new = new.replace("\r\n", "\n").replace("\n", "\r\n")
             if new == before:
-                raise ChatLoopError(f"{place.display_path} already has exactly this content.")
+                raise ChatLoopError(f"{file.display_path} already has exactly this content.")
             return before, new, result
 
         before, new, _ = compute()
-        path = place.display_path
+        path = file.display_path
         title, source = ("New file", "/dev/null") if before is None else ("Change", path)
         diff = "\n".join([f"{title} {path}:", *diff_lines(source, path, before or "", new)])
 
@@ -336,27 +336,27 @@ class Workspace:
             with self._write_lock:
                 current, new, result = compute()  # other edits may have come before this one
                 if name == "write_file" and current != before:
-                    changed = f"{place.display_path} has changed since the user was asked."
+                    changed = f"{file.display_path} has changed since the user was asked."
                     raise ChatLoopError(changed, "Read it again.")
-                changes.append(place.change(current, new, self._copies))
+                changes.append(file.change(current, new, self._copies))
             return result
 
         return diff, act
 
-    def read_file(self, place: WorkspaceFile, first: int = 1, last: int = 0) -> tuple[Outgoing]:
+    def read_file(self, file: WorkspaceFile, first: int = 1, last: int = 0) -> tuple[Outgoing]:
         """Return the text of a file, whole or from line `first` to line `last`. The whole file is
         judged: a part of a key alone has not the shape of one.
         """
-        whole = judge(place.read().replace("\r\n", "\n"), place.source)
-        text = _part(whole.text, first, last, place.display_path)
-        marked = _part(whole.marked, first, last, place.display_path)
+        whole = judge(file.read().replace("\r\n", "\n"), file.source)
+        text = _part(whole.text, first, last, file.display_path)
+        marked = _part(whole.marked, first, last, file.display_path)
         return (replace(whole, text=text, marked=marked),)
 
     def list_files(self, folder: WorkspaceFile, pattern: str = "*") -> tuple[Outgoing]:
         """Return the names of the files in a folder and its subfolders."""
-        places, is_cut = self._files(folder, pattern)
-        lines = sorted(place.display_path for place in places[:MAX_LISTED])
-        if is_cut or len(places) > MAX_LISTED:
+        files, is_cut = self._files(folder, pattern)
+        lines = sorted(file.display_path for file in files[:MAX_LISTED])
+        if is_cut or len(files) > MAX_LISTED:
             more = f"there are more than these {plural(len(lines), 'file')}"
             lines.append(f"[cut: {more}; a narrower pattern finds them]")
         return (judge("\n".join(lines), folder.source),)
@@ -377,20 +377,20 @@ class Workspace:
 
         found: list[Outgoing] = []
         count = 0
-        places, is_cut = self._files(folder, pattern)
-        for place in places:
+        files, is_cut = self._files(folder, pattern)
+        for file in files:
             try:
-                content = place.read()
+                content = file.read()
             except ChatLoopError:  # binary, too large, or gone
                 continue
-            lines = matches(content, place.display_path)
-            if not (lines or place.is_key_place):
+            lines = matches(content, file.display_path)
+            if not (lines or file.is_key_place):
                 continue
             room = MAX_MATCHES - count
             if lines and not room:
                 return (*found, _note(f"[cut: the first {MAX_MATCHES} lines]"))
-            whole = judge(content, place.source)
-            marked = matches(whole.marked, place.display_path)
+            whole = judge(content, file.source)
+            marked = matches(whole.marked, file.display_path)
             sent = replace(whole, text="\n".join(lines[:room]), marked="\n".join(marked[:room]))
             found.append(sent)
             count += len(lines[:room])
@@ -410,35 +410,35 @@ class Workspace:
         if folder.display_path == ".":
             prefix = ""
         patterns = {pattern, pattern.replace("**/", "")}
-        places: list[WorkspaceFile] = []
+        files: list[WorkspaceFile] = []
         for visited, file in enumerate(walk_files(folder.path, self._protects)):
             if visited == MAX_VISITED:
-                return places, True
+                return files, True
             inner = file.relative_to(folder.path).as_posix()
             matched = inner if "/" in pattern else file.name
             if any(fnmatchcase(matched, name_pattern) for name_pattern in patterns):
-                places.append(
+                files.append(
                     WorkspaceFile(file, f"{prefix}{inner}", named=f"{folder.named}/{inner}")
                 )
-        return places, False
+        return files, False
 
-    def write_file(self, place: WorkspaceFile, _: str, text: str) -> tuple[str, str]:
+    def write_file(self, file: WorkspaceFile, _: str, text: str) -> tuple[str, str]:
         """Return the new text of a file, and the result."""
         count = len(text.split("\n")) - (not text or text.endswith("\n"))
-        return text, f"Wrote {place.display_path}: {plural(count, 'line')}."
+        return text, f"Wrote {file.display_path}: {plural(count, 'line')}."
 
-    def edit_file(self, place: WorkspaceFile, text: str, old: str, new: str) -> tuple[str, str]:
+    def edit_file(self, file: WorkspaceFile, text: str, old: str, new: str) -> tuple[str, str]:
         """Replace a text that occurs exactly once in the text of a file."""
         start = text.find(old) if old else -1
         if start < 0:
-            problem = f"The old text is not in {place.display_path}."
+            problem = f"The old text is not in {file.display_path}."
             raise ChatLoopError(problem, "It must match the file exactly.")
         if text.find(old, start + 1) >= 0:
-            problem = f"The old text occurs more than once in {place.display_path}."
+            problem = f"The old text occurs more than once in {file.display_path}."
             raise ChatLoopError(problem, "Include more of the text around it.")
         line = text.count("\n", 0, start) + 1
         edited = text[:start] + new + text[start + len(old) :]
-        return edited, f"Edited {place.display_path} at line {line}."
+        return edited, f"Edited {file.display_path} at line {line}."
 
 
 def _part(text: str, first: int, last: int, name: str) -> str:
@@ -484,10 +484,10 @@ def diff_lines(source: str, target: str, old: str, new: str) -> list[str]:
     end = len(os.path.commonprefix([before[::-1], after[::-1]]))  # noqa: RUF071 - the same
     before = before[: len(before) - end]
     after = after[: len(after) - end]
-    place = f"@@ -{start + 1},{len(before)} +{start + 1},{len(after)} @@"
+    hunk = f"@@ -{start + 1},{len(before)} +{start + 1},{len(after)} @@"
     removed = (f"-{line}" for line in before)
     added = (f"+{line}" for line in after)
-    return [f"--- {source}", f"+++ {target}", place, *removed, *added]
+    return [f"--- {source}", f"+++ {target}", hunk, *removed, *added]
 
 
 def _lines(text: str) -> list[str]:

@@ -45,9 +45,9 @@ def tool_of(function: Callable[..., Any]) -> Tool:
         except ValidationError as error:
             first = error.errors()[0]
             name, *inner = first["loc"]
-            place = f"{name}{''.join(f'[{part!r}]' for part in inner)}"
+            where = f"{name}{''.join(f'[{part!r}]' for part in inner)}"
             reason = f"{first['msg'][:1].lower()}{first['msg'][1:300]}"
-            wrong = f"The argument “{place}” is wrong: {reason}."
+            wrong = f"The argument “{where}” is wrong: {reason}."
             raise ChatLoopError(wrong, "Call the tool again.") from error
 
     async def run(arguments: Arguments) -> str:

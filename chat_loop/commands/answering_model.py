@@ -130,10 +130,10 @@ async def _other(chat: Chat, session: Session, offer: Offer, act: str) -> Provid
         raise Undecided(offer.problem, f"{offer.hint} {hint}".strip())
     chat.display.warn(offer.problem, offer.hint)
     name = one_line(f"{provider.name}:{provider.model}", 100)
-    place = ""
+    where = ""
     if provider.endpoint:
-        place = f" at {provider.endpoint}"
-    if not await chat.confirm(f"Continue with {name}{place}?"):
+        where = f" at {provider.endpoint}"
+    if not await chat.confirm(f"Continue with {name}{where}?"):
         text = f"Not {act}. {chat.conversation.fallback_text}"
         raise SessionError(text, f"/model takes another one first; {hint}")
     return provider

@@ -44,12 +44,12 @@ async def show_memory(chat: Chat, words: str, options: OptionValues) -> None:
     was_edited = memory.reload()
     chat.conversation.remember()
     state = memory.state
-    where = memory.place.display_path(memory.state.path)
+    where = memory.location.display_path(memory.state.path)
     display.prose(memory.line)
     _show_facts(chat, memory)
     if state.facts:
         size = estimate(state.block)
-        room = memory.place.room
+        room = memory.location.room
         display.prose(f"~{size:,} tokens of each request; facts take at most {room:,}.", "dim")
     elif not state.problem:
         text = f"/remember TEXT notes a fact in {where}, /remember --project TEXT in this project."
@@ -70,7 +70,7 @@ async def ask_about_files(chat: Chat, memory: ProjectMemory) -> None:
         raise UsageError("This project has no AGENTS.md, CLAUDE.md or MEMORY.md to ask about.")
     act = ["This project has files for the model, to be used until they change."]
     for file in files:
-        where = memory.place.display_path(file.path)
+        where = memory.location.display_path(file.path)
         act += [f"{where} (~{estimate(file.text):,} tokens):", file.shown]
     question = Question("Trust these files?", ("yes", "no", "view"), tuple(act))
     answer = await chat.ask(question)
@@ -98,7 +98,7 @@ async def forget(chat: Chat, words: str, options: OptionValues) -> None:
     memory.remove(number)
     chat.conversation.remember()
     left = plural(len(memory.state.facts), "fact")
-    where = memory.place.display_path(state.path)
+    where = memory.location.display_path(state.path)
     chat.display.line(f"Forgotten; {left} left in {where}.", "dim")
 
 
@@ -110,7 +110,7 @@ def _show_facts(chat: Chat, memory: ProjectMemory) -> None:
     number = len(state.facts)
     for file in state.outer:
         if file.facts:
-            chat.display.prose(f"From {memory.place.display_path(file.path)}:")
+            chat.display.prose(f"From {memory.location.display_path(file.path)}:")
         for fact in file.facts:
             line = "-  " + fact.replace("\n", "\n   ")
             chat.display.line(line + " (left out)" * (number in state.left_out))

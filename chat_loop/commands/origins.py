@@ -142,10 +142,10 @@ def _line_text(held: Held, known: Collection[str]) -> str:
 
 def _newer_rows(newer: Sequence[Newer], about: str = "") -> Iterator[Row]:
     for each in newer[:MOST_REFS]:
-        place = each.place
-        if place and "." not in place:
-            place = f"session {place}"
-        who = ", ".join(filter(None, (place, WRITERS[each.speaker])))
+        ref = each.place
+        if ref and "." not in ref:
+            ref = f"session {ref}"
+        who = ", ".join(filter(None, (ref, WRITERS[each.speaker])))
         yield "newer", f"{about}{who}: {one_line(each.text, MOST_TEXT)}"
 
 

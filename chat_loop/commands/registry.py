@@ -191,7 +191,7 @@ class Registry(Struct):
         """Return the commands with the names that begin with `typed`, the most used ones first.
         Aliases and rare commands are found by typing only.
         """
-        order = {name: place for place, name in enumerate(ESSENTIAL)}
+        order = {name: rank for rank, name in enumerate(ESSENTIAL)}
         found = []
         for command in self.commands:
             for name in (command.name, *command.aliases):

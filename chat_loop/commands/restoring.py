@@ -20,30 +20,30 @@ async def offer_files(chat: Chat, changes: Sequence[Change], exchanges: Iterable
     root = Path(chat.sessions.project)
     copies = chat.sessions.images
     files = await asyncio.to_thread(changed_files, changes, root, copies)
-    for file in files:
+    for changed in files:
         note = "changed"
-        if file.before is None:
+        if changed.before is None:
             note = "new: it would be removed"
-        if file.problem:
-            note = f"stays: {file.problem}"
-        chat.display.prose(f"  {exact_line(file.place.display_path)} ({note})", indent=4)
+        if changed.problem:
+            note = f"stays: {changed.problem}"
+        chat.display.prose(f"  {exact_line(changed.file.display_path)} ({note})", indent=4)
     ran = set[str]()
     for exchange in exchanges:
         ran.update(changed_by(exchange, chat.conversation.agent))
     if others := ", ".join(one_line(name, 60) for name in sorted(ran - {*FILE_CHANGES})):
         chat.display.prose(f"Changes made by {others} were not undone.", "dim")
-    ready = [file for file in files if not file.problem]
+    ready = [changed for changed in files if not changed.problem]
     if not ready:
         return
     question = f"Restore {plural(len(ready), 'file')}?"
     if not (chat.can_ask and await chat.confirm(question)):
         chat.display.line("Nothing is restored.", "dim")
         return
-    for file in ready:
+    for changed in ready:
         try:
-            await asyncio.to_thread(file.restore)
-            done = "Removed" if file.before is None else "Restored"
-            chat.display.prose(f"{done} {one_line(file.place.display_path, 200)}.", "dim")
+            await asyncio.to_thread(changed.restore)
+            done = "Removed" if changed.before is None else "Restored"
+            chat.display.prose(f"{done} {one_line(changed.file.display_path, 200)}.", "dim")
         except ChatLoopError as error:
             chat.display.error(error)
 

@@ -592,7 +592,7 @@ async def show(chat: Chat, words: str, options: OptionValues) -> None:
         found = counting(chat, words)
         listings.show_exchange(chat.display, found.loaded.session, found.exchange)
         return
-    reference, number = _place(chat, words)
+    reference, number = _message_named(chat, words)
     if not reference:
         raise usage_error("show")
     loaded = await chat.load(reference, stored=True)
@@ -616,14 +616,14 @@ async def quote(chat: Chat, words: str, options: OptionValues) -> None:
         session = found.loaded.session
         exchange = found.exchange
     else:
-        reference, number = _place(chat, words)
+        reference, number = _message_named(chat, words)
         if not reference or number is None:
             raise usage_error("quote")
         session = (await chat.load(reference, stored=True)).session
         exchange = exchange_of(session, number)
     header = session.header
-    place = f"({header.id}, {exchange.ref}, {exchange.query.at:%Y-%m-%d})"
-    source = f"From “{naming.name_of(session)}” {place}"
+    origin = f"({header.id}, {exchange.ref}, {exchange.query.at:%Y-%m-%d})"
+    source = f"From “{naming.name_of(session)}” {origin}"
     words = f"{source}:\nYou: {exchange.query.text}"
     if exchange.reply is not None:
         words += f"\n{header.agent}: {exchange.reply.text}"
@@ -631,7 +631,7 @@ async def quote(chat: Chat, words: str, options: OptionValues) -> None:
     chat.display.line(f"{source} goes with your next message.", "dim")
 
 
-def _place(chat: Chat, argument: str) -> tuple[str, int | None]:
+def _message_named(chat: Chat, argument: str) -> tuple[str, int | None]:
     """Return the reference to a session, and the number of a query if one is named."""
     reference = argument
     number = None

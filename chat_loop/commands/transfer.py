@@ -82,8 +82,8 @@ def _code_block(text: str, number: str) -> tuple[str, str]:
     blocks = [code for _, code in code_blocks(text)]
     if not blocks:
         raise UsageError("There is no code in the last reply.", "/copy copies all of it.")
-    place = pick("copy", blocks, number or "1" * (len(blocks) == 1))
-    return f"block {place + 1} of {len(blocks)}", blocks[place]
+    index = pick("copy", blocks, number or "1" * (len(blocks) == 1))
+    return f"block {index + 1} of {len(blocks)}", blocks[index]
 
 
 @registry.command(

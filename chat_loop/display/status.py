@@ -86,12 +86,12 @@ def offer(name: str, when: str, columns: int, project: str = "") -> str:
     name is shown, on one line of at most `columns` if it fits.
     """
     folder = project.rstrip("/").rpartition("/")[2] or project
-    place = ""
+    where = ""
     if project:
-        place = f", in {cut_to(one_line(folder, 40), 20)}"
+        where = f", in {cut_to(one_line(folder, 40), 20)}"
     rest = f' ({when}) · type "resume last" to continue'
-    room = columns - cells(f"Last time{place}: {rest}") - 1
-    return f"Last time{place}: {cut_to(one_line(name, 50), max(room, 10))}{rest}"
+    room = columns - cells(f"Last time{where}: {rest}") - 1
+    return f"Last time{where}: {cut_to(one_line(name, 50), max(room, 10))}{rest}"
 
 
 def greeting(directory: str) -> str:

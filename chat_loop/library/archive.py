@@ -311,45 +311,45 @@ def recall_text(
             continue
         quoted = "; ".join(f"{who}: “{quote}”" for who, quote in quotes)
         new = [f"{_day_of(hit)}, {quoted}"]
-        places = [hit.exchange.ref]
+        shown = [hit.exchange.ref]
         for sentence in dict.fromkeys(latest.get(sentence, "") for _, sentence in told):
             if sentence not in present:  # neither the empty one
-                ref, place = values[sentence]
-                new.append(f"{place}: “{sentence}”")
-                places.append(ref)
+                ref, label = values[sentence]
+                new.append(f"{label}: “{sentence}”")
+                shown.append(ref)
         if count("\n".join((*lines, *new))) <= room:
             lines += new
-            refs += places
+            refs += shown
     return ("\n".join(lines), tuple(dict.fromkeys(refs))) if refs else ("", ())
 
 
 def _best_sentences(hit: Hit) -> list[tuple[str, str]]:
     """Return the best spoken sentence of a hit with its speaker, and the answer to a question."""
     spoken = hit.texts[:2]
-    places = [place for place in hit.places if place.part < 2]
-    chosen = places[:1]
+    matches = [match for match in hit.matches if match.part < 2]
+    chosen = matches[:1]
     if chosen and chosen[0].part == 0:
         _, query = spoken[0]
         if is_question(query[chosen[0].start : chosen[0].end]):
-            answers = [place for place in places if place.part == 1]
+            answers = [match for match in matches if match.part == 1]
             answers += [
                 TextRange(1, sentence.start, sentence.end)
                 for sentence in sentences(spoken[1][1])[:1]
             ]
             chosen += answers[:1]
     told = []
-    for place in chosen:
-        who, text = spoken[place.part]
-        told.append((who.lower(), " ".join(text[place.start : place.end].split())))
+    for match in chosen:
+        who, text = spoken[match.part]
+        told.append((who.lower(), " ".join(text[match.start : match.end].split())))
     return told
 
 
 def _best_statement(hit: Hit) -> list[tuple[str, str]]:
     """Return the best spoken sentence of a hit that is no question, with its speaker."""
-    for place in hit.places:
-        if place.part < 2:
-            who, text = hit.texts[place.part]
-            sentence = text[place.start : place.end]
+    for match in hit.matches:
+        if match.part < 2:
+            who, text = hit.texts[match.part]
+            sentence = text[match.start : match.end]
             if not is_question(sentence):
                 return [(who.lower(), " ".join(sentence.split()))]
     return []
@@ -361,7 +361,7 @@ def _day_of(hit: Hit) -> str:
 
 def _told_values(hits: Sequence[Hit]) -> dict[str, tuple[str, str]]:
     """Return the spoken sentences with values, in the order in which they were said, each with its
-    reference, and with its place and speaker as they are shown.
+    reference, and with its label as it is shown.
     """
     in_order = sorted(hits, key=lambda hit: (hit.exchange.depth, hit.exchange.query.number))
     return {
@@ -439,14 +439,14 @@ def _hit_text(hit: Hit, room: int, count: Count) -> str:
     """Return the texts of a hit in about `room` tokens, with long ones cut around their matches."""
     parts = []
     for part, (who, text) in enumerate(hit.texts):
-        places = [place for place in hit.places if place.part == part]
-        if text.strip() and (places or part < 2):
-            parts.append((who, text, places, 1.0 if places else _BESIDE))
+        matches = [match for match in hit.matches if match.part == part]
+        if text.strip() and (matches or part < 2):
+            parts.append((who, text, matches, 1.0 if matches else _BESIDE))
     lines = [_heading(hit.exchange) + (" (related, in other words)" if hit.related else "")]
     left = room - count(lines[0]) - 4 * len(parts)
     weights = sum(weight for *_, weight in parts)
-    for who, text, places, weight in parts:
-        lines.append(f"{who}: {excerpt(text, places, int(left * weight / weights), count)}")
+    for who, text, matches, weight in parts:
+        lines.append(f"{who}: {excerpt(text, matches, int(left * weight / weights), count)}")
         left -= count(lines[-1])
         weights -= weight
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""What a search finds: exchanges, with the places in them that fit."""
+"""What a search finds: exchanges, with the parts of their texts that fit."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Hit(Struct, frozen=True):
     texts: Texts
     row: SessionRow
     strength: float
-    places: tuple[TextRange, ...] = ()
+    matches: tuple[TextRange, ...] = ()
     listed: int | None = None  # the number of its conversation in lists
 
     @property
     def related(self) -> bool:
         """True if only its meaning fits: it contains no word of the query."""
-        return not self.places
+        return not self.matches
 
 
 def fused(own: Sequence[Hit], shared: Sequence[Hit]) -> list[Hit]:

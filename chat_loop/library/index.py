@@ -89,10 +89,10 @@ _SCHEMA = Path(__file__).with_name("schema.sql").read_text("utf-8")
 _SCHEMA += f"PRAGMA user_version={VERSION};\n"
 _open = partial(sqlite3.connect, isolation_level=None, check_same_thread=False)
 _LINKS = msgspec.json.Decoder(list[Link])
-_PLACE = "CAST(e.session AS INTEGER), CAST(e.position AS INTEGER)"  # numbers even if it is damaged
-_AT_PLACES = (
-    "JOIN json_each(?) AS place ON e.session = json_extract(place.value, '$[0]') "
-    "AND e.position = json_extract(place.value, '$[1]')"
+_POSITION = "CAST(e.session AS INTEGER), CAST(e.position AS INTEGER)"  # numbers even if damaged
+_AT_POSITIONS = (
+    "JOIN json_each(?) AS wanted ON e.session = json_extract(wanted.value, '$[0]') "
+    "AND e.position = json_extract(wanted.value, '$[1]')"
 )
 _TESTS = {"contains": "instr({}, ?)", ">=": "{} >= ?", "<": "{} < ?"}
 
@@ -265,9 +265,9 @@ class Index:
                 if session.summary:
                     self._insert("message_summaries", key, session.archived, *session.summary)
                 for position, exchange in enumerate(session.exchanges, 1):
-                    place = key, position, exchange.number, exchange.number <= session.archived
+                    start = key, position, exchange.number, exchange.number <= session.archived
                     stored = exchange.digest, exchange.at, exchange.json
-                    number = self._insert("exchanges", None, *place, *stored)
+                    number = self._insert("exchanges", None, *start, *stored)
                     self._insert("sentences (rowid, words)", number, exchange.lines)
 
     def drop(self, ids: Iterable[str]) -> None:
@@ -312,7 +312,7 @@ class Index:
             where += f" AND sentences.rowid >= (SELECT min(key) FROM exchanges e WHERE 1 {where})"
         rows = self.ask(
             # to order by `rank` would take its value once more, of each row
-            f"SELECT CAST(e.at AS TEXT), {_PLACE}, -bm25(sentences) AS score "
+            f"SELECT CAST(e.at AS TEXT), {_POSITION}, -bm25(sentences) AS score "
             "FROM sentences JOIN exchanges e ON e.key = sentences.rowid "
             f"WHERE sentences MATCH ? {where} ORDER BY {order}",
             (match, *values),
@@ -324,7 +324,8 @@ class Index:
         where, values = self._in_scope(scope)
         on_days = " OR ".join("e.at LIKE ?" for _ in days)
         rows = self.ask(
-            f"SELECT {_PLACE} FROM exchanges e WHERE ({on_days}) {where} ORDER BY e.at, e.position "
+            f"SELECT {_POSITION} FROM exchanges e WHERE ({on_days}) {where} "
+            "ORDER BY e.at, e.position "
             f"LIMIT {limit}",
             (*(f"{day}%" for day in days), *values),
         )
@@ -333,7 +334,7 @@ class Index:
     def words_at(self, positions: Iterable[Position]) -> dict[Position, str]:
         """Return the lines that `terms.lines` made of the exchanges at these positions."""
         rows = self.ask(
-            f"SELECT {_PLACE}, sentences.words FROM exchanges e {_AT_PLACES} "
+            f"SELECT {_POSITION}, sentences.words FROM exchanges e {_AT_POSITIONS} "
             "JOIN sentences ON sentences.rowid = e.key",
             (json.dumps([*positions]),),
         )
@@ -342,8 +343,8 @@ class Index:
     def exchanges_at(self, positions: Iterable[Position]) -> dict[Position, StoredExchange]:
         """Return the exchanges at these positions."""
         rows = self.ask(
-            f"SELECT {_PLACE}, s.id, CAST(e.number AS INTEGER), CAST(e.at AS TEXT), "
-            f"CAST(e.texts AS TEXT) FROM exchanges e {_AT_PLACES} "
+            f"SELECT {_POSITION}, s.id, CAST(e.number AS INTEGER), CAST(e.at AS TEXT), "
+            f"CAST(e.texts AS TEXT) FROM exchanges e {_AT_POSITIONS} "
             "JOIN sessions s ON s.key = e.session",
             (json.dumps([*positions]),),
         )
@@ -355,7 +356,7 @@ class Index:
         """Return vectors in SPACE: of all exchanges in the scope."""
         where, values = self._in_scope(scope)
         rows = self.ask(
-            f"SELECT {_PLACE}, v.data "
+            f"SELECT {_POSITION}, v.data "
             "FROM vectors v JOIN exchanges e ON e.content = v.content "
             f"WHERE v.space = ? AND typeof(v.data) = 'blob' {where}",
             (SPACE, *values),

@@ -34,7 +34,7 @@ _CLOSE = 20
 _WITH_IDS = 50  # exchanges that become candidates because they contain an id of the query
 _COUNTED = 20_000  # a word in more exchanges is not worth counting further, however many there are
 _OF_DAY = 12  # exchanges of a day that a query names
-_PLACES = 5
+_MATCHES = 5
 _EXCERPT_ROOM = 60  # tokens of an excerpt for a person
 LEAST = 40  # the least number of characters that an excerpt is cut to
 
@@ -146,26 +146,26 @@ def _has_words(text: str) -> bool:
     return any(not (term.exact or term.of) for term in asked)
 
 
-def places_of(scored: RankedExchange, texts: Texts) -> tuple[TextRange, ...]:
-    """Return the places of the sentences of an exchange that fit best, at most _PLACES."""
-    places = [
+def matches_of(scored: RankedExchange, texts: Texts) -> tuple[TextRange, ...]:
+    """Return the matches of the sentences of an exchange that fit best, at most _MATCHES."""
+    matches = [
         TextRange(part, sentence.start, sentence.end)
         for part, (_, text) in enumerate(texts)
         for sentence in sentences(text)
     ]
-    numbers = [sentence.number for sentence in scored.sentences if sentence.number < len(places)]
-    return tuple(places[number] for number in numbers[:_PLACES])
+    numbers = [sentence.number for sentence in scored.sentences if sentence.number < len(matches)]
+    return tuple(matches[number] for number in numbers[:_MATCHES])
 
 
-def excerpt(text: str, places: Sequence[TextRange], room: int, count: Callable[[str], int]) -> str:
-    """Cut a text to about `room` tokens around its first place, or without one to its beginning."""
+def excerpt(text: str, matches: Sequence[TextRange], room: int, count: Callable[[str], int]) -> str:
+    """Cut a text to about `room` tokens around its first match, or without one to its beginning."""
     tokens = count(text)
     if tokens <= room:
         return text.strip()
     size = max(LEAST, len(text) * max(room, 1) // max(tokens, 1))
-    place = places[0] if places else TextRange(0, 0, 0)
+    match = matches[0] if matches else TextRange(0, 0, 0)
     while True:
-        start = max(0, place.start - max(0, size - (place.end - place.start)) // 2)
+        start = max(0, match.start - max(0, size - (match.end - match.start)) // 2)
         end = min(len(text), start + size)
         if start:
             start = text.find(" ", start, min(start + 30, end)) + 1 or start
@@ -181,12 +181,12 @@ def excerpt(text: str, places: Sequence[TextRange], room: int, count: Callable[[
 
 
 def excerpts_of(hit: Hit, count: Callable[[str], int]) -> list[tuple[str, str]]:
-    """Return speakers and excerpts of a hit: around its places or, without any, the beginnings."""
+    """Return speakers and excerpts of a hit: around its matches or, without any, the beginnings."""
     excerpts = []
     for part, (who, text) in enumerate(hit.texts):
-        places = [place for place in hit.places if place.part == part]
-        if text.strip() and (places or (part < 2 and not hit.places)):
-            excerpts.append((who, excerpt(text, places, _EXCERPT_ROOM, count)))
+        matches = [match for match in hit.matches if match.part == part]
+        if text.strip() and (matches or (part < 2 and not hit.matches)):
+            excerpts.append((who, excerpt(text, matches, _EXCERPT_ROOM, count)))
     return excerpts
 
 
@@ -210,9 +210,9 @@ def _hits(
         asked = Query(number=number, at=moment, text=query)
         answer = Reply(number=number, at=moment, text=reply) if reply else None
         row = rows[identity]
-        places = places_of(exchange, texts)
+        matches = matches_of(exchange, texts)
         found = Exchange(asked, answer, depths[identity] if depths else row.depth)
-        hits.append(Hit(found, texts, row, exchange.strength, places))
+        hits.append(Hit(found, texts, row, exchange.strength, matches))
     return hits
 
 

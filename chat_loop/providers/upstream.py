@@ -87,8 +87,8 @@ def _read_value(value: object, details: ErrorDetails, depth: int) -> None:
 
 
 def _read_object(value: Mapping[object, object], details: ErrorDetails, depth: int) -> None:
-    if place := value.get("loc"):  # the wrong field, as pydantic names it
-        words = ".".join(map(str, place)) if isinstance(place, list | tuple) else str(place)
+    if loc := value.get("loc"):  # the wrong field, as pydantic names it
+        words = ".".join(map(str, loc)) if isinstance(loc, list | tuple) else str(loc)
         _read_text(f"{words}: {value.get('msg')}", details, depth + 1)
         details.codes.append(str(value.get("type")))
         return

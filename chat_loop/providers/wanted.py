@@ -185,8 +185,8 @@ class ReasoningBlocks:
     def value(self) -> object:
         blocks = []
         for at in self._blocks:
-            place = {"after_text": at.after_text, "after_calls": at.after_calls}
-            blocks.append({**place, "block": at.part.value()})
+            position = {"after_text": at.after_text, "after_calls": at.after_calls}
+            blocks.append({**position, "block": at.part.value()})
         return blocks or None
 
 

@@ -18,8 +18,8 @@ def git_head(folder: Path) -> tuple[str, str]:
     """Return the branch and the commit that are checked out in the repository around a folder.
     Either is empty if there is none: a detached head, a branch without a commit, no repository.
     """
-    for place in (folder, *folder.parents):
-        git = place / ".git"
+    for parent in (folder, *folder.parents):
+        git = parent / ".git"
         with suppress(OSError, ValueError):
             if git.is_file():  # of a worktree, or a submodule
                 git = _target(git)
@@ -41,27 +41,27 @@ def project_of(folder: str) -> str:
     """
     if not folder.startswith("/") or folder.startswith("//"):  # of another system or machine
         return folder
-    for place in (Path(folder), *Path(folder).parents):
-        git = place / ".git"
+    for parent in (Path(folder), *Path(folder).parents):
+        git = parent / ".git"
         with suppress(OSError, ValueError):
             if git.is_dir():
-                return str(place)
+                return str(parent)
             if git.is_file():
-                return str(_main_folder(place))
+                return str(_main_folder(parent))
     return folder
 
 
-def _main_folder(place: Path) -> Path:
-    """Return the main folder of a worktree's repository, or `place` when it is no worktree, such as
+def _main_folder(folder: Path) -> Path:
+    """Return the main folder of a worktree's repository, or `folder` when it is no worktree, as for
     a submodule. The repository must name the worktree, because anybody can write a file `.git`.
     """
-    git = place / ".git"
+    git = folder / ".git"
     with suppress(OSError, ValueError):
         own = _target(git)
         if os.path.realpath(_target(own / "gitdir")) == os.path.realpath(git):
             common = Path(os.path.realpath(_target(own / "commondir")))
             return common.parent if common.name == ".git" else common
-    return place
+    return folder
 
 
 def _target(file: Path) -> Path:

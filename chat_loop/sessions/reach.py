@@ -98,8 +98,8 @@ def messages_of(
     line = line_of(sessions, live)
     for distance, view in enumerate(line.sessions):
         depth = line.depth - distance
-        place = f"{depth}."
-        if not (place.startswith(typed) or typed.startswith(place)):
+        prefix = f"{depth}."
+        if not (prefix.startswith(typed) or typed.startswith(prefix)):
             continue
         session = line.read(view, sessions.load_queries).session
         for exchange in reversed(numbered(session, depth)):

@@ -262,7 +262,7 @@ class Shortened(Entry, frozen=True, kw_only=True):
     tokens: int = 0
 
     @property
-    def place(self) -> ExchangePart:
+    def sent_part(self) -> ExchangePart:
         return ExchangePart(self.session, self.ref.partition(".")[2], self.part, self.call)
 
 
@@ -786,7 +786,7 @@ class _SessionFacts(Struct):
 
     def _add_to_context(self, entry: Shortened | Covered) -> None:
         if isinstance(entry, Shortened):
-            self.shortened[entry.place] = entry.tokens
+            self.shortened[entry.sent_part] = entry.tokens
         elif entry.last_ref and entry.block != PURGED_PARENT:
             self.covered = entry
 

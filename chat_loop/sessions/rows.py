@@ -163,7 +163,7 @@ def is_transcript(head: bytes) -> bool:
 
 
 def read_at(file: BinaryIO, start: int, length: int = -1) -> bytes:
-    """Return `length` bytes (-1: all) from a place of a file."""
+    """Return `length` bytes (-1: all) from a position in a file."""
     file.seek(start)
     return file.read(length) or b""
 
@@ -252,14 +252,14 @@ def _until(session: Session) -> str:
     """Return the last reference of its parent from which a session goes on, or an empty text for
     all. One in which the user has only undone what it carries leaves its parent before that.
     """
-    place = f"{session.depth - 1}."
+    prefix = f"{session.depth - 1}."
     undone = []
     for entry in session.changed.values():
-        if isinstance(entry, Undo) and entry.ref.startswith(place):
-            undone.append(int(entry.ref.removeprefix(place)))
+        if isinstance(entry, Undo) and entry.ref.startswith(prefix):
+            undone.append(int(entry.ref.removeprefix(prefix)))
     first = min(undone, default=0)
     if first > 1 and not session.totals.queries:
-        return f"{place}{first - 1}"
+        return f"{prefix}{first - 1}"
     return session.until
 
 

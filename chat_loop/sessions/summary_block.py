@@ -38,7 +38,7 @@ _TITLES |= {
 }
 """What people write as headings, in lower case and without markup."""
 _BULLET = re.compile(r"[-+*•] |[0-9]{1,3}[.)] ")
-_PLACE = re.compile(r" \[[0-9]{1,6} (?:user|reply)\]\Z")
+_ORIGIN = re.compile(r" \[[0-9]{1,6} (?:user|reply)\]\Z")
 """An item's session in the chain, counted from 1, and its speaker: ` [2 user]`, ` [2 reply]`."""
 _GROUP = re.compile(r"\*(User|Model), session ([0-9]{1,6}):\*")
 _OTHERS = "*Others:*"
@@ -47,8 +47,8 @@ _SPEAKERS = {"User": "user", "Model": "reply"}
 
 def render(summary: Summary, *, grouped: bool = True, spaced: bool = False) -> str:
     """Return the block's inner text. `spaced` adds an empty line between two adjacent headings. If
-    `grouped`, a line above adjacent items with the same place, such as `[2 user]`, names it for all
-    of them. Further lines of an item are indented.
+    `grouped`, a line above adjacent items with the same origin, such as `[2 user]`, names it for
+    all of them. Further lines of an item are indented.
     """
     background = encode(summary.background).replace("\n", "\n  ")
     parts = [_BACKGROUND + background, "", _CURRENT]
@@ -72,42 +72,42 @@ def recorded_in(summary: Summary) -> tuple[str, ...]:
 
 def is_spoken_by_user(item: str) -> bool:
     """Return True for an item that the user said, word for word."""
-    return _place_of(item).endswith(" user]")
+    return _origin_of(item).endswith(" user]")
 
 
 def _lines(items: Sequence[str], grouped: bool) -> list[str]:
     """Return the lines of a list's items."""
-    runs = [(place, [*run]) for place, run in groupby(items, _place_of)]
-    if not grouped or all(len(run) == 1 for place, run in runs if place):
+    runs = [(origin, [*run]) for origin, run in groupby(items, _origin_of)]
+    if not grouped or all(len(run) == 1 for origin, run in runs if origin):
         return [_item(item) for item in items]
     lines = []
-    for number, (place, run) in enumerate(runs):
-        if place:
-            lines.append(_group_line(place))
+    for number, (origin, run) in enumerate(runs):
+        if origin:
+            lines.append(_group_line(origin))
         elif number:
             lines.append(_OTHERS)
-        lines += [_item(item.removesuffix(place)) for item in run]
+        lines += [_item(item.removesuffix(origin)) for item in run]
     return lines
 
 
-def _place_of(item: str) -> str:
-    """Return the end of an item with its place, such as ` [2 user]`, or "" if it has none."""
-    return "".join(_PLACE.findall(item[-32:]))
+def _origin_of(item: str) -> str:
+    """Return the end of an item with its origin, such as ` [2 user]`, or "" if it has none."""
+    return "".join(_ORIGIN.findall(item[-32:]))
 
 
 def _item(text: str) -> str:
     return "- " + encode(text).replace("\n", "\n  ")
 
 
-def _group_line(place: str) -> str:
-    """Return the line above items with a place: `*User, session 2:*` for ` [2 user]`."""
-    session, speaker = place.strip(" []").split(" ")
+def _group_line(origin: str) -> str:
+    """Return the line above items with an origin: `*User, session 2:*` for ` [2 user]`."""
+    session, speaker = origin.strip(" []").split(" ")
     name = "User" if speaker == "user" else "Model"
     return f"*{name}, session {session}:*"
 
 
 def _group(line: str) -> str | None:
-    """Return the place that a line names for the items below it, "" for none, or None if the line
+    """Return the origin that a line names for the items below it, "" for none, or None if the line
     is of another kind.
     """
     if line.rstrip() == _OTHERS:
@@ -126,7 +126,7 @@ def parse(text: str) -> Summary:
     current = ""
     background: list[str] = []
     item: list[str] = []
-    place = ""
+    origin = ""
     for line in text.split("\n"):
         if line.startswith(_BACKGROUND.rstrip()):
             item = background = [line[len(_BACKGROUND) :]]
@@ -136,22 +136,22 @@ def parse(text: str) -> Summary:
         elif name:
             current = name
             item = []
-            place = ""
+            origin = ""
         elif current and (group := _group(line)) is not None:
             item = []
-            place = group
+            origin = group
         elif current and (bullet := _BULLET.match(line)):
             item = [line[bullet.end() :]]
             sign = line[0] if lists[current] else "-"
-            lists[current].append((sign, item, place))
+            lists[current].append((sign, item, origin))
         elif line.startswith("  ") and item:
             item.append(line[2:])
         elif line.strip() in ("", _CURRENT, _NONE):
             continue
         else:
             (item or background).append(line)
-    recorded = _with_places(lists.pop("recorded"))
-    parts = {name: _with_places(items) for name, items in lists.items()}
+    recorded = _with_origins(lists.pop("recorded"))
+    parts = {name: _with_origins(items) for name, items in lists.items()}
     parts["pinned"] = recorded + parts["pinned"]
     return Summary(background=decode("\n".join(background)), **parts)
 
@@ -173,20 +173,20 @@ def digest(text: str) -> str:
     return sha256(text.encode("utf-8", "replace"))[:16]
 
 
-def _with_places(items: Sequence[tuple[str, list[str], str]]) -> tuple[str, ...]:
-    """Return the items, given with their bullets and the place in the line above their group. In
-    blocks of earlier versions, only the last item of a group names its place, and all except the
+def _with_origins(items: Sequence[tuple[str, list[str], str]]) -> tuple[str, ...]:
+    """Return the items, given with their bullets and the origin in the line above their group. In
+    blocks of earlier versions, only the last item of a group names its origin, and all except the
     first have the bullet `+`.
     """
     result: list[str] = []
-    place = ""
+    origin = ""
     after = "-"
     for bullet, lines, above in reversed(items):
         text = decode("\n".join(lines))
         if after == "+":
-            text += place
+            text += origin
         else:
-            place = _place_of(text)
+            origin = _origin_of(text)
             text += above
         result.append(text)
         after = "-" if above else bullet

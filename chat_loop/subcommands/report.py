@@ -97,26 +97,26 @@ def changed_settings(config: Config) -> Iterator[str]:
         yield redact_text(line)
 
 
-def _changed(section: Struct, usual: Struct, place: str) -> Iterator[str]:
-    """Yield the lines of a section that is called `place`, a name that ends in a dot."""
+def _changed(section: Struct, usual: Struct, prefix: str) -> Iterator[str]:
+    """Yield the lines of a section that is called `prefix`, a name that ends in a dot."""
     for name, kind in get_type_hints(type(section)).items():
         value = getattr(section, name)
         default = getattr(usual, name)
         if isinstance(value, Struct):
-            yield from _changed(value, default, f"{place}{name}.")
+            yield from _changed(value, default, f"{prefix}{name}.")
         elif isinstance(value, Mapping):
-            yield from _entries(value, f"{place}{name}")
+            yield from _entries(value, f"{prefix}{name}")
         elif value != default:
-            yield f"{place}{name}: {_shown(value, kind)}"
+            yield f"{prefix}{name}: {_shown(value, kind)}"
 
 
-def _entries(entries: Mapping[str, object], place: str) -> Iterator[str]:
+def _entries(entries: Mapping[str, object], prefix: str) -> Iterator[str]:
     """Yield how many entries a mapping has, and the settings of those that are sections."""
     if entries:
-        yield f"{place}: {plural(len(entries), 'entry')}"
+        yield f"{prefix}: {plural(len(entries), 'entry')}"
     for name, value in entries.items():
         if isinstance(value, Struct):
-            yield from _changed(value, type(value)(), f"{place}.{_word(name, ())}.")
+            yield from _changed(value, type(value)(), f"{prefix}.{_word(name, ())}.")
 
 
 def _shown(value: object, kind: object) -> str:

@@ -77,9 +77,9 @@ _AFTER = (
     "(used < %s OR (used IS NULL AND %s::float8 IS NOT NULL) "
     "OR (used IS NOT DISTINCT FROM %s AND id < %s))"
 )
-_AT_PLACES = (
-    "exchanges e JOIN unnest(%s::bigint[], %s::int[]) AS place (session, position) "
-    "ON e.session = place.session AND e.position = place.position"
+_AT_POSITIONS = (
+    "exchanges e JOIN unnest(%s::bigint[], %s::int[]) AS wanted (session, position) "
+    "ON e.session = wanted.session AND e.position = wanted.position"
 )
 _INSERT_EXCHANGE = (
     "WITH added AS (INSERT INTO exchanges (session, position, number, archived, content, at, "
@@ -319,8 +319,8 @@ class Postgres:
         rows = []
         for position, exchange in enumerate(session.exchanges, 1):
             archived = int(exchange.number <= session.archived)
-            place = key, position, exchange.number, archived, exchange.digest, exchange.at
-            rows.append((*place, exchange.json, exchange.lines.replace("\0", " ")))
+            start = key, position, exchange.number, archived, exchange.digest, exchange.at
+            rows.append((*start, exchange.json, exchange.lines.replace("\0", " ")))
         self._many(_INSERT_EXCHANGE, rows)
 
     def _many(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
@@ -436,7 +436,7 @@ class Postgres:
     def words_at(self, positions: Iterable[Position]) -> dict[Position, str]:
         """Return the lines that `terms.lines` made of the exchanges at these positions."""
         rows = self.ask(
-            f"SELECT e.session, e.position, e.lines FROM {_AT_PLACES}", _places(positions)
+            f"SELECT e.session, e.position, e.lines FROM {_AT_POSITIONS}", _arrays(positions)
         )
         return {(session, position): lines for session, position, lines in rows}
 
@@ -444,8 +444,8 @@ class Postgres:
         """Return the exchanges at these positions."""
         rows = self.ask(
             "SELECT e.session, e.position, s.id, e.number, e.at, e.texts "
-            f"FROM {_AT_PLACES} JOIN sessions s ON s.key = e.session",
-            _places(positions),
+            f"FROM {_AT_POSITIONS} JOIN sessions s ON s.key = e.session",
+            _arrays(positions),
         )
         return {(row[0], row[1]): StoredExchange(*row[2:]) for row in rows}
 
@@ -477,9 +477,9 @@ class Postgres:
                 "WITH nearest AS MATERIALIZED (SELECT content FROM passages "
                 f"ORDER BY passage <=> %s::vector LIMIT {_NEAREST}) {select}"
             )
-            place = "(e.session, e.position) IN (SELECT * FROM unnest(%s::bigint[], %s::int[]))"
-            here += f" AND (e.content IN (SELECT content FROM nearest) OR {place})"
-            values = [_vector(question), *values, *_places(also)]
+            is_near = "(e.session, e.position) IN (SELECT * FROM unnest(%s::bigint[], %s::int[]))"
+            here += f" AND (e.content IN (SELECT content FROM nearest) OR {is_near})"
+            values = [_vector(question), *values, *_arrays(also)]
         rows = self.ask(
             f"{select} USING (content) WHERE v.space = %s AND {here} "
             f"ORDER BY e.key DESC LIMIT {_CAPPED}",
@@ -606,10 +606,10 @@ def _query(phrases: Sequence[Phrase]) -> str:
     return " | ".join(f"({one})" for one in several)
 
 
-def _places(positions: Iterable[Position]) -> tuple[list[int], list[int]]:
+def _arrays(positions: Iterable[Position]) -> tuple[list[int], list[int]]:
     """Return the keys of the sessions and the positions in them, as two parallel lists."""
-    places = [*positions]
-    return [session for session, _ in places], [position for _, position in places]
+    pairs = [*positions]
+    return [session for session, _ in pairs], [position for _, position in pairs]
 
 
 def _vector(data: bytes) -> str:

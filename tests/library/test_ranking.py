@@ -57,8 +57,8 @@ def refs(hits: list[Hit]) -> list[str]:
 
 def sentence(hit: Hit) -> str:
     """Return the best sentence of a hit."""
-    place = hit.places[0]
-    return hit.texts[place.part][1][place.start : place.end].strip()
+    match = hit.matches[0]
+    return hit.texts[match.part][1][match.start : match.end].strip()
 
 
 NOISE = (
@@ -204,7 +204,7 @@ def test_tools_are_searched_too() -> None:
         [Exchange(exchange(1, 1, "Restart it.", "Done.").query, None, 1, (Use(call, result),))]
     )
     [hit] = search.search("systemctl")
-    assert [(place.part, place.start > 0) for place in hit.places] == [(2, False)]
+    assert [(match.part, match.start > 0) for match in hit.matches] == [(2, False)]
     assert refs(search.search("harbor.service")) == ["1.1"]
 
 
@@ -224,7 +224,7 @@ def test_no_query_raises_or_finds_what_is_not_there(
     assert all(0.0 <= hit.strength <= 1.0 for hit in hits)
     for hit in hits:
         parts = hit.texts
-        assert all(parts[place.part][1][place.start : place.end].strip() for place in hit.places)
+        assert all(parts[match.part][1][match.start : match.end].strip() for match in hit.matches)
     search.close()
 
 

@@ -31,7 +31,7 @@ def seen(library: Library) -> tuple[list[SessionRow], set[tuple[object, ...]]]:
     hits, problem = search_all(library, WORDS, SessionFilter(), 9)
     assert (more, warning, problem) == (0, "", "")
     plain = [replace(row, folder=Path(), owner="") for row in rows]
-    return plain, {(hit.row.id, hit.exchange.query.number, hit.texts, hit.places) for hit in hits}
+    return plain, {(hit.row.id, hit.exchange.query.number, hit.texts, hit.matches) for hit in hits}
 
 
 @pytest.mark.slow
