@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from chat_loop.config import Config, Paths
+from chat_loop.config import Config, Paths, overlay
 from chat_loop.input.start import InstantPrompt
 from chat_loop.library.library import Library
 from chat_loop.library.shared import SharedLibrary, open_shared
@@ -20,6 +21,7 @@ from chat_loop.log import Log
 from chat_loop.sessions.files import Files, working_folder
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.mirror import Mirror
+from chat_loop.yaml_files import Source
 
 if TYPE_CHECKING:
     from chat_loop.agent.agent_files import Definition
@@ -98,9 +100,7 @@ def build(
         definition = open_with_consent(
             reference, paths, instant, can_ask=asks, trusted=options.trust_agent
         )
-    if definition is not None or (has_agent and config.agents):
-        from chat_loop.agent.agent_files import agent_config
-
+    if has_agent:
         settings = agent_config(config, definition)
     directory = str(working_folder() or "")
     folder = paths.sessions(settings, options.sessions_dir)
@@ -131,3 +131,26 @@ def build(
         sessions=sessions,
         log=Log(paths.log if options.save else None),
     )
+
+
+def agent_config(config: Config, definition: Definition | None) -> Config:
+    """Return the config, overridden by the agent file and by `agents: NAME`. Raises ConfigError."""
+    if definition is not None:
+        defaults = config.agent
+        prompt = definition.system_prompt or ("" if definition.foreign else defaults.system_prompt)
+        agent = replace(
+            defaults,
+            name=definition.name,
+            system_prompt=prompt,
+            tools=definition.tools,
+            summary_instructions=definition.summary_instructions or defaults.summary_instructions,
+        )
+        config = replace(config, agent=agent, model=definition.model or config.model)
+        config = overlay(config, definition.config, Source(definition.path), "config.")
+        if definition.servers:
+            config = overlay(config, {"mcp": definition.servers}, Source(definition.path))
+    name = config.agent.name
+    own = {key.lower(): settings for key, settings in config.agents.items()}.get(name.lower())
+    if own:
+        return overlay(config, own, Source("The config"), f"agents.{name}.")
+    return config

@@ -243,29 +243,6 @@ def _definition_of(module: ModuleType, path: Path) -> Definition:
     )
 
 
-def agent_config(config: Config, definition: Definition | None) -> Config:
-    """Return the config, overridden by the agent file and by `agents: NAME`. Raises ConfigError."""
-    if definition is not None:
-        defaults = config.agent
-        prompt = definition.system_prompt or ("" if definition.foreign else defaults.system_prompt)
-        agent = replace(
-            defaults,
-            name=definition.name,
-            system_prompt=prompt,
-            tools=definition.tools,
-            summary_instructions=definition.summary_instructions or defaults.summary_instructions,
-        )
-        config = replace(config, agent=agent, model=definition.model or config.model)
-        config = overlay(config, definition.config, Source(definition.path), "config.")
-        if definition.servers:
-            config = overlay(config, {"mcp": definition.servers}, Source(definition.path))
-    name = config.agent.name
-    own = {key.lower(): settings for key, settings in config.agents.items()}.get(name.lower())
-    if own:
-        return overlay(config, own, Source("The config"), f"agents.{name}.")
-    return config
-
-
 def apply_definition(agent: RunningAgent, definition: Definition) -> RunningAgent:
     """Return an agent with the path, description and functions of its file."""
     agent = replace(agent, path=definition.path, description=definition.description)

@@ -22,6 +22,8 @@ from chat_loop.tasks import in_daemon_thread
 
 EVENT_SIZE = 256  # bytes, about
 LIST_SECONDS = 5.0  # for each of the two requests for a list
+UNCHECKED = (struct.error, LookupError, TypeError, AttributeError)
+"""What malformed frames raise, which the decoder does not check."""
 BEARER = "AWS_BEARER_TOKEN_BEDROCK"
 
 
@@ -38,7 +40,7 @@ class BedrockProvider(AnthropicProvider):
     def _connect(self) -> Connection:
         region = check_access(self.entry, os.environ, ask_machine=True)
         import anthropic
-        from botocore import exceptions
+        from botocore import eventstream, exceptions, parsers
 
         bearer = key_in(BEARER)
         client = anthropic.AsyncAnthropicBedrock(
@@ -53,6 +55,7 @@ class BedrockProvider(AnthropicProvider):
         )
         # an expired session; credentials that are no longer there
         self._credentials_errors = (exceptions.BotoCoreError, RuntimeError)
+        self._frame_errors = (eventstream.ParserError, parsers.ResponseParserError, *UNCHECKED)
         return anthropic, client, anthropic.AnthropicError
 
     async def models_answer(self) -> bytes:
@@ -106,10 +109,6 @@ class BedrockProvider(AnthropicProvider):
         return batches_of(self._events(stream), lambda: reply.started, lambda _: EVENT_SIZE)
 
     async def _events(self, stream: AnswerStream) -> AsyncGenerator[Mapping[str, object]]:
-        from botocore import eventstream, parsers
-
-        # raised by malformed frames, which the decoder does not check
-        trusted = (struct.error, LookupError, TypeError, AttributeError)
         try:
             async for event in stream:
                 if not isinstance(event, dict):
@@ -118,7 +117,7 @@ class BedrockProvider(AnthropicProvider):
         except self._sdk_error as error:  # an error inside the stream
             body = getattr(error, "body", None)
             yield {"error": body if body and isinstance(body, dict) else {"type": "error"}}
-        except (eventstream.ParserError, parsers.ResponseParserError, *trusted) as error:
+        except self._frame_errors as error:
             raise ValueError("not an event stream") from error
 
 

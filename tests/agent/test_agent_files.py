@@ -12,7 +12,6 @@ import pytest
 from chat_loop.agent.agent_files import (
     AgentFile,
     Definition,
-    agent_config,
     default_name,
     read_file,
     short_name,
@@ -20,6 +19,7 @@ from chat_loop.agent.agent_files import (
 from chat_loop.agent.known_agents import AgentRegistry, NamedAgent
 from chat_loop.config import EXAMPLE, Config, Paths, parse
 from chat_loop.errors import AgentError, ConfigError
+from chat_loop.parts import agent_config
 
 LISTED = "chat-loop agents lists them."
 MARKDOWN = """\
