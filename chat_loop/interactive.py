@@ -391,12 +391,12 @@ class Interactive:
         It inherits a lock that a resume checks, so that the summary is never paid for twice.
         """
         agent = self._conversation.agent
-        _, *words = resume_command(self._parts, agent, "" if agent.own_tools else agent.model)
-        if agent.own_tools and "--agent" not in words:
-            words += ["--agent", agent.path]
-        words += ["sessions", "compact", identity, "--late"]
+        _, *arguments = resume_command(self._parts, agent, "" if agent.own_tools else agent.model)
+        if agent.own_tools and "--agent" not in arguments:
+            arguments += ["--agent", agent.path]
+        arguments += ["sessions", "compact", identity, "--late"]
         with contextlib.closing(self._parts.sessions.lock_summary(identity)) as lock:
-            start_process(words, [lock.descriptor])
+            start_process(arguments, [lock.descriptor])
 
     def _sync(self) -> None:
         """Start synchronizing the sessions with their mirror, if there is one."""

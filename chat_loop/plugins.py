@@ -75,11 +75,11 @@ class Plugin(Struct):
         _checked(usage.partition(" ")[0])
 
         @wraps(run)
-        async def guarded(chat: object, words: str, _: object) -> tuple[str, tuple[()]] | None:
+        async def guarded(chat: object, argument: str, _: object) -> tuple[str, tuple[()]] | None:
             watchdog = Watchdog(asyncio.get_running_loop())
             try:
                 with _guard(self.name), watchdog.watching():
-                    text = await run(chat, words)
+                    text = await run(chat, argument)
             except KeyboardInterrupt:
                 await asyncio.sleep(
                     LOOK_SECONDS

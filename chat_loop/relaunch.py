@@ -18,7 +18,7 @@ ALL = ("config", "sessions-dir", "model", "base-url", "tools", "max-tokens")
 
 
 def resume_command(parts: Parts, agent: ModelAgent, model: str = "") -> list[str]:
-    """Return the words of the command that continues a session with the same options, or with
+    """Return the arguments of the command that continues a session with the same options, or with
     another `model`.
     """
     options = parts.options
@@ -34,7 +34,7 @@ def resume_command(parts: Parts, agent: ModelAgent, model: str = "") -> list[str
     others = {"model": model or options.model}
     if model and not _is_of_base_url(parts, model):
         others["base_url"] = ""
-    return command + _option_words(options, *ALL, **others)
+    return command + _option_arguments(options, *ALL, **others)
 
 
 def _is_of_base_url(parts: Parts, model: str) -> bool:
@@ -44,22 +44,22 @@ def _is_of_base_url(parts: Parts, model: str) -> bool:
     return model.partition(":")[0] == reference.partition(":")[0]
 
 
-def command_with(options: argparse.Namespace, *words: str) -> str:
-    """Return the command line with the options of this one, and with other `words`."""
+def command_with(options: argparse.Namespace, *arguments: str) -> str:
+    """Return the command line with the options of this one, and with other `arguments`."""
     reference = options.agent_reference
     agent = ["--agent", reference] if reference else []
-    return shlex.join(["chat-loop", *agent, *_option_words(options, *ALL), *words])
+    return shlex.join(["chat-loop", *agent, *_option_arguments(options, *ALL), *arguments])
 
 
 def spawn_sync(parts: Parts) -> None:
     """Start a process that uploads the latest messages, if they have a mirror."""
     if parts.mirror is not None:
         with suppress(OSError):  # the next start uploads it
-            words = _option_words(parts.options, "config", "sessions-dir")
-            start_process([*words, "sync", "--late"])
+            arguments = _option_arguments(parts.options, "config", "sessions-dir")
+            start_process([*arguments, "sync", "--late"])
 
 
-def _option_words(options: argparse.Namespace, *names: str, **others: str) -> list[str]:
+def _option_arguments(options: argparse.Namespace, *names: str, **others: str) -> list[str]:
     """Return those of the options `names` that are set in `options` or in `others`."""
     values = {**vars(options), **others}
     given = [(f"--{name}", values[name.replace("-", "_")]) for name in names]

@@ -106,7 +106,7 @@ async def take_back(chat: Chat, found: Found) -> None:
 
 
 @registry.command("fork [MESSAGE]", "Branches", aliases=("branch",), valued=("at",))
-async def fork(chat: Chat, words: str, options: OptionValues) -> None:
+async def fork(chat: Chat, argument: str, options: OptionValues) -> None:
     """Continue from an earlier message (default: the last) in a new session; both are kept.
 
     /fork 3                 after message 3 of this session
@@ -115,7 +115,7 @@ async def fork(chat: Chat, words: str, options: OptionValues) -> None:
     It also takes a message that was undone.
     """
     conversation = chat.conversation
-    reference = options.get("at", words)
+    reference = options.get("at", argument)
     found = message_of(chat, reference)
     planning = conversation.planning()
     context = conversation.context
@@ -129,7 +129,7 @@ async def fork(chat: Chat, words: str, options: OptionValues) -> None:
 
 
 @registry.command("rewind [MESSAGE]", "Branches", flags=("summarize",), stops=True)
-async def rewind(chat: Chat, words: str, options: OptionValues) -> None:
+async def rewind(chat: Chat, argument: str, options: OptionValues) -> None:
     """Go back to before a message in a new session; the original is kept. Alone, choose one.
 
     /rewind 3               to before message 3 of this session
@@ -138,12 +138,12 @@ async def rewind(chat: Chat, words: str, options: OptionValues) -> None:
     Esc twice on an empty line shows your messages as well; a pipe takes the last one.
     """
     if "summarize" in options:
-        await _summarize(chat, counting(chat, words))
+        await _summarize(chat, counting(chat, argument))
         return
-    if not words and chat.display.is_terminal and chat.reader.has_editor:
+    if not argument and chat.display.is_terminal and chat.reader.has_editor:
         await _choose(chat)
         return
-    await _go_back(chat, counting(chat, words))
+    await _go_back(chat, counting(chat, argument))
 
 
 async def _choose(chat: Chat) -> None:
@@ -197,13 +197,13 @@ def _show_branch(chat: Chat, plan: ChildPlan, title: str, original: str) -> None
 
 
 @registry.command("undo [MESSAGE]", "Branches", stops=True)
-async def undo(chat: Chat, words: str, options: OptionValues) -> None:
+async def undo(chat: Chat, argument: str, options: OptionValues) -> None:
     """Remove the last message, or another one, and its reply from the context.
 
     The file keeps them, and /redo brings them back. Files that tools changed for the reply are
     named; they are restored if you say yes.
     """
-    found = counting(chat, words)
+    found = counting(chat, argument)
     exchange = found.exchange
     number = exchange.query.number
     later = later_than(chat, found)
@@ -216,13 +216,13 @@ async def undo(chat: Chat, words: str, options: OptionValues) -> None:
     else:
         text = f"{found.ref} is only in a summary now."
         raise UsageError(text, f"/rewind {found.ref} goes back to before it.")
-    words = one_line(exchange.query.text, MAX_NAME)
-    chat.display.prose(f"Undone: “{words}” (/redo brings it back)", "dim")
+    beginning = one_line(exchange.query.text, MAX_NAME)
+    chat.display.prose(f"Undone: “{beginning}” (/redo brings it back)", "dim")
     await offer_files(chat, later.changes, later.exchanges)
 
 
 @registry.command("redo", "Branches")
-async def redo(chat: Chat, words: str, options: OptionValues) -> None:
+async def redo(chat: Chat, argument: str, options: OptionValues) -> None:
     """Bring back the message that was undone last, until something new is said."""
     undone = reach.last_undone(chat.sessions, own(chat))
     if undone is None:
@@ -232,5 +232,5 @@ async def redo(chat: Chat, words: str, options: OptionValues) -> None:
         raise UsageError(text, f"/fork {undone.ref} goes on from it.")
     exchange = message_of(chat, undone.ref).exchange
     await chat.conversation.redo(exchange)
-    words = one_line(exchange.query.text, MAX_NAME)
-    chat.display.prose(f"Back again: “{words}”", "dim")
+    beginning = one_line(exchange.query.text, MAX_NAME)
+    chat.display.prose(f"Back again: “{beginning}”", "dim")

@@ -11,19 +11,19 @@ FIRST_WORDS = 60
 
 
 @registry.command("btw QUESTION", "Conversation", shows=r".+")
-async def btw(chat: Chat, words: str, options: OptionValues) -> None:
+async def btw(chat: Chat, argument: str, options: OptionValues) -> None:
     """Ask beside the conversation, also during a reply; the model forgets it afterwards.
 
     /btw what was the port?   answered with the whole context, without tools
     The question and the answer are in the file, and no later request or summary has them.
     """
-    if not words:
+    if not argument:
         raise usage_error("btw")
     display = chat.display
     display.begin_waiting("Asking …")
-    reply = await chat.conversation.beside(words)
+    reply = await chat.conversation.beside(argument)
     display.stop_waiting()
-    display.line(f"Beside the conversation: “{one_line(words, FIRST_WORDS)}”", "dim")
+    display.line(f"Beside the conversation: “{one_line(argument, FIRST_WORDS)}”", "dim")
     display.reply(reply.text)
     parts = [f"Time: {reply.seconds:.1f}s"]
     if reply.usage is not None:

@@ -23,7 +23,7 @@ from chat_loop.values import Usage, dollars_text, plural
 @registry.command(
     "compact [FOCUS]", "Context", bare="compact", flags=("preview", "force"), valued=("focus",)
 )
-async def compact(chat: Chat, words: str, options: OptionValues) -> None:
+async def compact(chat: Chat, argument: str, options: OptionValues) -> None:
     """Summarize and continue in a new session; --preview asks first.
 
     /compact ports and paths   what the summary must keep
@@ -32,7 +32,7 @@ async def compact(chat: Chat, words: str, options: OptionValues) -> None:
     Long conversations are compacted automatically when the window fills up. The words stay in the
     session's file; /uncompact goes back to them.
     """
-    focus = f"{options.get('focus', '')} {words}".strip()
+    focus = f"{options.get('focus', '')} {argument}".strip()
     if "preview" in options:
         await _preview(chat, focus)
         return
@@ -77,7 +77,7 @@ async def _edited(chat: Chat, summary: Summary, refusal: str) -> Summary:
 
 
 @registry.command("uncompact", "Context")
-async def uncompact(chat: Chat, words: str, options: OptionValues) -> None:
+async def uncompact(chat: Chat, argument: str, options: OptionValues) -> None:
     """Undo the last compaction: continue with the full words instead of the summary."""
     conversation = chat.conversation
     plan = await continuing.uncompact(
@@ -96,7 +96,7 @@ async def uncompact(chat: Chat, words: str, options: OptionValues) -> None:
 
 
 @registry.command("summary [edit|good|bad [NOTE]]", "Context")
-async def summary(chat: Chat, words: str, options: OptionValues) -> None:
+async def summary(chat: Chat, argument: str, options: OptionValues) -> None:
     """Show the summary that this session begins with; good or bad judges it for the next one.
 
     /summary edit              change it in your editor, for the next message on
@@ -105,11 +105,11 @@ async def summary(chat: Chat, words: str, options: OptionValues) -> None:
     conversation = chat.conversation
     display = chat.display
     block = conversation.summary
-    judgment = words.partition(" ")
+    judgment = argument.partition(" ")
     if block is None:
         text = "This session does not begin with a summary."
         raise UsageError(text, "compact makes one; /history shows those before it.")
-    if words == "edit":
+    if argument == "edit":
         await _edit_summary(chat, block)
         return
     if judgment[0] in ("good", "bad"):
@@ -117,7 +117,7 @@ async def summary(chat: Chat, words: str, options: OptionValues) -> None:
         conversation.keep_setting(FEEDBACK, ": ".join(filter(None, map(str.strip, judgment))))
         display.prose("Noted for the next one. To redo this one: /uncompact, then compact.", "dim")
         return
-    if words:
+    if argument:
         raise usage_error("summary")
     panels.show_block(display, block)
     if feedback := conversation.session.settings.get(FEEDBACK):
@@ -140,12 +140,12 @@ async def _edit_summary(chat: Chat, before: Summary) -> None:
 
 
 @registry.command("summarize [FOCUS]", "Context")
-async def summarize(chat: Chat, words: str, options: OptionValues) -> None:
+async def summarize(chat: Chat, argument: str, options: OptionValues) -> None:
     """Compact, and report messages, tokens, topics, decisions, files and commands."""
     conversation = chat.conversation
     before = messages_in(conversation.context.exchanges)
     chat.display.line("Summarizing conversation history...")
-    draft = await conversation.draft(words)
+    draft = await conversation.draft(argument)
     if await conversation.take(draft, acknowledge=False):
         after = 1 + messages_in(conversation.context.exchanges)
         counts = activity.counts(draft.summary, conversation.context.unsummarized)
@@ -153,7 +153,7 @@ async def summarize(chat: Chat, words: str, options: OptionValues) -> None:
 
 
 @registry.command("context", "Context", shows="")
-async def context(chat: Chat, words: str, options: OptionValues) -> None:
+async def context(chat: Chat, argument: str, options: OptionValues) -> None:
     """Show what fills the model's window and when it is compacted."""
     conversation = chat.conversation
     display = chat.display
@@ -183,7 +183,7 @@ async def context(chat: Chat, words: str, options: OptionValues) -> None:
 
 
 @registry.command("why TEXT", "Context", shows=r".*")
-async def why(chat: Chat, words: str, options: OptionValues) -> None:
+async def why(chat: Chat, argument: str, options: OptionValues) -> None:
     """Show where a text of this conversation comes from, and what became of it.
 
     /why port 5544          who said it, which summaries kept it, what replaced or dropped it
@@ -192,10 +192,10 @@ async def why(chat: Chat, words: str, options: OptionValues) -> None:
     """
     from chat_loop.commands import origins  # loads the ledger
 
-    if not words:
+    if not argument:
         raise usage_error("why")
     sessions, problem = await asyncio.to_thread(chat.chain)
-    found = await asyncio.to_thread(origins.find, words, sessions)
+    found = await asyncio.to_thread(origins.find, argument, sessions)
     display = chat.display
     if problem:
         display.warn(problem)
@@ -208,42 +208,42 @@ async def why(chat: Chat, words: str, options: OptionValues) -> None:
 
 
 @registry.command("pin [--remove] TEXT", "Context", flags=("remove",), shows="")
-async def pin(chat: Chat, words: str, options: OptionValues) -> None:
+async def pin(chat: Chat, argument: str, options: OptionValues) -> None:
     """Keep text verbatim through every compaction and resume. Alone, list the pins.
 
     --remove N              remove a pin, by its number in the list or its text
     """
     if "remove" in options:
-        await unpin(chat, words, {})
+        await unpin(chat, argument, {})
         return
-    if not words:
+    if not argument:
         await list_pins(chat, "", {})
         return
-    chat.conversation.pin(words)
+    chat.conversation.pin(argument)
     chat.display.line(f"Pinned ({plural(len(chat.conversation.context.pins), 'pin')}).", "dim")
 
 
 @registry.command("decide TEXT", "Context")
-async def decide(chat: Chat, words: str, options: OptionValues) -> None:
+async def decide(chat: Chat, argument: str, options: OptionValues) -> None:
     """Record a decision. Compaction and resume keep it word for word, like a pin."""
-    if not words:
+    if not argument:
         raise usage_error("decide")
-    chat.conversation.pin(f"{summary_block.DECIDED}{words}")
+    chat.conversation.pin(f"{summary_block.DECIDED}{argument}")
     chat.display.line("Decision saved. Compaction won't change it.", "dim")
 
 
 @registry.command("pins", "Context", shows="", now="/pin")
-async def list_pins(chat: Chat, words: str, options: OptionValues) -> None:
+async def list_pins(chat: Chat, argument: str, options: OptionValues) -> None:
     """List the pins: an old word for /pin."""
     for number, text in enumerate(_pins(chat), 1):
         chat.display.line(f"{number}  {text}")
 
 
 @registry.command("unpin N", "Context", now="/pin --remove N")
-async def unpin(chat: Chat, words: str, options: OptionValues) -> None:
+async def unpin(chat: Chat, argument: str, options: OptionValues) -> None:
     """Remove a pin: an old word for /pin --remove N."""
     pins = _pins(chat)
-    chat.conversation.unpin(pins[pick("pin --remove", pins, words)])
+    chat.conversation.unpin(pins[pick("pin --remove", pins, argument)])
     chat.display.line(f"Unpinned; {len(chat.conversation.context.pins)} left.", "dim")
 
 

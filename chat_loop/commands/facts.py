@@ -14,10 +14,10 @@ from chat_loop.values import plural
 
 
 @registry.command("remember [--project] TEXT", "Memory", flags=("project",))
-async def remember(chat: Chat, words: str, options: OptionValues) -> None:
+async def remember(chat: Chat, argument: str, options: OptionValues) -> None:
     """Save a fact for this and later sessions; --project keeps it with the project."""
     memory = _memory(chat)
-    fact = fact_of(words)
+    fact = fact_of(argument)
     if not fact:
         raise usage_error("remember")
     path = memory.target(project="project" in options)
@@ -32,14 +32,14 @@ async def remember(chat: Chat, words: str, options: OptionValues) -> None:
 
 
 @registry.command("memory [ask]", "Memory", shows="")
-async def show_memory(chat: Chat, words: str, options: OptionValues) -> None:
+async def show_memory(chat: Chat, argument: str, options: OptionValues) -> None:
     """Show the facts of the memory and the project's files; ask decides which files are used."""
     memory = _memory(chat)
     display = chat.display
-    if words == "ask":
+    if argument == "ask":
         await ask_about_files(chat, memory)
         return
-    if words:
+    if argument:
         raise usage_error("memory")
     was_edited = memory.reload()
     chat.conversation.remember()
@@ -85,7 +85,7 @@ async def ask_about_files(chat: Chat, memory: ProjectMemory) -> None:
 
 
 @registry.command("forget N", "Memory")
-async def forget(chat: Chat, words: str, options: OptionValues) -> None:
+async def forget(chat: Chat, argument: str, options: OptionValues) -> None:
     """Remove a fact from the memory, by its number or text."""
     memory = _memory(chat)
     state = memory.state
@@ -93,7 +93,7 @@ async def forget(chat: Chat, words: str, options: OptionValues) -> None:
         raise ChatLoopError(state.problem)
     if not state.facts:
         raise UsageError("There is nothing to forget.", "/memory shows the facts.")
-    number = pick("forget", [fact_key(fact) for fact in state.facts], fact_key(words))
+    number = pick("forget", [fact_key(fact) for fact in state.facts], fact_key(argument))
     chat.display.line(_numbered(number, state.facts[number]))
     memory.remove(number)
     chat.conversation.remember()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @registry.command("model [NAME]", "Model and tools", flags=("list",))
-async def model(chat: Chat, words: str, options: OptionValues) -> None:
+async def model(chat: Chat, argument: str, options: OptionValues) -> None:
     """Choose another model, from the lists of your services or by its name.
 
     /model                 on a terminal, all models of your services: type to search
@@ -38,17 +38,17 @@ async def model(chat: Chat, words: str, options: OptionValues) -> None:
     conversation = chat.conversation
     display = chat.display
     now = conversation.agent.model
-    if "list" in options or not words:
-        await _offer_models(chat, words, as_text="list" in options)
+    if "list" in options or not argument:
+        await _offer_models(chat, argument, as_text="list" in options)
         return
-    if len(words.split()) > 1:
-        raise UsageError(f"No model is called “{one_line(words, 40)}”.", SEARCH)
+    if len(argument.split()) > 1:
+        raise UsageError(f"No model is called “{one_line(argument, 40)}”.", SEARCH)
     added = await asyncio.to_thread(chat.plugins.all)
     known = [*chat.models.providers]
     for plugin in added:
         known += plugin.providers
-    reference = full_reference(words, known, conversation.agent.provider.name)
-    check_provider(words, known, conversation.agent.provider.name)
+    reference = full_reference(argument, known, conversation.agent.provider.name)
+    check_provider(argument, known, conversation.agent.provider.name)
     if reference == now:
         chat.model_is_chosen = True
         conversation.ask_as_configured()
@@ -75,7 +75,7 @@ async def model(chat: Chat, words: str, options: OptionValues) -> None:
 
 
 @registry.command("effort [LEVEL]", "Model and tools", shows="")
-async def effort(chat: Chat, words: str, options: OptionValues) -> None:
+async def effort(chat: Chat, argument: str, options: OptionValues) -> None:
     """Show how much the model is asked to think, or change it for this conversation.
 
     /effort high      from your next message on, also with other models and after a resume
@@ -90,12 +90,12 @@ async def effort(chat: Chat, words: str, options: OptionValues) -> None:
     if not offered:
         raise UsageError(f"The effort of {name} cannot be changed.", "/model takes another one.")
     levels = ", ".join((*offered, USUAL_EFFORT))
-    level = {"none": "off", "auto": USUAL_EFFORT}.get(words.lower(), words.lower())
-    if not words:
+    level = {"none": "off", "auto": USUAL_EFFORT}.get(argument.lower(), argument.lower())
+    if not argument:
         chat.display.prose(f"{effort_text(agent)}. Levels: {levels}.")
         return
     if level not in (*offered, USUAL_EFFORT):
-        raise UsageError(f"{name} has no effort “{one_line(words, 40)}”.", f"It takes {levels}.")
+        raise UsageError(f"{name} has no effort “{one_line(argument, 40)}”.", f"It takes {levels}.")
     chat.conversation.ask_with_effort(level)
     text = effort_text(chat.conversation.agent)
     chat.display.prose(f"{text}, from your next message on.", "dim")
@@ -120,7 +120,7 @@ def _described(agent: ModelAgent) -> str:
     return one_line(agent.model, 100)
 
 
-async def _offer_models(chat: Chat, words: str, *, as_text: bool) -> None:
+async def _offer_models(chat: Chat, argument: str, *, as_text: bool) -> None:
     """Let the user choose one of all models, or print those that match `words`."""
     display = chat.display
     can_pick = display.is_terminal and chat.reader.has_editor and not as_text
@@ -134,7 +134,7 @@ async def _offer_models(chat: Chat, words: str, *, as_text: bool) -> None:
     for problem in listing.problems:
         display.warn(problem)
     if not can_pick:
-        await _print_models(chat, listing, words)
+        await _print_models(chat, listing, argument)
         return
     if not listing.models:
         raise UsageError("There are no models to choose from.", "chat-loop providers shows why.")
@@ -143,7 +143,7 @@ async def _offer_models(chat: Chat, words: str, *, as_text: bool) -> None:
     now = chat.conversation.agent.model
     about = _ModelFacts(chat).about
     async with chat.reader.release_terminal():
-        offer = await choose(listing.models, now, about, words)
+        offer = await choose(listing.models, now, about, argument)
     if offer is None:
         return
     if offer.is_missing:

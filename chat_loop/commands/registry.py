@@ -24,7 +24,7 @@ NextQuery = tuple[str, tuple[QueryFile, ...]]
 OptionValues = Mapping[str, str]
 """The options of a command that the user gave, without `--`; the value of a flag is empty."""
 Handler = Callable[[Chat, str, OptionValues], Awaitable[NextQuery | None]]
-"""Runs a command with its words and options. A query that it returns is sent, with its files."""
+"""Runs a command with its argument and options. A query that it returns is sent, with its files."""
 ESSENTIAL = ("help", "model", "compact", "resume", "sessions", "search", "undo", "exit")
 """The commands that a person needs, the most used one first."""
 RARE = (

@@ -18,21 +18,21 @@ from chat_loop.sessions.reach import REFERENCE, Found
 
 
 @registry.command("retry [MESSAGE]", "Conversation", stops=True)
-async def retry(chat: Chat, words: str, options: OptionValues) -> NextQuery | None:
+async def retry(chat: Chat, argument: str, options: OptionValues) -> NextQuery | None:
     """Send the last message again; the first answer stays in the file.
 
     /retry 2.14             go back to an earlier message, and send it again
     Its files go along as they were. It also works after an error or an interrupted reply. If a tool
     changed something for the first answer, you are asked first; files are restored if you say yes.
     """
-    found = await _chosen(chat, words)
+    found = await _chosen(chat, argument)
     if found is None:
         return None
     return await _replace(chat, found, found.exchange.query.text)
 
 
 @registry.command("edit [TEXT|MESSAGE]", "Conversation", stops=True)
-async def edit(chat: Chat, words: str, options: OptionValues) -> NextQuery | None:
+async def edit(chat: Chat, argument: str, options: OptionValues) -> NextQuery | None:
     """Edit the last message and resend it; /edit TEXT sends TEXT instead.
 
     /edit 2.14              go back to an earlier message, and edit that
@@ -40,12 +40,12 @@ async def edit(chat: Chat, words: str, options: OptionValues) -> NextQuery | Non
     line changes nothing. The old words stay in the file. Files go along as they were, as far as the
     new text still names them.
     """
-    is_reference = REFERENCE.fullmatch(words) is not None
-    found = await _chosen(chat, words if is_reference else "")
+    is_reference = REFERENCE.fullmatch(argument) is not None
+    found = await _chosen(chat, argument if is_reference else "")
     if found is None:
         return None
-    if words and not is_reference:
-        return await _replace(chat, found, words)
+    if argument and not is_reference:
+        return await _replace(chat, found, argument)
     # a space before a query that looks like a command makes it text
     before = found.exchange.query.text
     line = before if registry.parse(before) is None else f" {before}"

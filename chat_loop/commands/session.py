@@ -61,7 +61,7 @@ WAIT_SECONDS = 0.25  # between two looks at the lock of a session
 
 
 @registry.command("exit", "Sessions", bare="exit|quit", aliases=("quit",))
-async def leave(chat: Chat, words: str, options: OptionValues) -> None:
+async def leave(chat: Chat, argument: str, options: OptionValues) -> None:
     """Save the conversation with a summary and quit (so does Ctrl-D; Esc skips the summary)."""
     raise Quit
 
@@ -74,7 +74,7 @@ async def leave(chat: Chat, words: str, options: OptionValues) -> None:
     valued=FILTERS,
     shows=r"(?!browse).*",
 )
-async def sessions(chat: Chat, words: str, options: OptionValues) -> None:
+async def sessions(chat: Chat, argument: str, options: OptionValues) -> None:
     """List conversations, most recent first; resume takes the numbers, * is the open one.
 
     /sessions WORDS         with these words in the name, id, agent, tags, project or summary
@@ -83,16 +83,16 @@ async def sessions(chat: Chat, words: str, options: OptionValues) -> None:
     --all                   all of them, also -p runs and conversations without a reply
     --tag T, --agent A, --project P, --since DATE, --before DATE (2026-11-21, or an age such as 30d)
     """
-    first, _, rest = words.partition(" ")
+    first, _, rest = argument.partition(" ")
     if first == "browse":
         await _browse(chat, rest)
         return
     everything = "all" in options
-    if words == "all":  # an old word
+    if argument == "all":  # an old word
         everything = True
-        words = ""
+        argument = ""
         chat.display.prose("/sessions all is /sessions --all now; all works until 1.0.", "dim")
-    filters = filter_of(options, chat.sessions.now(), words)
+    filters = filter_of(options, chat.sessions.now(), argument)
     fold = "unfold" not in options
     page = None if everything else PAGE
     await _list(chat, page, wanted=filters, fold=fold, everything=everything)
@@ -144,7 +144,7 @@ class BrowsedSessions(Struct):
             await open_file(row.path)
 
 
-async def _browse(chat: Chat, words: str = "") -> None:
+async def _browse(chat: Chat, argument: str = "") -> None:
     """Let the user choose one of the sessions that match `words`, and resume it."""
     from chat_loop.browser.app import browse  # loads the editor's library
 
@@ -155,7 +155,7 @@ async def _browse(chat: Chat, words: str = "") -> None:
     if not chat.reader.has_editor:
         raise UsageError("The browser needs a terminal.", "sessions lists them.")
     async with chat.reader.release_terminal():
-        row = await browse(BrowsedSessions(chat, rows), now=chat.sessions.now(), words=words)
+        row = await browse(BrowsedSessions(chat, rows), now=chat.sessions.now(), words=argument)
     if row is not None:
         await resume(chat, row.id, {"quick": ""})
 
@@ -194,7 +194,7 @@ async def _list(
     flags=("full", "summary", "quick"),
     valued=("last",),
 )
-async def resume(chat: Chat, words: str, options: OptionValues) -> None:
+async def resume(chat: Chat, argument: str, options: OptionValues) -> None:
     """Continue a saved conversation; alone, choose one in the browser.
 
     All words of a short one come back, else its summary and its last message.
@@ -204,7 +204,7 @@ async def resume(chat: Chat, words: str, options: OptionValues) -> None:
     /resume 3 --full        every word, as far as they fit
     /resume 3 --quick       at once: the model does not confirm it
     """
-    if not (words or options):
+    if not (argument or options):
         if chat.display.is_terminal and chat.reader.has_editor:
             await _browse(chat)
             return
@@ -219,18 +219,18 @@ async def resume(chat: Chat, words: str, options: OptionValues) -> None:
     by_summary = by_summary or mode == "summary"
     last = int(options["last"]) if re.fullmatch("[0-9]{1,9}", options.get("last", "")) else 0
     is_contrary = "full" in options and ("last" in options or "summary" in options)
-    if not words or is_contrary or ("last" in options and not last):
+    if not argument or is_contrary or ("last" in options and not last):
         raise usage_error("resume")
     conversation = chat.conversation
     display = chat.display
-    path = await (_last(chat, words) if words in NEWEST else chat.path(words))
+    path = await (_last(chat, argument) if argument in NEWEST else chat.path(argument))
     display.line("Loading session...", symbol="📋")
     display.begin_waiting("Reading the session …")
     loaded = await asyncio.to_thread(_load, chat, path, None if whole else max(1, last))
     if chat.can_ask and chat.sessions.is_open_elsewhere(loaded):
         choice = await _choose_of_open(chat, loaded)
         if choice == "wait":
-            await resume(chat, words, options)  # the conversation may have a newer session now
+            await resume(chat, argument, options)  # the conversation may have a newer session now
         if choice != "branch":
             return
     if not await _confirm_agent(chat, loaded.session):
@@ -372,7 +372,7 @@ async def _confirm_agent(chat: Chat, session: Session, act: str = "resumed") -> 
 
 
 @registry.command("clear", "Sessions", aliases=("new",))
-async def clear(chat: Chat, words: str, options: OptionValues) -> None:
+async def clear(chat: Chat, argument: str, options: OptionValues) -> None:
     """Save the conversation and start a new one on an empty screen."""
     chat.display.clear_screen()
     await chat.conversation.leave("clear")
@@ -383,9 +383,9 @@ async def clear(chat: Chat, words: str, options: OptionValues) -> None:
 
 
 @registry.command("rename [NAME]", "Sessions")
-async def rename(chat: Chat, words: str, options: OptionValues) -> None:
+async def rename(chat: Chat, argument: str, options: OptionValues) -> None:
     """Name this conversation; without NAME, go back to the automatic name."""
-    chat.conversation.describe(name=naming.validate_name(words))
+    chat.conversation.describe(name=naming.validate_name(argument))
     name = naming.name_of(chat.conversation.session)
     how = "will be named after its first words"
     if name:
@@ -394,23 +394,23 @@ async def rename(chat: Chat, words: str, options: OptionValues) -> None:
 
 
 @registry.command("tag [TAG …]", "Sessions", flags=("remove",))
-async def add_tags(chat: Chat, words: str, options: OptionValues) -> None:
+async def add_tags(chat: Chat, argument: str, options: OptionValues) -> None:
     """Tag this conversation; without TAG, show its tags.
 
     --remove                take these tags off
     """
     if "remove" in options:
-        await remove_tags(chat, words, {})
+        await remove_tags(chat, argument, {})
         return
     before = chat.conversation.session.tags
-    _set_tags(chat, tuple(dict.fromkeys((*before, *_tags_in(words)))))
+    _set_tags(chat, tuple(dict.fromkeys((*before, *_tags_in(argument)))))
 
 
 @registry.command("untag TAG …", "Sessions", now="/tag --remove TAG")
-async def remove_tags(chat: Chat, words: str, options: OptionValues) -> None:
+async def remove_tags(chat: Chat, argument: str, options: OptionValues) -> None:
     """Remove tags: an old word for /tag --remove TAG."""
     before = chat.conversation.session.tags
-    removed = _tags_in(words)
+    removed = _tags_in(argument)
     if not removed or not {*removed} <= {*before}:
         tags = "It has no tags."
         if before:
@@ -436,9 +436,9 @@ def _show_change(chat: Chat, text: str) -> None:
 
 
 @registry.command("tree [N|ID]", "Branches", shows=r".*")
-async def show_tree(chat: Chat, words: str, options: OptionValues) -> None:
+async def show_tree(chat: Chat, argument: str, options: OptionValues) -> None:
     """Show where a conversation comes from and where it branches."""
-    identity = (await chat.path(words or ".", stored=True)).stem
+    identity = (await chat.path(argument or ".", stored=True)).stem
 
     def look(library: Library) -> Answer[tuple[Sequence[Node], dict[str, SessionRow]]]:
         links, problem = library.relatives([identity])
@@ -455,12 +455,12 @@ async def show_tree(chat: Chat, words: str, options: OptionValues) -> None:
 
 
 @registry.command("delete [N|ID]", "Sessions", aliases=("trash",))
-async def delete(chat: Chat, words: str, options: OptionValues) -> None:
+async def delete(chat: Chat, argument: str, options: OptionValues) -> None:
     """Move this conversation, or another one, to the trash; asks first.
 
     Sessions that a branch needs stay. An ID in the middle of a conversation moves that one session.
     """
-    path = await chat.path(words or ".")
+    path = await chat.path(argument or ".")
     identity = path.stem
     links, _ = await chat.look(Library.links)
     sessions = own_sessions(identity, links)
@@ -484,9 +484,9 @@ def _trash(chat: Chat, sessions: Sequence[str]) -> str:
 
 
 @registry.command("merge A [B]", "Branches")
-async def merge(chat: Chat, words: str, options: OptionValues) -> None:
+async def merge(chat: Chat, argument: str, options: OptionValues) -> None:
     """Continue two branches as one: A and B, or this conversation and A."""
-    references = words.split()
+    references = argument.split()
     if len(references) not in (1, 2):
         raise usage_error("merge")
     both = [".", *references]
@@ -499,7 +499,7 @@ async def merge(chat: Chat, words: str, options: OptionValues) -> None:
         if chat.can_ask and chat.sessions.is_open_elsewhere(loaded):
             choice = await _choose_of_open(chat, loaded, "merged")
             if choice == "wait":
-                await merge(chat, words, options)
+                await merge(chat, argument, options)
             if choice != "branch":
                 return
         if not await _confirm_agent(chat, loaded.session, "merged"):
@@ -551,7 +551,7 @@ def _merge_costs(planning: Planning, unsummarized: Sequence[LoadedSession]) -> t
 
 
 @registry.command("search WORDS", "Sessions", valued=FILTERS, shows=r".*")
-async def search(chat: Chat, words: str, options: OptionValues) -> None:
+async def search(chat: Chat, argument: str, options: OptionValues) -> None:
     """Search all conversations; show, quote and resume take the numbers of the hits.
 
     Ids, numbers and paths are matched exactly.
@@ -559,11 +559,11 @@ async def search(chat: Chat, words: str, options: OptionValues) -> None:
     """
     from chat_loop.library.search import excerpts_of, search_all  # loads the index
 
-    if not words:
+    if not argument:
         raise usage_error("search")
     filters = filter_of(options, chat.sessions.now())
     hits, warning = await chat.look(
-        lambda library: search_all(library, words, filters, MAX_HITS, chat.semantic)
+        lambda library: search_all(library, argument, filters, MAX_HITS, chat.semantic)
     )
     problem = ""
     if chat.semantic is not None:
@@ -571,13 +571,13 @@ async def search(chat: Chat, words: str, options: OptionValues) -> None:
     for sentence in filter(None, (warning, problem)):
         chat.display.warn(sentence)
     chat.listed = [Listed(hit.row.id, hit.exchange.query.number) for hit in hits]
-    marked = [word for word in words.split() if len(word) > 1]
+    marked = [word for word in argument.split() if len(word) > 1]
     shown = [(hit.row, hit.exchange.query, hit.related, excerpts_of(hit, estimate)) for hit in hits]
     listings.show_hits(chat.display, shown, marked, chat.sessions.now())
 
 
 @registry.command("show [MESSAGE | N|ID [MESSAGE]]", "Sessions", shows=r".*")
-async def show(chat: Chat, words: str, options: OptionValues) -> None:
+async def show(chat: Chat, argument: str, options: OptionValues) -> None:
     """Show a message and its reply in full, a search hit, or a session with its summary.
 
     /show                   the last message, with the output of its tools
@@ -585,14 +585,14 @@ async def show(chat: Chat, words: str, options: OptionValues) -> None:
     /show 2 5               message 5 of that session
     /show 2.14              message 14 of the second session of this conversation
     """
-    if not words and (exchanges := chat.conversation.context.exchanges):
+    if not argument and (exchanges := chat.conversation.context.exchanges):
         listings.show_exchange(chat.display, chat.conversation.session, exchanges[-1])
         return
-    if is_reference(words):
-        found = counting(chat, words)
+    if is_reference(argument):
+        found = counting(chat, argument)
         listings.show_exchange(chat.display, found.loaded.session, found.exchange)
         return
-    reference, number = _message_named(chat, words)
+    reference, number = _message_named(chat, argument)
     if not reference:
         raise usage_error("show")
     loaded = await chat.load(reference, stored=True)
@@ -604,19 +604,19 @@ async def show(chat: Chat, words: str, options: OptionValues) -> None:
 
 
 @registry.command("quote MESSAGE | N|ID [MESSAGE]", "Sessions")
-async def quote(chat: Chat, words: str, options: OptionValues) -> None:
+async def quote(chat: Chat, argument: str, options: OptionValues) -> None:
     """Quote a search hit, or a message of a session, in your next message.
 
     /quote 2                the second hit of the last search
     /quote 2 5              message 5 of the second session of the last list
     /quote 2.14             message 14 of the second session of this conversation
     """
-    if is_reference(words):
-        found = counting(chat, words)
+    if is_reference(argument):
+        found = counting(chat, argument)
         session = found.loaded.session
         exchange = found.exchange
     else:
-        reference, number = _message_named(chat, words)
+        reference, number = _message_named(chat, argument)
         if not reference or number is None:
             raise usage_error("quote")
         session = (await chat.load(reference, stored=True)).session
@@ -624,10 +624,10 @@ async def quote(chat: Chat, words: str, options: OptionValues) -> None:
     header = session.header
     origin = f"({header.id}, {exchange.ref}, {exchange.query.at:%Y-%m-%d})"
     source = f"From “{naming.name_of(session)}” {origin}"
-    words = f"{source}:\nYou: {exchange.query.text}"
+    quoted = f"{source}:\nYou: {exchange.query.text}"
     if exchange.reply is not None:
-        words += f"\n{header.agent}: {exchange.reply.text}"
-    chat.quotes.append("\n".join(f"> {line}".rstrip() for line in words.split("\n")))
+        quoted += f"\n{header.agent}: {exchange.reply.text}"
+    chat.quotes.append("\n".join(f"> {line}".rstrip() for line in quoted.split("\n")))
     chat.display.line(f"{source} goes with your next message.", "dim")
 
 

@@ -28,7 +28,7 @@ AT_ONCE = ("auto_compact", "context", "resume.acknowledge", "status", "display.t
 
 
 @registry.command("config [KEY [VALUE]]", "View", flags=("save", "session"), shows=r"\S*")
-async def config(chat: Chat, words: str, options: OptionValues) -> None:
+async def config(chat: Chat, argument: str, options: OptionValues) -> None:
     """Show the settings that you changed, or one; /config KEY VALUE changes it for this run.
 
     /config all                        every setting, with its default
@@ -40,7 +40,7 @@ async def config(chat: Chat, words: str, options: OptionValues) -> None:
     Settings of an agent's file count over the config file, options of the command line over both,
     and those of the conversation over all; /config KEY --session takes one of them away.
     """
-    key, _, value = words.partition(" ")
+    key, _, value = argument.partition(" ")
     if key in OLD_KEYS:
         chat.display.prose(old_key_text(key), "dim")
         key = OLD_KEYS[key]

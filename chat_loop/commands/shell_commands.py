@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @registry.command("run [COMMAND]", "Model and tools", shows="", bare=r"!(!?[^!\s].*)")
-async def run(chat: Chat, words: str, options: OptionValues) -> NextQuery | None:
+async def run(chat: Chat, argument: str, options: OptionValues) -> NextQuery | None:
     """Run a shell command and send its output with your next message; so does `!COMMAND`.
 
     !git diff               show the end of the output, and send all with your next message
@@ -28,12 +28,12 @@ async def run(chat: Chat, words: str, options: OptionValues) -> NextQuery | None
     It gets no input and may run for ten minutes. The chat asks before it sends what looks like a
     key.
     """
-    command = words.removeprefix("!").strip()
+    command = argument.removeprefix("!").strip()
     if not chat.reader.has_editor:
         if chat.reader.typed.startswith("!"):  # a line of a pipe is text, however it begins
-            return f"!{words}", ()
+            return f"!{argument}", ()
         raise UsageError("/run needs a terminal with the line editor.", "Nothing was run or sent.")
-    if not words and chat.last_output:
+    if not argument and chat.last_output:
         chat.display.line(chat.last_output)
         return None
     if not command:
@@ -47,7 +47,7 @@ async def run(chat: Chat, words: str, options: OptionValues) -> NextQuery | None
     output = shorten(output, limit, ": print less at once")
     chat.display.stop_waiting()
     chat.last_output = output.removeprefix("Exit code 0.\n")
-    if words.startswith("!"):
+    if argument.startswith("!"):
         chat.display.line(chat.last_output)
     else:
         outcome, _, printed = output.partition("\n")

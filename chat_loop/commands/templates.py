@@ -32,12 +32,12 @@ class Template(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def usage(self) -> str:
         return f"/{self.name} {self.argument}".strip()
 
-    def fill(self, words: str) -> str:
-        """Return the text with `words` replacing every `{input}`, or below it if there is none."""
+    def fill(self, argument: str) -> str:
+        """Return the text with `argument` replacing each `{input}`, or below it without one."""
         if "{input}" in self.text:
-            return self.text.replace("{input}", words)
-        if words:
-            return f"{self.text}\n\n{words}"
+            return self.text.replace("{input}", argument)
+        if argument:
+            return f"{self.text}\n\n{argument}"
         return self.text
 
 

@@ -27,13 +27,13 @@ NO_SERVERS = ("There are no MCP servers.", "Add servers under mcp: in config.yam
 
 
 @registry.command("tools [revoke N]", "Model and tools", shows="")
-async def tools(chat: Chat, words: str, options: OptionValues) -> None:
+async def tools(chat: Chat, argument: str, options: OptionValues) -> None:
     """List the tools that the model may call, and the approvals kept for this project.
 
     /tools revoke 2         take the second approval back
     """
-    if words:
-        word, _, which = words.partition(" ")
+    if argument:
+        word, _, which = argument.partition(" ")
         if word != "revoke":
             raise usage_error("tools")
         kept = _kept(chat)
@@ -85,7 +85,7 @@ def _validity(approval: Approval, wanted: Approval) -> str:
 
 
 @registry.command("agents", "Model and tools", shows="")
-async def agents(chat: Chat, words: str, options: OptionValues) -> None:
+async def agents(chat: Chat, argument: str, options: OptionValues) -> None:
     """List your named agents; chat-loop --agent NAME starts a chat with one."""
     rows = []
     if chat.agents is not None:
@@ -136,14 +136,14 @@ def agent_lines(rows: Sequence[AgentRow]) -> Iterator[str]:
 
 
 @registry.command("mcp [NAME | restart NAME]", "Model and tools")
-async def mcp(chat: Chat, words: str, options: OptionValues) -> None:
+async def mcp(chat: Chat, argument: str, options: OptionValues) -> None:
     """Show the MCP servers, or the tools of one; restart reconnects one."""
     servers = chat.servers
     display = chat.display
     if servers is None:
         raise UsageError(*NO_SERVERS)
     servers.start()
-    match words.split():
+    match argument.split():
         case []:
             states = servers.states()
             if not chat.conversation.agent.provider.calls_tools:

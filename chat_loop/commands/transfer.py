@@ -26,14 +26,14 @@ EXPORT_FORMATS = {"html": "html", "md": "markdown", "markdown": "markdown", "jso
 
 
 @registry.command("copy [reply|query|all|code [N]]", "Conversation")
-async def copy(chat: Chat, words: str, options: OptionValues) -> None:
+async def copy(chat: Chat, argument: str, options: OptionValues) -> None:
     """Copy the last reply, your last message, everything, or a block of code.
 
     /copy code 2            the second code block of the last reply
     Uses wl-copy, xclip, xsel, pbcopy or clip.exe; over SSH, or without these, the terminal's own
     clipboard (OSC 52), which takes 75 KB.
     """
-    what, _, number = (words or "reply").partition(" ")
+    what, _, number = (argument or "reply").partition(" ")
     if what not in COPY_CHOICES or (number and what != "code"):
         raise usage_error("copy")
     name, text = await asyncio.to_thread(_text_of, chat, what)
@@ -89,7 +89,7 @@ def _code_block(text: str, number: str) -> tuple[str, str]:
 @registry.command(
     "export [html|md|json] [FILE]", "Sessions", flags=("one", "secrets"), valued=("as", "session")
 )
-async def export(chat: Chat, words: str, options: OptionValues) -> None:
+async def export(chat: Chat, argument: str, options: OptionValues) -> None:
     """Export this conversation as an HTML page, markdown or JSON.
 
     /export                 an HTML page in the working directory, under the conversation's name
@@ -100,9 +100,9 @@ async def export(chat: Chat, words: str, options: OptionValues) -> None:
     --one                   only its newest session
     --secrets               keep keys and passwords, which are left out otherwise
     """
-    name, _, rest = words.partition(" ")
+    name, _, rest = argument.partition(" ")
     wanted = options.get("as", "")
-    target = words
+    target = argument
     if not wanted and (name in EXPORT_FORMATS or name in chat.plugins.exporters()):
         wanted = name
         target = rest
@@ -126,11 +126,11 @@ async def export(chat: Chat, words: str, options: OptionValues) -> None:
 
 
 @registry.command("import FILE|FOLDER", "Sessions")
-async def import_(chat: Chat, words: str, options: OptionValues) -> None:
+async def import_(chat: Chat, argument: str, options: OptionValues) -> None:
     """Import exports, also of Claude, ChatGPT, codex and llm; existing sessions are kept."""
-    if not words:
+    if not argument:
         raise usage_error("import")
-    path = importing.file_path(words.strip("\"'"))
+    path = importing.file_path(argument.strip("\"'"))
     importer = importing.Importer()
     chat.display.begin_waiting("Importing …")
     await asyncio.to_thread(importer.add_path, path)

@@ -56,7 +56,7 @@ OTHER_KEYS = "All other keys are those of emacs, or of vi with input: {keys: vi}
 
 
 @registry.command("help [COMMAND]", "View", bare=r"help|(\?)", shows=r".*")
-async def show_help(chat: Chat, words: str, options: OptionValues) -> None:
+async def show_help(chat: Chat, argument: str, options: OptionValues) -> None:
     """Show the commands that you need, or explain one.
 
     /help compact           one command, with its options and examples
@@ -64,7 +64,7 @@ async def show_help(chat: Chat, words: str, options: OptionValues) -> None:
     /help keys              the editing keys; so does ? alone
     """
     display = chat.display
-    match words:
+    match argument:
         case "":
             _show_essentials(chat)
         case "all":
@@ -73,7 +73,7 @@ async def show_help(chat: Chat, words: str, options: OptionValues) -> None:
             _columns(display, KEYS, max(map(len, KEYS)))
             display.prose(OTHER_KEYS, "dim")
         case _:
-            _help_about(chat, words.lstrip("/#"))
+            _help_about(chat, argument.lstrip("/#"))
 
 
 def _show_essentials(chat: Chat) -> None:
@@ -121,7 +121,7 @@ async def _explain_all(chat: Chat) -> None:
 
 
 @registry.command("templates", "View", shows="")
-async def list_templates(chat: Chat, words: str, options: OptionValues) -> None:
+async def list_templates(chat: Chat, argument: str, options: OptionValues) -> None:
     """List your templates: texts that you send with commands of your own."""
     templates = {}
     for template in chat.templates.all():
@@ -173,9 +173,9 @@ def families() -> list[tuple[str, list[Command]]]:
 
 
 @registry.command("history [--full]", "View", flags=("full",), shows=r".*")
-async def history(chat: Chat, words: str, options: OptionValues) -> None:
+async def history(chat: Chat, argument: str, options: OptionValues) -> None:
     """Show the conversation so far: its summaries, then the messages in the context."""
-    if words:
+    if argument:
         raise usage_error("history")
     conversation = chat.conversation
     line = reach.line_of(chat.sessions, own(chat), chat.sessions.load)
@@ -214,7 +214,7 @@ async def history(chat: Chat, words: str, options: OptionValues) -> None:
 
 
 @registry.command("thinking", "View", shows="")
-async def thinking(chat: Chat, words: str, options: OptionValues) -> None:
+async def thinking(chat: Chat, argument: str, options: OptionValues) -> None:
     """Show the model's thinking for its last reply, as far as its service shares it."""
     text = chat.display.thinking
     if not text:
@@ -224,7 +224,7 @@ async def thinking(chat: Chat, words: str, options: OptionValues) -> None:
 
 
 @registry.command("stats", "View", aliases=("usage", "cost"), shows="")
-async def stats(chat: Chat, words: str, options: OptionValues) -> None:
+async def stats(chat: Chat, argument: str, options: OptionValues) -> None:
     """Show tokens and cost of the conversation, with plots and what each compaction kept."""
     conversation = chat.conversation
     display = chat.display
@@ -279,7 +279,7 @@ def sizes_of_replies(sessions: Sequence[Session]) -> list[tuple[int, int]]:
 
 
 @registry.command("info", "View", aliases=("status",), shows="")
-async def info(chat: Chat, words: str, options: OptionValues) -> None:
+async def info(chat: Chat, argument: str, options: OptionValues) -> None:
     """Show the session, its file, the model, the context and the totals."""
     conversation = chat.conversation
     live = conversation.live

@@ -112,9 +112,9 @@ def _contents(session: Session, depth: int) -> str:
     queries = [entry for entry in session.entries if isinstance(entry, records.Query)]
     items = ""
     for count, query in enumerate(queries, 1):
-        words = f"<bdi>{escape(one_line(query.text, _MAX_ENTRY) or '…')}</bdi>"
+        html = f"<bdi>{escape(one_line(query.text, _MAX_ENTRY) or '…')}</bdi>"
         link = f'<a href="#s{depth}q{count}">'
-        items += f"<li>{link}<span>{depth}.{query.number}</span>{words}</a></li>\n"
+        items += f"<li>{link}<span>{depth}.{query.number}</span>{html}</a></li>\n"
     tokens = values.compact_number(session.totals.combined)
     about = f'<b>Session {depth}</b>{_when(session)}<span class="soft">{tokens} tokens</span>'
     fold = ""
@@ -171,17 +171,17 @@ def _end(seal: records.Seal, depth: int, links: _Links) -> Iterator[str]:
         yield f'<p class="note">{title}</p>\n'
         return
     block = summary_block.render(links.linked(seal.summary), grouped=False, spaced=True)
-    words = f'<div class="said" dir="auto">{prose(block, marked=True)}</div>\n'
-    yield _fold(title, words, name=f"s{depth}b")
+    html = f'<div class="said" dir="auto">{prose(block, marked=True)}</div>\n'
+    yield _fold(title, html, name=f"s{depth}b")
 
 
 def _query(query: records.Query, depth: int, name: str, kept: str) -> str:
     """Return a query, which begins an exchange called `name`, and what `kept` it."""
     link = f'<a class="ref" href="#{name}" aria-label="Link to this query">'
     who = f"<b>You</b> {_time(query.at)} {link}{depth}.{query.number}</a>"
-    words = _words(query.text, breaks=True)
+    html = _words(query.text, breaks=True)
     opening = f'<article class="exchange" id="{name}">\n'
-    return f'{opening}<div class="query"><div class="who">{who}</div>\n{words}{kept}</div>\n'
+    return f'{opening}<div class="query"><div class="who">{who}</div>\n{html}{kept}</div>\n'
 
 
 def _call(call: records.Call, result: records.Result | None) -> str:
@@ -210,8 +210,8 @@ def _entry(entry: records.Entry, header: records.Header, images: Mapping[str, st
         case records.Reply() | records.AsideReply():
             who = f'<b dir="auto">{escape(header.agent)}</b> {_time(entry.at)}'
             costs = _costs(entry.seconds, entry.usage, values.STOPS.get(entry.stop, ""))
-            words = _words(entry.text) + (f'<p class="cost">{costs}</p>\n' * bool(costs))
-            return f'<div class="reply"><div class="who">{who}</div>\n{words}</div>\n'
+            html = _words(entry.text) + (f'<p class="cost">{costs}</p>\n' * bool(costs))
+            return f'<div class="reply"><div class="who">{who}</div>\n{html}</div>\n'
         case records.Result():
             return _fold("<b>Result of a tool</b>", _result(entry))
         case records.Attachment():

@@ -38,10 +38,10 @@ class ErrorRow(msgspec.Struct, frozen=True):
     message: str
     hint: str
 
-    def make(self, ending: str = "", **words: object) -> ProviderError:
-        """Return the error, with `words` filled into its message and hint."""
-        message = self.message.format(**words) + ending
-        error: ProviderError = getattr(errors, self.error)(message, self.hint.format(**words))
+    def make(self, ending: str = "", **values: object) -> ProviderError:
+        """Return the error, with `values` filled into its message and hint."""
+        message = self.message.format(**values) + ending
+        error: ProviderError = getattr(errors, self.error)(message, self.hint.format(**values))
         return error
 
 
@@ -112,11 +112,11 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
         error.kind = "page" if name == "untyped" else ""
         return error
 
-    def _network_error(self, name: str, *, started: bool, **words: str) -> ProviderError:
+    def _network_error(self, name: str, *, started: bool, **values: str) -> ProviderError:
         """Return the error of a row, or a broken stream if part of the reply was shown."""
         network = f"Check the network, or the server at {self.host}."
-        words |= asdict(self) | {"network": network, "absent_hint": self.absent_hint or network}
-        error = TABLE.network[name].make(**words)
+        values |= asdict(self) | {"network": network, "absent_hint": self.absent_hint or network}
+        error = TABLE.network[name].make(**values)
         if started and not isinstance(error, errors.TimedOut):
             return errors.StreamBroken(error.message, "Send the message again.")
         return error

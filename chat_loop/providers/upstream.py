@@ -88,8 +88,8 @@ def _read_value(value: object, details: ErrorDetails, depth: int) -> None:
 
 def _read_object(value: Mapping[object, object], details: ErrorDetails, depth: int) -> None:
     if loc := value.get("loc"):  # the wrong field, as pydantic names it
-        words = ".".join(map(str, loc)) if isinstance(loc, list | tuple) else str(loc)
-        _read_text(f"{words}: {value.get('msg')}", details, depth + 1)
+        field = ".".join(map(str, loc)) if isinstance(loc, list | tuple) else str(loc)
+        _read_text(f"{field}: {value.get('msg')}", details, depth + 1)
         details.codes.append(str(value.get("type")))
         return
     if code := value.get("code") or value.get("type"):

@@ -456,8 +456,8 @@ class WireProvider:
         page = (await read_body(response, PIECE)).decode("utf-8", "replace")
         title = re.search(r"<title[^>]*>(.*?)</title>", page, re.IGNORECASE | re.DOTALL)
         error = self._service.incomplete_error(content_type, started=False)
-        if title and (words := short(title[1])):
-            error.message = error.message.replace("text/html", f"text/html (“{words}”)")
+        if title and (page_title := short(title[1])):
+            error.message = error.message.replace("text/html", f"text/html (“{page_title}”)")
         return error
 
     def _failure(self, cause: Exception, reply: ReplyStream) -> ProviderError | None:

@@ -280,8 +280,8 @@ def test_a_query_that_was_undone_is_not_shown(tmp_path: Path) -> None:
     assert "Two." not in text.partition("You: /show .\n")[2]
 
 
-async def take(chat: Chat, words: str, options: OptionValues) -> None:
-    """Take words and options."""
+async def take(chat: Chat, argument: str, options: OptionValues) -> None:
+    """Take an argument and options."""
 
 
 OPTIONS = Command("x", take, "", "[WORDS]", valued=("tag", "agent"), flags=("all",))
