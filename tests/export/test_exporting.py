@@ -86,6 +86,13 @@ def test_law_a_chain_comes_back_as_it_was(form: ExportFormat, chain: tuple[Sessi
     assert imported(export_bytes(loaded(*chain), form, secrets=True), "chain") == Imported(chain)
 
 
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("field", ["name", "title", "agent", "model", "project", "git_branch"])
+def test_secrets_beside_the_words_are_left_out(form: ExportFormat, field: str) -> None:
+    header = replace(FIRST.header, **{field: f"My {SECRET}"})
+    assert SECRET not in export_bytes(loaded(replace(FIRST, header=header)), form).decode()
+
+
 @given(chains)
 def test_law_a_page_holds_no_script_and_no_character_that_a_browser_obeys(
     chain: tuple[Session, ...],

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -126,6 +127,21 @@ def test_a_session_that_was_only_given_words_is_no_branch() -> None:
     assert [*conversations(links, here="left")] == ["left"]
     links["left"] = Link("left", "a", until="1.2", queries=0, bare=True)
     assert [*conversations(links)] == ["left", "a"]
+    links = {"both": Link("both", "a", "b", queries=0, bare=True), "b": Link("b"), "a": Link("a")}
+    assert [*conversations(links)] == ["both"], "a merge in which nothing has been said yet"
+
+
+@pytest.mark.parametrize(("one", "other"), [(2, 5), (5, 2)])
+def test_of_a_session_that_two_merged_branches_leave_the_longer_part_counts(
+    one: int, other: int
+) -> None:
+    links = {
+        "both": Link("both", "b", "c"),
+        "c": Link("c", "a", until=f"1.{other}"),
+        "b": Link("b", "a", until=f"1.{one}"),
+        "a": Link("a", queries=9),
+    }
+    assert last_queries("both", links)["a"] == 5
 
 
 @given(graphs())

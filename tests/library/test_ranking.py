@@ -335,3 +335,12 @@ def test_nothing_is_lost_and_who_holds_most_ids_stays_first(
     assert sorted(fused) == list(range(len(drawn)))
     exact = [drawn[at][1] for at in fused]
     assert exact == sorted(exact, reverse=True)
+
+
+def test_an_id_in_more_exchanges_than_are_scored_is_found_where_it_is_newest() -> None:
+    search = opened()
+    text = "Ticket OPS-2217 is with worker {} now."
+    search.add(
+        exchange(at // 10 + 1, at % 10 + 1, text.format(at), minutes=at) for at in range(340)
+    )
+    assert "34.10" in refs(search.search("OPS-2217", 5))

@@ -20,7 +20,7 @@ from chat_loop.library.hits import Hit
 from chat_loop.library.index import Index
 from chat_loop.library.indexed import Position
 from chat_loop.library.library import Library
-from chat_loop.library.search import search_all
+from chat_loop.library.search import search_all, search_chain
 from chat_loop.library.semantic import SemanticIndex
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Summary
@@ -122,6 +122,20 @@ def test_the_number_is_that_of_the_file_whatever_stands_before_it(tmp_path: Path
     assert session is not None
     exchange = next(one for one in session.exchanges if one.query.number == 40)
     assert (found.exchange.query.text, found.exchange.ref) == (exchange.query.text, exchange.ref)
+
+
+def test_of_an_ancestor_that_was_left_all_is_found_up_to_its_last_message(tmp_path: Path) -> None:
+    shelf(tmp_path)
+
+    def found(last: int) -> list[tuple[str, int]]:
+        with closing(Library(tmp_path)) as opened:
+            hits, _ = opened.ask(
+                lambda index: search_chain(index, "gateway port", {"a": last}, depth=2, limit=5)
+            )
+        return places(hits)
+
+    assert found(4) == [("a", 4)]
+    assert found(3) == []
 
 
 @pytest.mark.usefixtures("engine")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from benchmarks.support.loopback import Loopback, Reply, failing
+from benchmarks.support.loopback import Failure, Loopback, Reply, failing
 from chat_loop.events import Finished, TextDelta, Warned
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.providers.wire import WireProvider
@@ -22,6 +22,7 @@ from tests.support.providers import (
     events_of,
     failure_of,
     openai_at,
+    outcome_of,
 )
 from tests.support.scripted_chat import Talk
 
@@ -75,6 +76,21 @@ def test_tools_come_back_after_ten_minutes_and_the_user_is_told_once(server: Loo
     assert provider.calls_tools
     assert ask_through(provider, ASK) == ANSWER, "nothing is told again"
     assert ["tools" in body for body in bodies(server)] == [True, False, False, True, False]
+
+
+def test_a_reply_that_has_begun_is_not_begun_again(server: Loopback) -> None:
+    refusal = Failure("invalid_request_error", "qwen3 does not support tools")
+    broken = Reply(chunks=("Hi",), error_after=1, error=refusal)
+    server.enqueue(NO_TOOLS, HI, broken, HI)
+    clock = Clock()
+    provider = provider_at(server.url, clock)
+    ask_through(provider, ASK)
+    clock.seconds = 601.0
+    events, error = outcome_of(provider, ASK)
+    assert events == [TextDelta("Hi")]
+    assert error is not None
+    assert "does not support tools" in error.message
+    assert len(server.requests) == 3
 
 
 def test_the_next_session_offers_tools_again(tmp_path: Path, server: Loopback) -> None:

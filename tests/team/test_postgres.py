@@ -193,6 +193,16 @@ def test_a_conversation_that_two_people_went_on_with_is_one_row_and_its_hits_are
         assert sorted(places) == [("next", 1), ("plan", 1), ("plan", 2)]
 
 
+def test_of_a_session_that_two_people_changed_the_newest_state_counts(team: Team) -> None:
+    for changed, who in enumerate(("bob", "alice"), 1):
+        write(team.folder(who), session("plan", changed), changed)
+        team.listed(who)
+        team.grant(who, to="carol")
+    with team.index("carol") as index:
+        page = index.family(["plan"])
+    assert page.links["plan"].queries == 2
+
+
 # Two machines of one owner.
 
 
