@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing
+from collections.abc import AsyncIterator
+from contextlib import aclosing, suppress
 
 import pytest
 
@@ -150,6 +151,34 @@ def test_what_will_not_pass_is_raised_at_once(kind: type[ProviderError]) -> None
     asked = Asked(kind("No.", retry_after=1.0))
     assert asked.events == []
     assert type(asked.error) is kind
+
+
+class Hesitant(Model):
+    """A model that pauses for one turn of the event loop after its first word."""
+
+    async def stream(self, request: Request) -> AsyncIterator[Event]:
+        yield TextDelta("Hel")
+        await asyncio.sleep(0)
+        yield TextDelta("lo.")
+        yield Finished(stop="end")
+
+
+@pytest.mark.parametrize(("patience", "said"), [(120.0, ["Hel"]), (121.0, ["Hel", "lo."])])
+def test_only_a_model_with_a_slow_start_may_be_silent_as_long_later(
+    patience: float, said: list[str]
+) -> None:
+    model = Hesitant()
+    model.first_event_seconds = patience
+    words: list[str] = []
+
+    async def read() -> None:
+        with suppress(TimedOut):
+            async for event in ask(model, REQUEST, CallLimits(attempts=1, idle=0.0)):
+                if isinstance(event, TextDelta):
+                    words.append(event.text)
+
+    asyncio.run(read())
+    assert words == said
 
 
 async def test_closing_the_call_closes_the_providers_stream() -> None:

@@ -15,7 +15,7 @@ from chat_loop.conversation import continuing
 from chat_loop.conversation.conversation_options import Options
 from chat_loop.errors import SessionError
 from chat_loop.sessions import ends as module
-from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.records import (
     ALL,
     Answering,
@@ -125,6 +125,22 @@ def test_the_newest_queries_are_read_with_all_that_was_set_before(tmp_path: Path
     assert sessions.load_newest(path, path.stat().st_size // 2 + 1) is None  # that is no faster
     covers_little = write(tmp_path, long(seal=replace(SEALED, covers=100)), 1)
     assert sessions.load_newest(covers_little, 10_000) is None
+
+
+def test_the_newest_queries_are_enough_only_if_the_block_covers_the_one_before(
+    tmp_path: Path,
+) -> None:
+    sessions = SessionManager(tmp_path)
+
+    def newest(covers: int) -> LoadedSession | None:
+        path = write(tmp_path, long(seal=replace(SEALED, covers=covers)), 1)
+        return sessions.load_newest(path, 10_000)
+
+    loaded = newest(400)
+    assert loaded is not None
+    first = loaded.session.exchanges[0].query.number
+    assert newest(first - 1) is not None
+    assert newest(first - 2) is None
 
 
 @given(strategies.sessions, st.integers(0, 9), st.integers(1, 5))

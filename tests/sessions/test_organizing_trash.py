@@ -5,6 +5,7 @@ sentence.
 from __future__ import annotations
 
 import stat
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,13 @@ def test_there_and_back(tmp_path: Path) -> None:
     assert (path.stat().st_mtime_ns, path.stat().st_mode) == (status.st_mtime_ns, status.st_mode)
     assert trashed(SessionManager(tmp_path).directory) == []
     assert image.read_bytes() == b"image", "other sessions may have it, too"
+
+
+def test_of_a_conversation_nothing_is_moved_while_a_part_of_it_is_open(tmp_path: Path) -> None:
+    paths = put(tmp_path, OLD, OPEN)
+    with closing(take_lock(tmp_path, OPEN.header.id)), pytest.raises(SessionLocked):
+        move_to_trash(SessionManager(tmp_path), *paths)
+    assert [path.exists() for path in paths] == [True, True]
 
 
 def test_nothing_in_the_trash_is_overwritten(tmp_path: Path) -> None:
