@@ -57,7 +57,7 @@ def offer_for_script(parts: Parts, session: Session) -> Offer:
     offer = find_offer(parts, session.answering)
     if offer.problem:
         hint = f"{offer.hint} -m MODEL says with which model to go on."
-        raise SessionError(f"{session.header.id}: {offer.problem}", hint.strip())
+        raise SessionError(f"{session.id}: {offer.problem}", hint.strip())
     return offer
 
 

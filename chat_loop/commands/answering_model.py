@@ -124,7 +124,7 @@ async def _other(chat: Chat, session: Session, offer: Offer, act: str) -> Provid
     provider = offer.provider or chat.conversation.agent.provider
     hint = "-m MODEL decides"
     if act == "resumed":
-        hint += f": chat-loop -m MODEL --resume {session.header.id}"
+        hint += f": chat-loop -m MODEL --resume {session.id}"
     hint += "."
     if not chat.can_ask:
         raise Undecided(offer.problem, f"{offer.hint} {hint}".strip())

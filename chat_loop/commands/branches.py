@@ -61,23 +61,23 @@ def counting(chat: Chat, reference: str) -> Found:
 def is_last(chat: Chat, found: Found) -> bool:
     """Return True for the last message of the conversation."""
     newest = message_of(chat, "").exchange
-    number = found.exchange.query.number
-    return (newest.session, newest.query.number) == (found.exchange.session, number)
+    number = found.exchange.number
+    return (newest.session, newest.number) == (found.exchange.session, number)
 
 
 def later_than(chat: Chat, found: Found) -> Later:
     """Return what was said from a message on."""
-    number = found.exchange.query.number
-    exchanges = [each for each in found.session.exchanges if each.query.number >= number]
+    number = found.exchange.number
+    exchanges = [each for each in found.session.exchanges if each.number >= number]
     changes = []
     for entry in found.session.entries:
         if isinstance(entry, Change) and entry.number >= number:
             changes.append(entry)
-    if found.session.header.id == chat.conversation.session.header.id:
+    if found.session.id == chat.conversation.session.id:
         return Later(exchanges, changes)
     line = reach.line_of(chat.sessions, own(chat))
     for view in line.sessions:
-        if view.session.header.id == found.session.header.id:
+        if view.session.id == found.session.id:
             break
         session = line.read(view, chat.sessions.load).session
         exchanges += session.exchanges
@@ -120,7 +120,7 @@ async def fork(chat: Chat, argument: str, options: OptionValues) -> None:
     planning = conversation.planning()
     context = conversation.context
     if reference or context.session.exchanges or not context.session.header.parent:
-        plan = await continuing.fork(planning, found.loaded, found.exchange.query.number)
+        plan = await continuing.fork(planning, found.loaded, found.exchange.number)
     else:
         plan = continuing.as_begun(planning, context)
     original = chat.here_id
@@ -205,7 +205,7 @@ async def undo(chat: Chat, argument: str, options: OptionValues) -> None:
     """
     found = counting(chat, argument)
     exchange = found.exchange
-    number = exchange.query.number
+    number = exchange.number
     later = later_than(chat, found)
     if is_last(chat, found):
         await take_back(chat, found)

@@ -279,7 +279,7 @@ async def _choose_of_open(chat: Chat, loaded: LoadedSession, act: str = "resumed
     """Ask how to go on with a session that another process has open, and wait for its end or show
     it if the user wants that: then it is not `resumed`. Return the choice; empty if there is none.
     """
-    sentence = f"Session {loaded.session.header.id} is open in another process."
+    sentence = f"Session {loaded.session.id} is open in another process."
     choice = await chat.ask(Question(sentence, ("wait", "read", "branch")))
     display = chat.display
     if choice == "wait":
@@ -494,7 +494,7 @@ async def merge(chat: Chat, argument: str, options: OptionValues) -> None:
         both = references
     first, second = [await chat.load(reference) for reference in both]
     for loaded in (first, second):
-        if loaded.session.header.id == chat.own_id:
+        if loaded.session.id == chat.own_id:
             continue
         if chat.can_ask and chat.sessions.is_open_elsewhere(loaded):
             choice = await _choose_of_open(chat, loaded, "merged")
@@ -570,7 +570,7 @@ async def search(chat: Chat, argument: str, options: OptionValues) -> None:
         problem = chat.semantic.problem
     for sentence in filter(None, (warning, problem)):
         chat.display.warn(sentence)
-    chat.listed = [Listed(hit.row.id, hit.exchange.query.number) for hit in hits]
+    chat.listed = [Listed(hit.row.id, hit.exchange.number) for hit in hits]
     marked = [word for word in argument.split() if len(word) > 1]
     shown = [(hit.row, hit.exchange.query, hit.related, excerpts_of(hit, estimate)) for hit in hits]
     listings.show_hits(chat.display, shown, marked, chat.sessions.now())

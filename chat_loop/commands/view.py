@@ -201,7 +201,7 @@ async def history(chat: Chat, argument: str, options: OptionValues) -> None:
             summary = conversation.context.parent_block
         if covered and (summary is not None or is_open):
             # a part of a session has no summary of its own
-            identity = session.header.parent if is_open else session.header.id
+            identity = session.header.parent if is_open else session.id
             summarized.append(panels.Summarized(covered[0], covered[-1], identity, summary))
             covered = []
     if not total:
@@ -272,7 +272,7 @@ def sizes_of_replies(sessions: Sequence[Session]) -> list[tuple[int, int]]:
     for session in sessions:
         for entry in session.entries:
             if isinstance(entry, Reply) and entry.number and (usage := entry.usage) is not None:
-                key = session.header.id, entry.number  # a reply may have several steps
+                key = session.id, entry.number  # a reply may have several steps
                 taken, _ = sizes.get(key, (0, 0))
                 sizes[key] = taken + usage.total, usage.total - usage.reasoning
     return [*sizes.values()]

@@ -51,14 +51,14 @@ Lengths = Mapping[ExchangePart, int]
 
 def place_of(exchange: Exchange, part: ShortenedPart, call: str = "") -> ExchangePart:
     """Return the place of a part of an exchange."""
-    return ExchangePart(exchange.session, str(exchange.query.number), part, call)
+    return ExchangePart(exchange.session, str(exchange.number), part, call)
 
 
 def call_id(exchange: Exchange, number: int) -> str:
     """Return the id on the wire of the call with this number in an exchange. It is unique in the
     chain, and the same in each session that carries the exchange.
     """
-    place = f"{exchange.session} {exchange.query.number} {number}"
+    place = f"{exchange.session} {exchange.number} {number}"
     digest = sha256(place.encode()).digest()
     return b32encode(digest)[:ID_LENGTH].decode().lower()
 
@@ -316,10 +316,9 @@ def squeeze(
         # the more steps are left out, the smaller it is
         at = bisect_left(places, -limit, key=lambda place: -size({place: 0}))
         cuts = {places[min(at, len(places) - 1)]: 0}
-    newest = exchange.steps[-1:]
     results = {
         place_of(exchange, "result", use.call.id): estimate(result_text(exchange, use, lengths))
-        for step in newest
+        for step in exchange.steps[-1:]
         for use in step.uses
     }
     cuts = _capped(results, cuts, size, limit)

@@ -66,7 +66,7 @@ class Context(Struct, frozen=True, dict=True):
         return frozenset(
             exchange.ref
             for exchange in self.exchanges
-            if (exchange.session, str(exchange.query.number)) not in cut
+            if (exchange.session, str(exchange.number)) not in cut
         )
 
     @property
@@ -83,9 +83,7 @@ class Context(Struct, frozen=True, dict=True):
             return self.after_block
         last = place_of_ref(covered.last_ref)
         return tuple(
-            exchange
-            for exchange in self.exchanges
-            if (exchange.depth, exchange.query.number) > last
+            exchange for exchange in self.exchanges if (exchange.depth, exchange.number) > last
         )
 
     @cached_property
@@ -102,7 +100,7 @@ class Context(Struct, frozen=True, dict=True):
             for exchange in self.exchanges
             if exchange.depth == own
             or exchange.key in changed
-            or (first != (0, 0) and (exchange.depth, exchange.query.number) >= first)
+            or (first != (0, 0) and (exchange.depth, exchange.number) >= first)
         )
 
     def unsummarized_of(self, exchanges: Sequence[Exchange]) -> tuple[Exchange, ...]:

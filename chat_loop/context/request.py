@@ -148,8 +148,7 @@ def sent(frame: Frame, context: Context) -> Context:
     """
     limits = frame.limits
     if not limits.enabled and (limits.max_messages or limits.max_tokens):
-        origin = frame.counted_origin
-        newest = budget.newest_within(context.exchanges, limits, frame.count, origin)
+        newest = budget.newest_within(context.exchanges, limits, frame.count, frame.counted_origin)
         context = _only(context, newest)
     session = context.session
     restoration = session.restoration
@@ -167,7 +166,7 @@ def _only(context: Context, exchanges: Sequence[Exchange]) -> Context:
     """Return a context with these exchanges, and with all records that belong to no query."""
     session = context.session
     own = {0}
-    own.update(each.query.number for each in exchanges if each.depth == session.depth)
+    own.update(each.number for each in exchanges if each.depth == session.depth)
     entries = tuple(
         entry
         for entry in session.entries
@@ -184,8 +183,9 @@ def left_out(frame: Frame, context: Context) -> int:
 
 def token_estimates(frame: Frame, context: Context) -> dict[str, int]:
     """Return our count of each part of the next request."""
-    origin = frame.counted_origin
-    pieces = messages.pieces(sent(frame, context), tools=frame.calls_tools, origin=origin)
+    pieces = messages.pieces(
+        sent(frame, context), tools=frame.calls_tools, origin=frame.counted_origin
+    )
     return budget.weigh(pieces, frame.system_prompt, frame.memory, frame.tools_tokens, frame.count)
 
 
@@ -259,8 +259,10 @@ def child_tokens(
     child = frame.for_child if restoration.block else frame
     count = frame.count
     size = count(child.system_prompt) + count(child.memory) + child.tools_tokens
-    origin = frame.counted_origin
-    words = sum(exchange_tokens(exchange, count, lengths, origin=origin) for exchange in exchanges)
+    words = sum(
+        exchange_tokens(exchange, count, lengths, origin=frame.counted_origin)
+        for exchange in exchanges
+    )
     texts = []
     if restoration.block:
         short = replace(restoration, block=short_block(restoration.block, frame))
@@ -345,5 +347,6 @@ def message_list(
     frame: Frame, context: Context, after: Sequence[Message] = ()
 ) -> tuple[Message, ...]:
     """Return the messages of a context as it is sent, with others `after` them."""
-    tools = frame.calls_tools
-    return messages.messages_of(sent(frame, context), tools=tools, origin=frame.origin, after=after)
+    return messages.messages_of(
+        sent(frame, context), tools=frame.calls_tools, origin=frame.origin, after=after
+    )

@@ -4,7 +4,7 @@ argument `load`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -31,12 +31,12 @@ def forked(loaded: LoadedSession, number: int) -> LoadedSession:
         session = replace(
             session, entries=(*session.entries, records.Redo(at=EPOCH, number=number))
         )
-    number = exchange_of(session, number).query.number
+    number = exchange_of(session, number).number
     return replace(loaded, session=session.up_to(number), is_open=True)
 
 
 def _is_undone(session: Session, number: int) -> bool:
-    counting = (exchange.query.number for exchange in session.exchanges)
+    counting = (exchange.number for exchange in session.exchanges)
     return number != 0 and number not in counting and session.exchange(number) is not None
 
 
@@ -46,10 +46,10 @@ def fork_of(loaded: LoadedSession, plan: ChildPlan, number: int) -> ChildPlan:
     standing = tuple(session.standing.values())
     if _is_undone(session, number):
         ref = f"{session.depth}.{number}"
-        redo = records.Redo(at=EPOCH, number=0, ref=ref, session=session.header.id)
+        redo = records.Redo(at=EPOCH, number=0, ref=ref, session=session.id)
         standing = (*standing, redo)
     else:
-        number = exchange_of(session, number).query.number
+        number = exchange_of(session, number).number
     until = f"{session.depth}.{number}"
     return replace(plan, parent=session, until=until, standing=standing)
 
@@ -134,7 +134,7 @@ class Branches(Struct, frozen=True):
     def until(self, branch: LoadedSession) -> str:
         """Return the reference where a branch is left, if it is left open."""
         session = branch.session
-        if session.header.id not in self.left_open or not session.exchanges:
+        if session.id not in self.left_open or not session.exchanges:
             return ""
         return session.exchanges[-1].ref
 
@@ -142,19 +142,19 @@ class Branches(Struct, frozen=True):
 def branches_of(
     first: LoadedSession,
     second: LoadedSession,
-    ancestors: Callable[[Session], Iterator[Session]],
+    chains: Sequence[Sequence[Session]],
     left_open: frozenset[str] = frozenset(),
 ) -> Branches:
-    """Return the order of two sessions to merge. Raises UsageError and SessionError."""
-    if first.session.header.id == second.session.header.id:
+    """Return the order of two sessions to merge, given with their `chains`: each session, and its
+    ancestors. Raises UsageError and SessionError.
+    """
+    if first.session.id == second.session.id:
         hint = "merge takes two sessions; /tree shows the branches of this one."
-        raise UsageError(f"Both are {first.session.header.id}.", hint)
-    chains = []
-    for branch in (first, second):
-        check_resumable(branch.session)
-        chains.append([branch.session, *ancestors(branch.session)])
-    ids = {session.header.id for session in chains[0]}
-    common = next((session for session in chains[1] if session.header.id in ids), None)
+        raise UsageError(f"Both are {first.session.id}.", hint)
+    check_resumable(first.session)
+    check_resumable(second.session)
+    ids = {session.id for session in chains[0]}
+    common = next((session for session in chains[1] if session.id in ids), None)
     common_id = ""
     if common is not None:
         common_id = common.header.id
@@ -162,16 +162,15 @@ def branches_of(
         (first, _last_shared_query(chains[0], common_id)),
         (second, _last_shared_query(chains[1], common_id)),
     ]
-    branches.sort(key=lambda pair: (pair[0].session.header.id != common_id, -pair[1]))
+    branches.sort(key=lambda pair: (pair[0].session.id != common_id, -pair[1]))
     (first, _), (second, shared) = branches
     session = first.session
     last = 0
     if session.exchanges:
-        last = session.exchanges[-1].query.number
-    if session.header.id == common_id and last <= shared:
-        whole = second.session.header.id
-        part = session.header.id
-        text = f"{whole} continues {part}: there is nothing to merge."
+        last = session.exchanges[-1].number
+    if session.id == common_id and last <= shared:
+        whole = second.session.id
+        text = f"{whole} continues {session.id}: there is nothing to merge."
         raise UsageError(text, f"/resume {whole} has both.")
     return Branches(first, second, common.depth if common is not None else 0, left_open)
 

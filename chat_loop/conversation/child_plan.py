@@ -30,7 +30,7 @@ def basis_of(session: Session) -> Basis:
     """Return the state of a live session, which is compared before a plan is carried out."""
     asides = records.Aside | records.AsideReply
     kept = sum(not isinstance(entry, asides) for entry in session.entries)
-    return Basis(session.header.id, kept)
+    return Basis(session.id, kept)
 
 
 class Paid(Struct, frozen=True):
@@ -147,7 +147,7 @@ def shortened_entries(
     exchanges: Iterable[Exchange], lengths: Lengths, at: datetime
 ) -> list[records.Shortened]:
     """Return the records of the shortened parts of exchanges."""
-    refs = {(each.session, str(each.query.number)): each.ref for each in exchanges}
+    refs = {(each.session, str(each.number)): each.ref for each in exchanges}
     entries = []
     for place, tokens in lengths.items():
         ref = refs.get((place.session, place.number))
@@ -166,7 +166,7 @@ def shortened_entries(
 
 def lengths_of(exchanges: Iterable[Exchange], lengths: Lengths) -> Lengths:
     """Return the lengths of the shortened parts of these exchanges."""
-    numbers = {(each.session, str(each.query.number)) for each in exchanges}
+    numbers = {(each.session, str(each.number)) for each in exchanges}
     return {
         place: tokens
         for place, tokens in lengths.items()

@@ -228,7 +228,7 @@ def view_of(draft: Draft, context: Context, path: Path) -> Context:
     session = context.session
     plan = with_turn(draft.plan, context)
     child = _compacted(context, path, plan, summary_block.render(draft.summary))
-    header = replace(session.header, parent=session.header.id, parent_path=str(path))
+    header = replace(session.header, parent=session.id, parent_path=str(path))
     at = session.header.created
     entries = (child.restoration(at), *shortened_entries(child.carried, child.lengths, at))
     return Context(Session(header=header, entries=entries), child.carried)
@@ -242,7 +242,7 @@ def after_turn(draft: Draft, context: Context) -> Draft:
 
 def seal_of(draft: Draft, session: Session, at: datetime) -> Seal:
     """Return the seal of the session that a draft compacts."""
-    own = [each.query.number for each in draft.plan.compact if each.depth == session.depth]
+    own = [each.number for each in draft.plan.compact if each.depth == session.depth]
     return replace(
         draft.narration.seal(at, "compact", draft.summary),
         source=draft.source,
@@ -255,6 +255,5 @@ def compacted_child(draft: Draft, context: Context, path: Path, seal: Seal) -> C
     """Return the child of a compaction, whose parent has the title of its seal."""
     session = context.session
     header = replace(session.header, title=title(session, seal))
-    block = summary_block.render(draft.summary)
-    child = _compacted(context, path, draft.plan, block)
+    child = _compacted(context, path, draft.plan, summary_block.render(draft.summary))
     return replace(child, parent=replace(session, header=header), basis=draft.basis)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
@@ -81,17 +81,13 @@ class Planning(Struct, frozen=True, kw_only=True):
         """Load a session by its id. Raises SessionError."""
         return self.sessions.load(self.sessions.session_file(identity))
 
-    def load_from(self, identity: str, number: int) -> LoadedSession:
-        """Load a session from the query with a number on. Raises SessionError."""
-        return self.sessions.load_from(self.sessions.session_file(identity), number)
-
     def context_of(self, loaded: LoadedSession) -> Context:
         """Return a stored session as its model saw it; warn about words that are missing."""
         return self.words_of(loaded)[0]
 
     def words_of(self, loaded: LoadedSession) -> tuple[Context, bool]:
         """Return the same, and whether it has all words."""
-        context, missing = stored_context.context_of(loaded.session, self.load_from)
+        context, missing = stored_context.context_of(loaded.session, self.sessions.load_from)
         if missing:
             self.report(Warned(missing, "The summary covers what it can of them."))
         return context, not missing
@@ -117,9 +113,11 @@ class Resumption(Struct, frozen=True, kw_only=True):
 
 
 class _Made(Struct, frozen=True):
-    """A summary that was missing; `is_extract` if no model was asked, `failed` if it gave none."""
+    """A summary that was missing, if one was: `missing` if no model was asked, `failed` if it gave
+    none.
+    """
 
-    summary: Summary
+    summary: Summary = Summary()
     missing: Missing | None = None
     failed: bool = False
 
@@ -152,7 +150,7 @@ async def resume(
     options = planning.options.with_settings(session.settings)
     wish = Wish(last=last, whole=whole, covers_all=options.compact_on_resume and asks)
     wish = resumption.wish_to_resume(loaded, context, frame.limits, wish)
-    made = None
+    made = _Made()
     if loaded.is_open and not session.exchanges and session.restoration is not None:
         plan = as_begun(planning, context)
     else:
@@ -160,9 +158,8 @@ async def resume(
     plan = resumption.with_pins(plan)
     if loaded.is_open and session.exchanges:
         plan = replace(plan, until=session.exchanges[-1].ref)
-    missing = made.missing if made is not None else None
-    failed = made is not None and made.failed
-    confirmed = not (quick or failed or missing is not None)
+    missing = made.missing
+    confirmed = not (quick or made.failed or missing is not None)
     acknowledged = confirmed and planning.acknowledges
     tokens = await in_daemon_thread(child_plan.child_tokens, frame, plan, acknowledged=acknowledged)
     planning.report(_found(planning, loaded, plan, tokens, is_extract=missing is not None))
@@ -206,7 +203,7 @@ def _as_left(planning: Planning, loaded: LoadedSession) -> LoadedSession:
     """Return a session as its child leaves it: of one that somebody else has open, what has ended
     there. Warn of that. Raises SessionError.
     """
-    identity = loaded.session.header.id
+    identity = loaded.session.id
     if planning.sessions.is_open_elsewhere(loaded):
         loaded = stored_context.finished(loaded)
         exchanges = loaded.session.exchanges
@@ -225,18 +222,18 @@ def _warn_if_locked(planning: Planning, session: Session) -> None:
     """Warn when another process is still making the summary of a session."""
     try:
         with suppress(OSError):
-            planning.sessions.lock_summary(session.header.id).close()
+            planning.sessions.lock_summary(session.id).close()
     except SessionLocked as error:
         planning.report(Warned(error.message, GOES_ON))
 
 
 async def _child(
     planning: Planning, loaded: LoadedSession, context: Context, wish: Wish, *, asks: bool
-) -> tuple[ChildPlan, _Made | None]:
+) -> tuple[ChildPlan, _Made]:
     """Plan a child, after making the summary of its parent if that is missing."""
     plan = await in_daemon_thread(resumption.continued, planning.frame, loaded, context, wish)
     if plan is not None:
-        return plan, None
+        return plan, _Made()
     if loaded.is_partial:  # only its ends were read, and the middle is needed
         loaded = planning.sessions.load(loaded.path)
         context = planning.context_of(loaded)
@@ -312,7 +309,7 @@ def deliver_missing(
             seal_stored(sessions, loaded, "resume", summary, narration)
         except SessionError as error:
             problem = error
-    return DelayedBlock(parent=loaded.session.header.id, summary=summary, problem=problem)
+    return DelayedBlock(parent=loaded.session.id, summary=summary, problem=problem)
 
 
 def add_delayed(
@@ -332,11 +329,11 @@ def add_delayed(
     seal = loaded.session.seal
     if seal is None or seal.summary != draft.summary:
         return None
-    usage = narration.usage
-    seconds = narration.seconds
-    seal = replace(seal, source="model", summary=summary, usage=usage, seconds=seconds)
+    seal = replace(
+        seal, source="model", summary=summary, usage=narration.usage, seconds=narration.seconds
+    )
     sessions.seal_stored(loaded, seal)
-    return DelayedBlock(parent=loaded.session.header.id, summary=summary)
+    return DelayedBlock(parent=loaded.session.id, summary=summary)
 
 
 async def fork(planning: Planning, loaded: LoadedSession, number: int) -> ChildPlan:
@@ -351,13 +348,13 @@ async def before(planning: Planning, found: Found, context: Context) -> ChildPla
     Raises UsageError if it is the first one, and SessionError.
     """
     session = found.session
-    number = found.exchange.query.number
-    earlier = [each for each in session.exchanges if each.query.number < number]
+    number = found.exchange.number
+    earlier = [each for each in session.exchanges if each.number < number]
     if earlier:
-        return await fork(planning, found.loaded, earlier[-1].query.number)
+        return await fork(planning, found.loaded, earlier[-1].number)
     if session.restoration is None or not session.header.parent:
         raise UsageError(FIRST, "/new starts an empty session.")
-    if session.header.id != context.session.header.id:
+    if session.id != context.session.id:
         context = planning.context_of(found.loaded)
     return as_begun(planning, context)
 
@@ -382,14 +379,14 @@ async def uncompact(planning: Planning, live: LiveSession, context: Context) -> 
     """Plan to continue with all words from before and after the last compaction of the live
     session. Raises UsageError if there was none, and SessionError.
     """
-    sessions = planning.sessions
     session = context.session
-    found = branch_plans.uncompacted(context, ancestors_of(sessions, session), planning.load_from)
+    found = branch_plans.uncompacted(
+        context, ancestors_of(planning.sessions, session), planning.sessions.load_from
+    )
     plan = await _whole(planning, found.loaded, found.after)
     plan = replace(resumption.paid_by(plan, context), basis=child_plan.basis_of(session))
     if not found.after:
-        settings = session.present_header.settings
-        header = replace(plan.parent.header, settings=settings)
+        header = replace(plan.parent.header, settings=session.present_header.settings)
         return replace(plan, parent=replace(plan.parent, header=header), until=found.until)
     pins = context.pins
     if not live.is_empty:
@@ -441,17 +438,16 @@ def branches_of(
     """Return the order of two sessions to merge, of which a chat may have its `own` one open. Of
     one that somebody else has open, take what has ended there. Raises UsageError and SessionError.
     """
-    if first.session.header.id != own:
+    if first.session.id != own:
         first = _branch_as_left(planning, first)
-    if second.session.header.id != own:
+    if second.session.id != own:
         second = _branch_as_left(planning, second)
-    open_ids = {each.session.header.id for each in (first, second) if each.is_open}
-
-    def ancestors(session: Session) -> Iterator[Session]:
-        for loaded in read_chain(planning.sessions, session).ancestors:
-            yield loaded.session
-
-    return branch_plans.branches_of(first, second, ancestors, frozenset(open_ids - {own}))
+    open_ids = {each.session.id for each in (first, second) if each.is_open}
+    chains = []
+    for branch in (first, second):
+        ancestors = read_chain(planning.sessions, branch.session).ancestors
+        chains.append([branch.session, *(each.session for each in ancestors)])
+    return branch_plans.branches_of(first, second, chains, frozenset(open_ids - {own}))
 
 
 def unsummarized(planning: Planning, branches: Branches) -> list[LoadedSession]:
@@ -490,7 +486,7 @@ async def summarize(
     """Rewrite the summary of a stored session, which a person wants if it is `remade`; return its
     seal. Raises SessionError.
     """
-    identity = loaded.session.header.id
+    identity = loaded.session.id
     context = planning.context_of(loaded)
     loaded.check_sealable()
     if not context.unsummarized:

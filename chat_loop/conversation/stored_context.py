@@ -60,7 +60,7 @@ def context_of(session: Session, load: LoadFrom) -> tuple[Context, str]:
         seen = parent.as_continued(link_of(child).last_query, session.standing)
         carried = []
         for exchange in seen.exchanges:
-            at = depth, exchange.query.number
+            at = depth, exchange.number
             if at >= since or redone.get(at) == exchange.session:
                 carried.append(replace(exchange, depth=depth))
         words = (*carried, *words)
@@ -70,7 +70,7 @@ def context_of(session: Session, load: LoadFrom) -> tuple[Context, str]:
 
 def _missing_in(loaded: LoadedSession, child: Session, number: int) -> str:
     """Return a sentence if a session, from a query on, has not all that its child got of it."""
-    identity = loaded.session.header.id
+    identity = loaded.session.id
     if len(loaded.damage) > loaded.torn_records:
         return f"{identity} is damaged. {loaded.damage[0]}"
     said = 0
@@ -88,7 +88,7 @@ def check_resumable(session: Session, hint: str = SEEN) -> None:
     if all(exchange.failed for exchange in session.exchanges) and not (
         session.restoration or session.pins
     ):
-        text = f"Session {session.header.id} has no messages: it can't be resumed."
+        text = f"Session {session.id} has no messages: it can't be resumed."
         raise SessionError(text, hint)
 
 
@@ -103,7 +103,7 @@ def finished(loaded: LoadedSession) -> LoadedSession:
     is_torn = len(loaded.damage) <= loaded.torn_records  # its writer is still writing
     return replace(
         loaded,
-        session=session.up_to(ended[-1].query.number if ended else 0),
+        session=session.up_to(ended[-1].number if ended else 0),
         damage=() if is_torn else loaded.damage,
         is_open=True,
     )
@@ -111,7 +111,7 @@ def finished(loaded: LoadedSession) -> LoadedSession:
 
 def nothing_ended(session: Session) -> SessionError:
     """Return the error of a session that another process has open without a reply."""
-    text = f"Session {session.header.id} is open in another process"
+    text = f"Session {session.id} is open in another process"
     parent = session.header.parent
     hint = f"Take {parent}, which it continues." if parent else "Try again in a moment."
     return SessionError(f"{text}, and no reply has ended there yet.", hint)
@@ -187,4 +187,4 @@ def after_summary(session: Session) -> tuple[Exchange, ...]:
     last = ALL
     if seal is not None and seal.covers is not None:
         last = seal.covers
-    return tuple(each for each in session.exchanges if each.query.number > last and not each.failed)
+    return tuple(each for each in session.exchanges if each.number > last and not each.failed)

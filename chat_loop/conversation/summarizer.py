@@ -147,5 +147,4 @@ def build_block(
 
 def final_block(frame: Frame, context: Context, narration: Narration | None = None) -> Summary:
     """Return the block of a session that ends, which covers everything in its context."""
-    span = context.unsummarized
-    return build_block(frame, context, narration or Narration(), span).summary
+    return build_block(frame, context, narration or Narration(), context.unsummarized).summary

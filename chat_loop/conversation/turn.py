@@ -91,10 +91,9 @@ class Turn:
             raise
         finally:
             reply = self._close(stop, usage, rejected=rejected)
-            number = self._number
             usage = reply.usage
             seconds = reply.seconds or 0.0
-            show(ReplyEnded(number=number, stop=reply.stop, usage=usage, seconds=seconds))
+            show(ReplyEnded(number=self._number, stop=reply.stop, usage=usage, seconds=seconds))
         return reply
 
     def _take(self, event: Event) -> None:
@@ -166,9 +165,14 @@ class Turn:
         self._step_started = ended
         self._keep_opaque()
         for call in self._calls:
-            at = self._now()
             self._live.add(
-                Call(number=number, at=at, id=call.id, name=call.name, arguments=call.arguments)
+                Call(
+                    number=number,
+                    at=self._now(),
+                    id=call.id,
+                    name=call.name,
+                    arguments=call.arguments,
+                )
             )
             self._running.append(call.id)
         self._calls = []
@@ -181,9 +185,12 @@ class Turn:
         self._opaque = ""
         number = self._number
         if text and number and origin is not None:
-            at = self._now()
             part = Opaque(
-                number=number, at=at, text=text, model=origin.model, endpoint=origin.endpoint
+                number=number,
+                at=self._now(),
+                text=text,
+                model=origin.model,
+                endpoint=origin.endpoint,
             )
             self._live.add(part)
 
@@ -206,7 +213,9 @@ class Turn:
     def _interrupt_calls(self) -> None:
         """Write that the running calls have no result."""
         for identity in self._running:
-            number = self._number
-            at = self._now()
-            self._live.add(Result(number=number, at=at, id=identity, text=INTERRUPTED, failed=True))
+            self._live.add(
+                Result(
+                    number=self._number, at=self._now(), id=identity, text=INTERRUPTED, failed=True
+                )
+            )
         self._running.clear()

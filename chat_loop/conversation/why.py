@@ -157,14 +157,19 @@ def _said_in(sessions: Sequence[Session], first: int, tells: Callable[[str], obj
     """Return the places of a text, whole, in the order in which they were said."""
     found = []
     for depth, session in enumerate(sessions, first):
-        identity = session.header.id
+        identity = session.id
         for exchange in session.exchanges:
-            ref = f"{depth}.{exchange.query.number}"
-            at = exchange.query.at
+            ref = f"{depth}.{exchange.number}"
             for speaker, text in _texts(exchange):
                 if tells(text):
                     found.append(
-                        Said(message=ref, session=identity, at=at, speaker=speaker, text=text)
+                        Said(
+                            message=ref,
+                            session=identity,
+                            at=exchange.query.at,
+                            speaker=speaker,
+                            text=text,
+                        )
                     )
         inherited = _first_notes(session)
         for note in session.entries:
@@ -216,12 +221,12 @@ class _Trail:
         self._places = places
         self._line = SizedCache(wanted.sentence_in, LINES)  # a line stands in many blocks
         self._told = {(each.session, each.message.partition(".")[2]) for each in places}
-        self._sessions = {session.header.id: session for session in sessions}
+        self._sessions = {session.id: session for session in sessions}
         self._contexts: dict[str, Context] = {}
 
     def _context(self, session: Session) -> Context:
         """Return the context of a session at its end."""
-        identity = session.header.id
+        identity = session.id
         if identity not in self._contexts:
             self._contexts[identity] = context_of(session, self._load)[0]
         return self._contexts[identity]
@@ -265,7 +270,7 @@ class _Trail:
 
     def _is_sent(self, exchange: Exchange, lengths: Lengths) -> bool:
         """Return True if the model gets an exchange with the text, which is not shortened away."""
-        key = exchange.session, str(exchange.query.number)
+        key = exchange.session, str(exchange.number)
         if key not in self._told or exchange.failed:
             return False
         if not (lengths or exchange.uses):
@@ -281,7 +286,7 @@ class _Trail:
                     children[parent] = session
         found = []
         for number, session in enumerate(self._sessions.values(), first):
-            child = children.get(session.header.id)
+            child = children.get(session.id)
             if child is not None or session.seal is not None:
                 found.append(self._passage(number, session, child))
         return tuple(found)
@@ -313,7 +318,7 @@ class _Trail:
         if had and not is_in_context:
             loss = self._loss(session, child, newer)
         return Passage(
-            session=session.header.id,
+            session=session.id,
             number=number,
             at=at,
             reason=seal.reason if seal is not None else "",

@@ -121,7 +121,7 @@ def show_exchange(display: DisplayManager, session: Session, exchange: Exchange)
     """Show a full exchange."""
     query = exchange.query
     display.line(
-        f"{exchange.session or session.header.id}, {exchange.ref}, {query.at:%Y-%m-%d %H:%M}", "dim"
+        f"{exchange.session or session.id}, {exchange.ref}, {query.at:%Y-%m-%d %H:%M}", "dim"
     )
     display.line("You:", "bold green")
     display.line(printable(query.text))

@@ -49,7 +49,7 @@ def preview_of(
             about.append((name.capitalize(), "; ".join(getattr(seal.summary, name))))
     messages = []
     for exchange in session.exchanges[-EXCHANGES:]:
-        messages.append((f"[{exchange.query.number}] You", exchange.query.text))
+        messages.append((f"[{exchange.number}] You", exchange.query.text))
         if exchange.reply is not None:
             agent = header.agent or "Agent"
             if stop := STOPS.get(exchange.reply.stop):

@@ -99,7 +99,7 @@ def read_markdown(data: bytes, complaints: list[str]) -> list[Session]:
         if parsed.session is None:
             complaints += parsed.damage or ("There is no session in it.",)
         else:
-            identity = parsed.session.header.id
+            identity = parsed.session.id
             complaints += (f"In {identity}: {sentence}" for sentence in parsed.damage)
             sessions.append(parsed.session)
     if promised is not None and promised != len(starts):

@@ -153,7 +153,7 @@ def write_export(
     if not target or os.path.isdir(path):  # noqa: PTH112 - is_dir raises for long names
         stem = slug(name_of(session))
         if stem == "agent":  # the name has no letters for a file
-            stem = session.header.id
+            stem = session.id
         suffix = form.suffix if isinstance(form, Exporter) else SUFFIXES[form]
         paths = (path / f"{name}{suffix}" for name in records.free_ids(stem))
         path = next(free for free in paths if not os.path.lexists(free))

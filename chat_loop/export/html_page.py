@@ -135,7 +135,7 @@ def _session(
     yield f'<section class="session" id="s{depth}" aria-labelledby="s{depth}t">\n<header>\n'
     yield f'<h2 id="s{depth}t">Session {depth}</h2>\n'
     yield f'<p class="soft">{_when(session)} · {escape(_counts([session]) + model)}</p>\n'
-    about = [("Id", session.header.id), ("Parent", session.header.parent)]
+    about = [("Id", session.id), ("Parent", session.header.parent)]
     about += [*accounting(session.totals), *(("Damage", sentence) for sentence in loaded.damage)]
     rows = (f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>\n" for name, value in about if value)
     yield _fold("About this session", f"<dl>\n{''.join(rows)}</dl>\n", " about")

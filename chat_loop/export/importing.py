@@ -102,7 +102,7 @@ class Importer:
             if parsed is not None and parsed.session == session and not parsed.damage:
                 self.sessions.append(session)
             else:
-                identity = session.header.id
+                identity = session.id
                 problems.append(f"Session {identity} is left out: no transcript can hold it.")
         self._complain(name, problems)
 
@@ -146,7 +146,7 @@ class Importer:
     def _history(self, sessions: Sequence[Session], name: str) -> list[Session]:
         """Return the sessions of another program, with valid ids."""
         valid = [with_valid_ids(session, name) for session in sessions]
-        self._once.update(session.header.id for session in valid)
+        self._once.update(session.id for session in valid)
         return valid
 
     def store(self, manager: SessionManager) -> list[StoredImport]:
@@ -163,7 +163,7 @@ class Importer:
         free_ids: dict[str, Iterator[str]] = {}
         for original in sorted(self.sessions, key=lambda each: _seconds(each.header.created, 0.0)):
             session = _with_links(original, renamed)
-            original_id = identity = session.header.id
+            original_id = identity = session.id
             changed = max(0.0, min(now, _seconds(_last_event(session), now)))
             try:
                 if identity in self._once and manager.session_file(identity).exists():

@@ -25,7 +25,7 @@ class _Texts(Struct, frozen=True, dict=True):
     def user(self) -> list[tuple[int, str]]:
         found = []
         for each in self.session.exchanges:
-            found.append((each.query.number, _flat(each.query.text)))
+            found.append((each.number, _flat(each.query.text)))
         return found
 
     @cached_property
@@ -35,7 +35,7 @@ class _Texts(Struct, frozen=True, dict=True):
             texts = [use.result.text for use in each.uses if use.result is not None]
             if each.reply is not None:
                 texts.append(each.reply.text)
-            found.append((each.query.number, _flat("\n".join(texts))))
+            found.append((each.number, _flat("\n".join(texts))))
         return found
 
 

@@ -363,7 +363,7 @@ def _told_values(hits: Sequence[Hit]) -> dict[str, tuple[str, str]]:
     """Return the spoken sentences with values, in the order in which they were said, each with its
     reference, and with its label as it is shown.
     """
-    in_order = sorted(hits, key=lambda hit: (hit.exchange.depth, hit.exchange.query.number))
+    in_order = sorted(hits, key=lambda hit: (hit.exchange.depth, hit.exchange.number))
     return {
         sentence.text: (hit.exchange.ref, f"{_day_of(hit)}, {who.lower()}")
         for hit in in_order
@@ -387,7 +387,7 @@ def read_text(exchanges: Sequence[Exchange], request: str, room: int, count: Cou
     """
     if not exchanges:
         return "There is no previous session to read."
-    numbers = [exchange.query.number for exchange in exchanges]
+    numbers = [exchange.number for exchange in exchanges]
     depth = exchanges[0].depth
     available = (
         f"The previous session, number {depth} of the chain, has queries {min(numbers)} to "
@@ -399,7 +399,7 @@ def read_text(exchanges: Sequence[Exchange], request: str, room: int, count: Cou
     first, last = sorted((int(match[3]), int(match[5] or match[3])))
     blocks = []
     for exchange in exchanges:
-        if first <= exchange.query.number <= last:
+        if first <= exchange.number <= last:
             lines = [f"{who}: {text.strip()}" for who, text in texts(exchange) if text.strip()]
             blocks.append("\n".join((_heading(exchange), *lines)))
     if not blocks:

@@ -41,7 +41,7 @@ def fused(own: Sequence[Hit], shared: Sequence[Hit]) -> list[Hit]:
     best: dict[tuple[str, int], tuple[int, Hit]] = {}
     for hits in (own, shared):
         for rank, hit in enumerate(hits):
-            key = hit.row.id, hit.exchange.query.number
+            key = hit.row.id, hit.exchange.number
             known = best.get(key)
             if known is None:
                 best[key] = rank, hit

@@ -177,7 +177,7 @@ def indexed_exchange(exchange: Exchange) -> IndexedExchange:
     """Return an exchange as the index stores it."""
     stored = tuple((_text(who), _text(text)) for who, text in texts(exchange))
     return IndexedExchange(
-        number=exchange.query.number,
+        number=exchange.number,
         at=exchange.query.at.isoformat(),
         texts=stored,
         lines=lines(*(text for _, text in stored)),

@@ -117,7 +117,7 @@ def read_chain(sessions: SessionManager, session: Session, load: Load | None = N
     they are read whole.
     """
     load = load or sessions.load
-    links = {session.header.id: link_of(session)}
+    links = {session.id: link_of(session)}
     loaded: dict[str, LoadedSession] = {}
     problem = ""
     pending = [*links.values()]
@@ -136,8 +136,8 @@ def read_chain(sessions: SessionManager, session: Session, load: Load | None = N
                 pending.append(links[parent])
     if not problem and all(link.parent for link in links.values()):
         problem = NO_BEGINNING
-    nearest_first = last_queries(session.header.id, links)
-    del nearest_first[session.header.id]
+    nearest_first = last_queries(session.id, links)
+    del nearest_first[session.id]
     ancestors = []
     for identity, number in nearest_first.items():
         ancestor = loaded[identity]
@@ -151,7 +151,7 @@ def ancestors_of(sessions: SessionManager, session: Session) -> Iterator[LoadedS
     the exchanges after a fork. A merged one has only its first parent. Raises SessionError.
     """
     standing = session.standing
-    seen = {session.header.id}
+    seen = {session.id}
     while session.header.parent:
         if session.header.parent in seen:
             raise SessionError(NO_BEGINNING, TREE)
@@ -186,7 +186,7 @@ def exchange_of(session: Session, number: int) -> Exchange:
     if number == 0:
         return session.exchanges[-1]
     for exchange in session.exchanges:
-        if exchange.query.number == number:
+        if exchange.number == number:
             return exchange
     raise UsageError(no_message(f"{session.depth}.{number}", session), "Undone ones do not count.")
 

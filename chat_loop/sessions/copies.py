@@ -26,7 +26,7 @@ def add_session(sessions: SessionManager, session: records.Session, changed: flo
     """Write a whole session from elsewhere as a new file with the time `changed`. Return False
     when it is there already, and None when another session has its id. Raises OSError.
     """
-    path = sessions.session_file(session.header.id)
+    path = sessions.session_file(session.id)
     sessions.files.make_directory(sessions.directory)
     if os.path.lexists(path):
         with suppress(SessionError):

@@ -89,7 +89,7 @@ def read_ends(path: Path, last: int = 1) -> Session | None:
                 continue
             sent = [entry for entry in session.entries if isinstance(entry, Query)][-count:]
             numbers = {query.number for query in sent}
-            active = numbers.intersection(exchange.query.number for exchange in session.exchanges)
+            active = numbers.intersection(exchange.number for exchange in session.exchanges)
             covers = session.seal.covers
             if len(active) >= max(1, last) and (covers is None or sent[0].number <= covers + 1):
                 if session.seal.summary is None:

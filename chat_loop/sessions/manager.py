@@ -198,15 +198,16 @@ class SessionManager:
         """
         return _part(ends.read_newest, path, length)
 
-    def load_from(self, path: Path, number: int) -> LoadedSession:
+    def load_from(self, identity: str, number: int) -> LoadedSession:
         """Read a session without its queries before `number`; ALL leaves out each of them. Raises
         SessionError.
         """
+        path = self.session_file(identity)
         return _part(ends.read_from, path, number) or self.load(path)
 
     def load_head(self, path: Path) -> LoadedSession:
         """Read a session without what was said in it. Raises SessionError."""
-        return self.load_from(path, records.ALL)
+        return _part(ends.read_from, path, records.ALL) or self.load(path)
 
     def load_queries(self, path: Path) -> LoadedSession:
         """Read a session without what was said to its queries. Raises SessionError."""

@@ -69,7 +69,7 @@ class LoadedChain(Struct, frozen=True):
     def continued(self, loaded: LoadedSession) -> LoadedSession:
         """Return an ancestor that was read as the open session goes on from it."""
         session = loaded.session
-        last = self.ends[session.header.id]
+        last = self.ends[session.id]
         standing = self.sessions[0].session.standing
         return replace(loaded, session=session.as_continued(last, standing))
 
@@ -138,7 +138,7 @@ def find(sessions: SessionManager, live: LoadedSession, reference: str) -> Found
 def _found(view: LoadedSession, loaded: LoadedSession, number: int, depth: int) -> Found:
     """Return query `number` of the session `loaded`, of which the open one sees `view`."""
     for exchange in view.session.exchanges:
-        if exchange.query.number == number:
+        if exchange.number == number:
             return Found(replace(exchange, depth=depth), loaded, view.session, counts=True)
     undone = loaded.session.exchange(number)
     if undone is not None:
@@ -155,19 +155,19 @@ def newest(sessions: SessionManager, live: LoadedSession, carried: Sequence[Exch
     carries, or of the sessions before it. Raises UsageError if there is none.
     """
     if live.session.exchanges:
-        return _found(live, live, live.session.exchanges[-1].query.number, live.session.depth)
+        return _found(live, live, live.session.exchanges[-1].number, live.session.depth)
     line = line_of(sessions, live)
     if carried:
         last = carried[-1]
         view = line.at(last.depth)
         if view is not None:
             loaded = sessions.load(view.path)
-            return _found(line.continued(loaded), loaded, last.query.number, last.depth)
+            return _found(line.continued(loaded), loaded, last.number, last.depth)
     for distance, view in enumerate(line.sessions[1:], start=1):
         loaded = sessions.load(view.path)
         seen = line.continued(loaded)
         if seen.session.exchanges:
-            number = seen.session.exchanges[-1].query.number
+            number = seen.session.exchanges[-1].number
             return _found(seen, loaded, number, line.depth - distance)
     if last_undone(sessions, live) is not None:
         raise UsageError("Every message was undone.", "/redo brings the last one back.")

@@ -399,14 +399,19 @@ class Exchange(Struct, frozen=True):
     left_out: tuple[str, ...] = ()  # the names of files that the query names and that were not sent
 
     @property
+    def number(self) -> int:
+        """The number of its query in its session."""
+        return self.query.number
+
+    @property
     def ref(self) -> str:
         """Its place in the chain: `2.14`, query 14 of the second session."""
-        return f"{self.depth}.{self.query.number}"
+        return f"{self.depth}.{self.number}"
 
     @property
     def key(self) -> tuple[str, int]:
         """Its session and the number of its query: the same in each session that carries it."""
-        return self.session, self.query.number
+        return self.session, self.number
 
     @property
     def failed(self) -> bool:
@@ -555,7 +560,7 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
 
     def up_to(self, number: int) -> Session:
         """Return the session up to query `number`, unsealed, with its present name and tags."""
-        if all(exchange.query.number <= number for exchange in self.exchanges):
+        if all(exchange.number <= number for exchange in self.exchanges):
             return self
         entries: list[Entry] = []
         is_beyond = False
@@ -568,6 +573,10 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
             elif isinstance(entry, UndoEntry) and entry.number <= number:
                 entries.append(entry)
         return replace(self, header=self.present_header, entries=tuple(entries), seal=None)
+
+    @property
+    def id(self) -> str:
+        return self.header.id
 
     @property
     def present_header(self) -> Header:
@@ -682,7 +691,7 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
         """Return the totals before each query but the first, in the order of the file. `tokens_of`
         returns the size of an exchange's words.
         """
-        sizes = {exchange.query.number: tokens_of(exchange) for exchange in self.exchanges}
+        sizes = {exchange.number: tokens_of(exchange) for exchange in self.exchanges}
         has_many_models = len(self.usage_of_models) > MOST_MODELS
         facts = _SessionFacts(model=self.header.model, endpoint=self.header.endpoint)
         found: list[RunningTotals] = []

@@ -28,7 +28,7 @@ from chat_loop.export import exporting, importing
 from chat_loop.providers.recorded import Offer, difference
 from chat_loop.sessions.chain import exchange_of
 from chat_loop.sessions.files import lock_session
-from chat_loop.sessions.manager import LoadedSession, SessionManager
+from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange, Session
 from chat_loop.subcommands.stored import Action, StoredSessions
 from chat_loop.tokens import Count, TokenCounter
@@ -42,16 +42,12 @@ def fork(stored: StoredSessions, options: argparse.Namespace) -> int:
     """Begin a session that continues another one after a query, to be resumed later."""
     loaded = stored.load(options.reference)
     sessions = stored.sessions
-    number = exchange_of(loaded.session, options.at).query.number
-
-    def load_from(identity: str, first: int) -> LoadedSession:
-        return sessions.load_from(sessions.session_file(identity), first)
-
-    plan = branch_plans.fork(loaded, number, load_from)
+    number = exchange_of(loaded.session, options.at).number
+    plan = branch_plans.fork(loaded, number, sessions.load_from)
     answering = plan.parent.up_to(number).answering
     identity = continuing.write_child(sessions, plan, loaded.session.header, answering)
     out(f"{identity}\n")
-    text = f"Forked after message {number} of {loaded.session.header.id}."
+    text = f"Forked after message {number} of {loaded.session.id}."
     err(f"{text} Resume with: chat-loop --resume {identity}")
     return 0
 

@@ -159,7 +159,7 @@ def purge(stored: StoredSessions, options: argparse.Namespace) -> int:
     purged = dict[Path, Session | None]()
     with ExitStack() as locks:
         for path, data, session in _files(stored, {identity, *later}, links, locks):
-            if identity in (path.stem, session.header.id if session else ""):
+            if identity in (path.stem, session.id if session else ""):
                 purged[path] = session
             elif (changed := change_content(data, without_parent)) is None:
                 err(f"{path.name} stays as it is: it is damaged, or another program’s.")

@@ -79,11 +79,11 @@ def why(stored: StoredSessions, options: argparse.Namespace) -> int:
     if options.as_json:
         out_json(found)
     elif not found.is_found:
-        name = loaded.session.header.id
+        name = loaded.session.id
         err(f"The conversation of {name} does not say that; search looks in all of them.")
     else:
         out_line(origins.heading(found))
-        resume = f"chat-loop --resume {loaded.session.header.id}"
+        resume = f"chat-loop --resume {loaded.session.id}"
         for label, text in origins.rows(found, stored.sessions.now(), resume):
             out_line(f"{label:<{origins.LABEL}}{text}", origins.LABEL)
     return int(not found.is_found)

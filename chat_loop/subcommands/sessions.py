@@ -175,7 +175,7 @@ def _show_summaries(stored: StoredSessions, session: Session, *, as_json: bool) 
     if chain.problem:
         err(chain.problem)
     sessions = [*(loaded.session for loaded in reversed(chain.ancestors)), session]
-    seals = [(session.header.id, session.seal) for session in sessions]
+    seals = [(session.id, session.seal) for session in sessions]
     if as_json:
         out_json([{"session": identity, "seal": seal} for identity, seal in seals])
         return
@@ -247,10 +247,10 @@ def tag(stored: StoredSessions, options: argparse.Namespace) -> int:
         elif tag in tags:
             del tags[tag]
         else:
-            text = f"{loaded.session.header.id} has no tag #{tag}."
+            text = f"{loaded.session.id} has no tag #{tag}."
             raise UsageError(text, f"chat-loop sessions show {options.reference} shows its tags.")
     organizing.set_name_and_tags(stored.sessions, loaded, tags=tuple(tags))
-    out(f"{loaded.session.header.id}: {' '.join(f'#{tag}' for tag in tags) or 'no tags'}\n")
+    out(f"{loaded.session.id}: {' '.join(f'#{tag}' for tag in tags) or 'no tags'}\n")
     return 0
 
 
@@ -259,14 +259,14 @@ def rename(stored: StoredSessions, options: argparse.Namespace) -> int:
     loaded = stored.load(options.reference)
     name = naming.validate_name(" ".join(options.name))
     organizing.set_name_and_tags(stored.sessions, loaded, name=name)
-    out(f"{loaded.session.header.id}: {name or 'automatic name'}\n")
+    out(f"{loaded.session.id}: {name or 'automatic name'}\n")
     return 0
 
 
 def delete_summary(stored: StoredSessions, options: argparse.Namespace) -> int:
     """Delete the summary of a session; its words and the audit of its compaction stay."""
     loaded = stored.load(options.reference)
-    identity = loaded.session.header.id
+    identity = loaded.session.id
     seal = loaded.session.seal
     if seal is None or seal.summary is None:
         raise SessionError(f"Session {identity} has no summary.")

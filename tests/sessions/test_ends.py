@@ -94,7 +94,7 @@ def test_only_the_words_that_are_carried_are_read(
     path = write(tmp_path, long(parent="before"), 1)
     sessions = SessionManager(tmp_path)
     whole = sessions.load(path).session
-    part = sessions.load_from(path, number).session
+    part = sessions.load_from(path.stem, number).session
     assert (part.header, part.restoration) == (whole.header, whole.restoration)
     assert [*part.exchanges] == [*whole.exchanges[len(whole.exchanges) - queries :]]
 
@@ -169,7 +169,7 @@ def test_the_ends_agree_with_the_whole_file(drawn: Session, undone: int, last: i
         newest = sessions.load_newest(path, 2_000 * last)
         if newest is not None:
             check_newest(newest.session, whole)
-        part = sessions.load_from(path, 60 - 8 * last).session
+        part = sessions.load_from(path.stem, 60 - 8 * last).session
         carried = [one for one in whole.exchanges if one.query.number >= 60 - 8 * last]
         assert [*part.exchanges][-len(carried) :] == carried
         if found is None:
