@@ -7,7 +7,7 @@ import contextlib
 import json
 import re
 from base64 import b64encode
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,7 @@ from chat_loop.conversation import (
 )
 from chat_loop.conversation import exit as ending
 from chat_loop.conversation.background import MAKING, Background, DelayedBlock
-from chat_loop.conversation.child_plan import Basis, ChildPlan, basis_of
+from chat_loop.conversation.child_plan import ChildPlan, basis_of
 from chat_loop.conversation.compaction import Draft
 from chat_loop.conversation.continuing import Missing, Planning
 from chat_loop.conversation.conversation_options import (
@@ -43,6 +43,7 @@ from chat_loop.conversation.conversation_options import (
 )
 from chat_loop.conversation.exit import Leaving
 from chat_loop.conversation.reading import QueryFile, read_files
+from chat_loop.conversation.recorder import Recorder
 from chat_loop.conversation.summarizer import Writer
 from chat_loop.conversation.turn import Turn
 from chat_loop.errors import (
@@ -56,7 +57,6 @@ from chat_loop.errors import (
     StalePlan,
     UsageError,
     os_reason,
-    save_error,
 )
 from chat_loop.events import (
     Attached,
@@ -65,8 +65,6 @@ from chat_loop.events import (
     Event,
     Recalled,
     Restoring,
-    SessionBegun,
-    SessionSealed,
     SummaryEnded,
     SummaryStarted,
     Warned,
@@ -163,9 +161,7 @@ class Conversation:
         self.earlier_usage: list[tuple[str, Usage]] = []
         """What this conversation used in the sessions that it left since the program started."""
         self._configured = options
-        self._own_tools = agent.tools
-        self._own_system = agent.system_prompt
-        self._own_max_tokens = agent.max_tokens
+        self._own = agent
         self._given = given or {}
         self._server_tools: tuple[Tool, ...] = ()
         self._archive_tools: tuple[Tool, ...] = ()
@@ -180,8 +176,7 @@ class Conversation:
         self._calibration = Calibration()
         self._truncation_shown = False
         self._view: Draft | None = None  # a compaction that is carried out after the turn
-        self._asides: list[Entry] = []  # those that are not in the file yet
-        self._works = 0  # the number of calls that are writing the file or changing the session
+        self._asides = side_question.Asides(self.add)
         self._start()
 
     def _start(self, child: LiveSession | None = None, plan: ChildPlan | None = None) -> None:
@@ -197,6 +192,7 @@ class Conversation:
         parent = self.session
         if plan is not None:
             parent = plan.parent
+        self._recorder = Recorder(self.live, self.sessions, self.show)
         self._write_settings(parent)
         self.agent = self._agent_in(self.session)
         self.agent.provider.begin_session()
@@ -205,7 +201,6 @@ class Conversation:
         self._measured: tuple[Frame, Context, budget.Budget] | None = None
         self._frame: tuple[object, Frame] | None = None
         self._not_below = 0.0  # tokens below which a compaction would gain nothing
-        self._begun_shown = self._problem_shown = False
         self.configure(self._configured)
 
     def _write_settings(self, parent: Session) -> None:
@@ -236,14 +231,14 @@ class Conversation:
         is_number = re.fullmatch("[1-9][0-9]{0,8}", most)
         return replace(
             agent,
-            system_prompt=settings.get(SYSTEM, self._own_system),
-            max_tokens=int(most) if is_number else self._own_max_tokens,
+            system_prompt=settings.get(SYSTEM, self._own.system_prompt),
+            max_tokens=int(most) if is_number else self._own.max_tokens,
         )
 
     @property
     def _tool_names(self) -> str:
         """The names of the agent's own tools, as a header records them."""
-        return ", ".join(tool.spec.name for tool in self._own_tools)
+        return ", ".join(tool.spec.name for tool in self._own.tools)
 
     @property
     def session(self) -> Session:
@@ -311,16 +306,7 @@ class Conversation:
     @property
     def saved_text(self) -> str:
         """The sentence that says where the words are; empty if no file has any."""
-        live = self.live
-        path = live.path
-        parent = live.header.parent
-        if live.is_empty:
-            path = self.sessions.directory / f"{parent}.md"
-        if not self.sessions.saves or (live.is_empty and not parent):
-            return ""
-        if live.problem is not None:
-            return f"What could be saved is in {path}."
-        return f"What was said is saved in {path}."
+        return self._recorder.saved_text
 
     # Asking
 
@@ -339,7 +325,7 @@ class Conversation:
         """
         sizes = (budget.entry_size(file.attachment, self.count) for file in files)
         waiting = budget.size(text, self.count) + sum(sizes)
-        with self._working():
+        with self._asides.waiting():
             try:
                 return await self._ask(text, files, waiting)
             except ContextTooLong as error:
@@ -398,9 +384,9 @@ class Conversation:
         for file in files:
             at = self.sessions.now()
             if file.left_out:
-                name = file.attachment.name
-                reason = file.left_out
-                self.add(LeftOut(number=number, at=at, text=name, reason=reason))
+                self.add(
+                    LeftOut(number=number, at=at, text=file.attachment.name, reason=file.left_out)
+                )
                 continue
             if problem := attachments.keep_image(self.sessions.images, file):
                 self._warn(problem, "It is sent now, and may be missing later.")
@@ -458,9 +444,10 @@ class Conversation:
         if not any(message.images for message in messages):
             return messages
         store = self.sessions.images
-        takes_images = self.agent.provider.takes_images
         messages, problems = attachments.with_images(
-            messages, lambda image: b64encode(store.data(image.file)).decode(), takes_images
+            messages,
+            lambda image: b64encode(store.data(image.file)).decode(),
+            self.agent.provider.takes_images,
         )
         for problem in problems:
             if problem not in self._lost_images:
@@ -488,7 +475,8 @@ class Conversation:
     @property
     def recalls(self) -> bool:
         """True if archive passages are attached to queries, for a model that calls no tools."""
-        saves = self.sessions.saves  # else there is no archive, and nothing may be indexed
+        # without saving there is no archive, and nothing may be indexed
+        saves = self.sessions.saves
         return saves and self.options.attach_from_archive and not self.agent.calls_tools
 
     def recalled_for(self, text: str) -> tuple[str, tuple[str, ...]]:
@@ -514,8 +502,9 @@ class Conversation:
             return  # at once: in a wait, a Ctrl-C that was meant for the prompt stops the request
         excerpts, refs = await asyncio.to_thread(self.recalled_for, text)
         if excerpts:
-            at = self.sessions.now()
-            self.add(ArchiveContext(number=number, at=at, text=redact_text(excerpts)))
+            self.add(
+                ArchiveContext(number=number, at=self.sessions.now(), text=redact_text(excerpts))
+            )
             self.show(Recalled(refs))
 
     async def _connect(self, servers: McpServers) -> None:
@@ -526,7 +515,7 @@ class Conversation:
             pending.extend(names)
             self.show(Connecting(names))
 
-        reserved = {*(tool.spec.name for tool in self._own_tools), *archive_tools.TOOLS}
+        reserved = {*(tool.spec.name for tool in self._own.tools), *archive_tools.TOOLS}
         # characters of all schemas; in a small window, half a character per token
         limit = min(100_000, self.window // 2)
         self.offer_tools(await servers.tools(reserved, limit, waiting))
@@ -538,7 +527,7 @@ class Conversation:
     def offer_tools(self, tools: Sequence[Tool]) -> None:
         """Offer the servers' tools along with the agent's own and the archive's."""
         self._server_tools = tuple(tools)
-        all_tools = (*self._own_tools, *self._server_tools, *self._archive_tools)
+        all_tools = (*self._own.tools, *self._server_tools, *self._archive_tools)
         self.agent = replace(self.agent, tools=all_tools)
 
     async def _answer(
@@ -549,16 +538,11 @@ class Conversation:
         def estimate(text: str) -> Usage:
             return Usage(input=self.budget.used, output=self.count(text), estimated=True)
 
-        def show(event: Event) -> None:
-            if not self._begun_shown:
-                self._report_saving()
-            self.show(event)
-
         try:
             turn = Turn(self.live, number, self.sessions.now(), agent, estimate)
-            reply = await turn.run(prompts, show, limit, self._settle_reply)
+            reply = await turn.run(prompts, self._recorder.show, limit, self._settle_reply)
         finally:
-            self._report_saving()
+            self._recorder.report()
         return reply
 
     async def _settle_reply(self) -> None:
@@ -600,7 +584,7 @@ class Conversation:
         asked = Prompt(self._with_images(messages), self.budget.used)
 
         try:
-            with self._working():
+            with self._asides.waiting():
                 await self._answer(agent, 0, only(asked), limit)
         except ProviderError as error:
             text = f"The acknowledgment failed: {error.message}"
@@ -618,38 +602,20 @@ class Conversation:
             text = f"{agent.name} has tools of its own, and may act on what it is asked."
             raise UsageError(text, "/btw needs a model: /model shows them.")
         used = self.budget.used + budget.size(question, self.count) + ASIDE_TOKENS
-        so_far = self.live.reply_text
-        messages = request.beside(self.frame, self.sent_context, used, so_far, question)
+        messages = request.beside(
+            self.frame, self.sent_context, used, self.live.reply_text, question
+        )
         limits = replace(agent.limits, confirm=None)  # a question would meet what is typed
         at = self.sessions.now()
-        asked = Prompt(self._with_images(messages), used)
         agent = replace(agent, limits=limits)
-        answered = await side_question.answer(agent, asked, at, self.count)
+        answered = await side_question.answer(
+            agent, Prompt(self._with_images(messages), used), at, self.count
+        )
         if answered.is_kept:
-            self._asides += [Aside(at=at, text=question), answered.reply]
-            self._keep_asides()
+            self._asides.keep(Aside(at=at, text=question), answered.reply)
         if answered.failure is not None:
             raise answered.failure
         return answered.reply
-
-    def _keep_asides(self) -> None:
-        """Write what was asked beside the conversation, unless that would break into a reply or a
-        change of sessions: then it is written behind that.
-        """
-        if self._works:
-            return
-        while self._asides:
-            self.add(self._asides.pop(0))
-
-    @contextlib.contextmanager
-    def _working(self) -> Iterator[None]:
-        """Hold what is asked beside the conversation until this work is done."""
-        self._works += 1
-        try:
-            yield
-        finally:
-            self._works -= 1
-            self._keep_asides()
 
     # Settings and notes
 
@@ -662,9 +628,13 @@ class Conversation:
         if self.live.is_empty:  # its header is not written yet
             self.live.change_header(model=answering.model, endpoint=answering.endpoint)
         else:
-            at = self.sessions.now()
-            endpoint = marker.safe_value(answering.endpoint)
-            self.add(ModelChange(at=at, text=answering.model, endpoint=endpoint))
+            self.add(
+                ModelChange(
+                    at=self.sessions.now(),
+                    text=answering.model,
+                    endpoint=marker.safe_value(answering.endpoint),
+                )
+            )
         self._take(parameters)
 
     def ask_with_effort(self, effort: str) -> None:
@@ -719,42 +689,10 @@ class Conversation:
 
     def add(self, entry: Entry) -> None:
         """Append an entry and report whether it was saved."""
-        self.live.add(entry)
-        self._report_saving()
-
-    def _report_saving(self) -> None:
-        """Report once where the session is saved, when saving fails, and when it works again."""
-        live = self.live
-        header = live.header
-        problem = live.problem
-        if not (self._begun_shown or live.is_empty):
-            self._begun_shown = True
-            event = SessionBegun(
-                id=header.id, path=str(live.path), model=header.model, parent=header.parent
-            )
-            self.show(event)
-            if problem is None:
-                self._point_here()
-        for message in live.take_notices():
-            self._point_here()
-            self._warn(message)
-        if problem is not None and not self._problem_shown:
-            error = save_error(live.path, problem)
-            self._warn(error.message, error.hint)
-        elif problem is None and self._problem_shown:
-            self._warn("Saving works again: everything said so far is on disk.")
-        self._problem_shown = problem is not None
+        self._recorder.add(entry)
 
     def _warn(self, message: str, hint: str = "") -> None:
         self.show(Warned(message, hint))
-
-    def _point_here(self) -> None:
-        """Record the session as the newest one of its project."""
-        header = self.live.header
-        continued = header.parent
-        if self.session.until:  # a branch
-            continued = ""
-        self.sessions.pointers.note(header.id, continued)
 
     def pin(self, text: str) -> None:
         """Keep `text` in every later summary block of the chain, word for word."""
@@ -778,7 +716,7 @@ class Conversation:
         """Return True if an exchange can be taken out of the context: it is there word for word,
         and no summary that is sent tells of it.
         """
-        if exchange.session == self.session.header.id:
+        if exchange.session == self.session.id:
             return True
         exchanges = self.context.exchanges
         if self.session.block:
@@ -804,8 +742,8 @@ class Conversation:
         """Record that an exchange was undone or came back. If it is of an ancestor, carry these."""
         await self.background.cancel_own()
         at = self.sessions.now()
-        if exchange.session == self.session.header.id:
-            self.add(record(number=exchange.query.number, at=at))
+        if exchange.session == self.session.id:
+            self.add(record(number=exchange.number, at=at))
             return
         self._context = replace(self.context, carried=tuple(carried))
         self.add(record(number=0, at=at, ref=exchange.ref, session=exchange.session))
@@ -890,8 +828,9 @@ class Conversation:
         return True
 
     def _record_shortened(self, cuts: Mapping[ExchangePart, int]) -> None:
-        at = self.sessions.now()
-        for entry in child_plan.shortened_entries(self.context.exchanges, cuts, at):
+        for entry in child_plan.shortened_entries(
+            self.context.exchanges, cuts, self.sessions.now()
+        ):
             self.add(entry)
         self._offer_archive()
 
@@ -952,7 +891,7 @@ class Conversation:
             exchange.ref == last.ref for exchange in self.context.unsummarized
         ):
             return False
-        number = last.query.number
+        number = last.number
         new_number = live.next_number
         entries = [
             entry
@@ -1045,14 +984,19 @@ class Conversation:
             await run_to_completion(asyncio.to_thread(self._load_encoding))
             if self.count(request.SAMPLE) != before:
                 await self._calibrate()
-        work = partial(
+        drafted = asyncio.to_thread(
             compaction.draft,
-            *(self.frame, self.context, self.live.path, plan, narration, self.options.cost),
+            self.frame,
+            self.context,
+            self.live.path,
+            plan,
+            narration,
+            self.options.cost,
             used=used,
             waiting=waiting,
             acknowledged=acknowledged and self.acknowledges,
         )
-        return await run_to_completion(asyncio.to_thread(work))
+        return await run_to_completion(drafted)
 
     async def _draft_without_model(self, plan: Plan, used: int, waiting: int) -> Draft:
         """Draft a compaction with the prepared narration, or without one until it arrives."""
@@ -1063,7 +1007,11 @@ class Conversation:
     def edited(self, draft: Draft, summary: Summary) -> Draft:
         """Return a requested draft with the block that the user edited."""
         return compaction.edited(
-            *(self.frame, self.context, self.live.path, draft, summary),
+            self.frame,
+            self.context,
+            self.live.path,
+            draft,
+            summary,
             acknowledged=self.acknowledges,
         )
 
@@ -1151,7 +1099,7 @@ class Conversation:
         if not (self.options.use_ai_summary and self.sessions.saves):
             return False
         try:
-            lock = self.sessions.lock_summary(missing.loaded.session.header.id)
+            lock = self.sessions.lock_summary(missing.loaded.session.id)
         except (SessionLocked, OSError):
             return False
         deliver = partial(continuing.deliver_missing, self.sessions, self.frame, missing)
@@ -1182,25 +1130,22 @@ class Conversation:
         """Leave the live session and begin the planned child, or a fresh session for None. Raises
         StalePlan, and SaveError if the session must be saved and cannot be.
         """
-        basis: Basis | None = plan.basis if plan is not None else None
-        if basis is not None and basis != basis_of(self.session):
+        if plan is not None and plan.basis not in (None, basis_of(self.session)):
             raise StalePlan("The conversation has gone on since.", "Try again.")
-        with self._working():
+        with self._asides.waiting():
             await run_to_completion(self._swap(plan, leaving))
 
     async def _swap(self, plan: ChildPlan | None, leaving: Leaving) -> None:
-        old_id = self.live.header.id
+        old_id = self.session.id
         if not leaving.is_new:
             await self.background.cancel_delayed()
-        if leaving.seal is None:
-            self.live.close()
-        else:
+        if leaving.seal is not None:
             try:
                 await self._seal(leaving.seal, leaving.reason, must_save=leaving.must_save)
             except SaveError as error:
                 hint = f"{leaving.refusal} {error.hint}"
                 raise SaveError(error.message, hint) from error
-            self.live.close()
+        self.live.close()
         spending = self.agent.limits.spending
         if leaving.is_new:
             await self.background.cancel()
@@ -1240,7 +1185,6 @@ class Conversation:
 
     def _begin_child(self, plan: ChildPlan, leaving: Leaving) -> None:
         """Begin the planned child. Its first words, or a merge at once, create its file."""
-        reason = leaving.reason
         # only once per session, so that a provider's cache of its beginning stays valid
         self.remember()
         agent = self.agent
@@ -1263,7 +1207,7 @@ class Conversation:
         if leaving.compacted is not None:
             self._show_compaction(leaving.compacted, acknowledged=leaving.acknowledged)
         if not leaving.is_branch:
-            self.show(Restoring(plan.parent.header.id, reason))
+            self.show(Restoring(plan.parent.header.id, leaving.reason))
         if plan.merged:
             for entry in entries:
                 self.add(entry)
@@ -1306,38 +1250,17 @@ class Conversation:
         """Seal, close and report the live session. Raises SaveError if it must be saved. Else only
         warn, and keep a session open whose words are not all on disk.
         """
-        live = self.live
+        error = await self._recorder.seal(seal)
         summary = seal.source
-        try:
-            await asyncio.to_thread(live.seal, seal)
-        except SaveError as error:
-            self._problem_shown = live.problem is not None
+        if error is not None:
             if must_save:
-                raise
+                raise error
             summary = "none"
             later = f" {self._when_resumed}"
-            if live.problem is not None:
+            if self.live.problem is not None:
                 later = ""
             self._warn(error.message, error.hint.replace(TRIED_AGAIN, ".") + later)
-        self._report_saving()
-        saved = live.is_saved
-        totals = self.session.totals
-        if saved:
-            live.close()
-        if saved and reason == "exit":  # another chat may have begun since
-            self._point_here()
-        self.show(
-            SessionSealed(
-                id=live.header.id,
-                path=str(live.path),
-                reason=reason,
-                queries=sum(1 for _ in self.session.queries),
-                session_tokens=totals.session,
-                restoration_tokens=totals.restoration,
-                saved=saved,
-                summary=summary,
-            )
-        )
+        self._recorder.close(reason, summary)
 
     async def _prepared_seal(self, reason: SealReason) -> Seal | None:
         """Return a seal with the summary that is ready, or None if it covers too little."""
@@ -1350,31 +1273,24 @@ class Conversation:
 
     async def _seal_without_model(self, reason: SealReason) -> Seal:
         """Return a seal that costs nothing."""
-        work = partial(
+        return await asyncio.to_thread(
             ending.seal_without_model,
-            *(self.frame, self.context, self.sessions.now(), reason),
+            self.frame,
+            self.context,
+            self.sessions.now(),
+            reason,
             uses_model=self.options.use_ai_summary,
         )
-        return await asyncio.to_thread(work)
 
     @property
     def on_exit(self) -> str:
         """When to make the summary of a session that ends: `wait`, `background` or `later`."""
-        if not self.options.use_ai_summary:
-            return "later"
-        own = self.agent.provider
-        writer = self.options.summarizer_for(own.name) or own
-        spending = self.agent.limits.spending
-        usage = Usage(input=self.budget.used, output=self.options.summary.max_tokens)
-        if spending is not None and spending.check(f"{writer.name}:{writer.model}", usage)[1]:
-            return "later"  # the user is not asked at the end
-        return self.options.on_exit or ("later" if writer.name == "local" else "background")
+        return ending.when_summarized(self.options, self.agent, self.budget.used)
 
     @property
     def _when_resumed(self) -> str:
         """The sentence that says what a resume brings without a summary."""
-        mode = self.options.config.resume.mode
-        return ending.when_resumed(self.frame, self.context, mode)
+        return ending.when_resumed(self.frame, self.context, self.options.config.resume.mode)
 
     async def _exit_seal(self) -> Seal | None:
         """Return the seal for the exit, or None if another process must make the summary."""
@@ -1396,16 +1312,18 @@ class Conversation:
                     self.show(SummaryStarted(parts=1, optional=True))
                     await self.background.wait()
                     if seal := await self._prepared_seal("exit"):
-                        ended = SummaryEnded(source="model", usage=seal.usage, seconds=seal.seconds)
-                        self.show(ended)
+                        self.show(
+                            SummaryEnded(source="model", usage=seal.usage, seconds=seal.seconds)
+                        )
                         return seal
                 if has_deadline and not await asyncio.to_thread(ending.is_quick, frame, context):
                     return None
                 narration = await self.narrate(context, said, fallback=fallback, optional=True)
         except TimeoutError:
             return None
-        now = self.sessions.now()
-        return await asyncio.to_thread(ending.narrated_seal, frame, context, narration, now)
+        return await asyncio.to_thread(
+            ending.narrated_seal, frame, context, narration, self.sessions.now()
+        )
 
     async def end(self) -> None:
         """Seal the session with its summary. Leave one that takes long to another process."""
@@ -1429,7 +1347,7 @@ class Conversation:
         if detach is not None and self.live.is_sealed:
             try:
                 with contextlib.suppress(SessionLocked):  # another process is making it
-                    detach(self.live.header.id)
+                    detach(self.session.id)
             except OSError as error:
                 text = f"Can't start a process for the summary: {os_reason(error)}."
                 self._warn(text, self._when_resumed)
@@ -1437,4 +1355,4 @@ class Conversation:
     def close(self) -> None:
         """Release the live session's file and lock, sealed or not."""
         self.live.close()
-        self._report_saving()
+        self._recorder.report()

@@ -11,15 +11,18 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from chat_loop.agent.agent import ModelAgent
 from chat_loop.context.budget import Narration
 from chat_loop.context.messages import Context
 from chat_loop.context.request import Frame
 from chat_loop.conversation import summarizer
 from chat_loop.conversation.background import DelayedBlock
 from chat_loop.conversation.compaction import Draft, tokens_of
+from chat_loop.conversation.conversation_options import Options
 from chat_loop.conversation.resumption import words_fit
 from chat_loop.conversation.stored_context import goes_by_summary
 from chat_loop.sessions.records import Seal, SealReason
+from chat_loop.values import Usage
 
 SUMMARY_ON_RESUME = "It will be made when you resume the session."
 WORDS_ON_RESUME = "A resume brings back all words."
@@ -55,6 +58,20 @@ def when_resumed(frame: Frame, context: Context, mode: str) -> str:
     return WORDS_ON_RESUME
 
 
+def when_summarized(options: Options, agent: ModelAgent, used: int) -> str:
+    """Return when to make the summary of a session that ends with `used` tokens in its context:
+    `wait`, `background` or `later`.
+    """
+    if not options.use_ai_summary:
+        return "later"
+    writer = options.summarizer_for(agent.provider.name) or agent.provider
+    spending = agent.limits.spending
+    usage = Usage(input=used, output=options.summary.max_tokens)
+    if spending is not None and spending.check(f"{writer.name}:{writer.model}", usage)[1]:
+        return "later"  # the user is not asked at the end
+    return options.on_exit or ("later" if writer.name == "local" else "background")
+
+
 def is_quick(frame: Frame, context: Context) -> bool:
     """Return True if a summary of what is new is likely to be made before an exit gets slow."""
     return tokens_of(frame, context.unsummarized) <= QUICK_TOKENS
@@ -71,7 +88,7 @@ def prepared_seal(
         return None
     block = summarizer.build_block(frame, context, ready, ready.covered, rest)
     seal = ready.seal(at, reason, block.summary)
-    return replace(seal, covers=rest[0].query.number - 1 if rest else None)
+    return replace(seal, covers=rest[0].number - 1 if rest else None)
 
 
 def seal_without_model(

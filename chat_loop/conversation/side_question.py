@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing
+from collections.abc import Callable, Iterator
+from contextlib import aclosing, contextmanager
 from datetime import datetime
 
 from msgspec import Struct
@@ -11,7 +12,7 @@ from msgspec import Struct
 from chat_loop.agent.agent import ModelAgent, Prompt, only
 from chat_loop.errors import ChatLoopError, EmptyReply
 from chat_loop.events import Finished, TextDelta
-from chat_loop.sessions.records import AsideReply
+from chat_loop.sessions.records import AsideReply, Entry
 from chat_loop.tokens import Count
 from chat_loop.values import StopReason, Usage
 
@@ -26,6 +27,36 @@ class Answered(Struct, frozen=True):
     def is_kept(self) -> bool:
         """True if something arrived, or was paid for."""
         return bool(self.reply.text.strip()) or self.reply.usage is not None
+
+
+class Asides:
+    """The questions that are not in the conversation's file yet. They wait while somebody writes
+    there, since they must not break into a reply or a change of sessions.
+    """
+
+    def __init__(self, add: Callable[[Entry], None]) -> None:
+        self._add = add
+        self._entries: list[Entry] = []
+        self._works = 0  # the number of calls that are writing the file or changing the session
+
+    def keep(self, *entries: Entry) -> None:
+        """Write these entries now, or behind what is being written."""
+        self._entries += entries
+        self._write()
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Let questions wait until this work is done."""
+        self._works += 1
+        try:
+            yield
+        finally:
+            self._works -= 1
+            self._write()
+
+    def _write(self) -> None:
+        while self._entries and not self._works:
+            self._add(self._entries.pop(0))
 
 
 async def answer(agent: ModelAgent, prompt: Prompt, at: datetime, count: Count) -> Answered:
