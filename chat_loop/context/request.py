@@ -238,7 +238,7 @@ def with_acknowledgment(frame: Frame, context: Context, used: int) -> int:
     """Return the tokens of a child's context after its model has confirmed what it got."""
     count = frame.count
     task = messages.prompt("acknowledge.txt")
-    # behind a block alone, the task is a part of its message
+    # after a block alone, the task is a part of its message
     size = budget.size(task, count) if context.carried else count(f"\n\n{task}")
     size += budget.size("-", count) + ACKNOWLEDGMENT
     return used + round(size * frame.calibration.ratio)

@@ -106,7 +106,7 @@ class ChildPlan(Struct, frozen=True, kw_only=True):
         standing = self.standing
         if standing is None:
             standing = tuple(self.parent.standing.values())
-        # before its restoration: what it undoes itself stands behind that
+        # before its restoration: what it undoes itself stands after that
         entries: list[records.Entry] = [replace(entry, at=at) for entry in standing]
         entries.append(self.restoration(at))
         if self.pins is not None:

@@ -81,7 +81,7 @@ def mention_of(path: str) -> str:
 
 def completions(before: str, search: Search | None = None) -> Iterator[tuple[str, int]]:
     """Yield completions of the text before the cursor: a new text and the length it replaces.
-    Behind the names in the typed folder come the paths that `search` finds.
+    After the names in the typed folder come the paths that `search` finds.
     """
     typed = _TYPED.search(before[-2 * MAX_PATH :])
     if typed is None:
@@ -97,7 +97,7 @@ def completions(before: str, search: Search | None = None) -> Iterator[tuple[str
 
 
 def _as_typed(path: str, quote: str, is_folder: bool = False) -> str:
-    """Return a path behind its opening quote, if it needs one. A folder's remains open."""
+    """Return a path after its opening quote, if it needs one. A folder's remains open."""
     if quote or any(sign.isspace() for sign in path):
         return f'"{path}' if is_folder else f'"{path}"'
     return path

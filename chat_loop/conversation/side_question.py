@@ -40,7 +40,7 @@ class Asides:
         self._works = 0  # the number of calls that are writing the file or changing the session
 
     def keep(self, *entries: Entry) -> None:
-        """Write these entries now, or behind what is being written."""
+        """Write these entries now, or after what is being written."""
         self._entries += entries
         self._write()
 
