@@ -254,15 +254,15 @@ async def _summary_of(
     session = loaded.session
     report = planning.report
     options = planning.options.with_settings(session.settings)
-    said = context.unsummarized
+    unsummarized = context.unsummarized
     is_invalid = session.seal is not None and session.seal.summary is not None
-    if said and is_invalid and stored_context.stored_summary(session) is None:
+    if unsummarized and is_invalid and stored_context.stored_summary(session) is None:
         report(Warned("The session's summary has an invalid format; making a new one."))
     narration = Narration()
-    is_final = bool(said) and asks
+    is_final = bool(unsummarized) and asks
     if is_final and options.use_ai_summary:
         try:
-            narration = await planning.narrate(context, said, optional=True)
+            narration = await planning.narrate(context, unsummarized, optional=True)
         except asyncio.CancelledError:
             uncancel()
             report(SummaryEnded(source="extracted", problem="Summary skipped."))
@@ -275,7 +275,7 @@ async def _summary_of(
         except (SaveError, SessionLocked) as error:
             report(Warned(error.message, GOES_ON))
     missing = None
-    if said and not asks:
+    if unsummarized and not asks:
         missing = Missing(loaded, context)
     return _Made(summary, missing, failed=bool(narration.problem))
 

@@ -1297,9 +1297,9 @@ class Conversation:
         frame = self.frame
         context = self.context
         mode = self.on_exit
-        said = context.unsummarized
+        unsummarized = context.unsummarized
         fallback = self._when_resumed
-        new = said
+        new = unsummarized
         if fallback == ending.WORDS_ON_RESUME:  # those that are carried come back as they are
             new = self.session.exchanges
         answered = any(exchange.reply and exchange.reply.text.strip() for exchange in new)
@@ -1318,7 +1318,9 @@ class Conversation:
                         return seal
                 if has_deadline and not await asyncio.to_thread(ending.is_quick, frame, context):
                     return None
-                narration = await self.narrate(context, said, fallback=fallback, optional=True)
+                narration = await self.narrate(
+                    context, unsummarized, fallback=fallback, optional=True
+                )
         except TimeoutError:
             return None
         return await asyncio.to_thread(

@@ -97,9 +97,9 @@ def seal_without_model(
     """Return a seal with what costs nothing: an extract if summaries are not for the model at all,
     or the parent's block if nothing was said, else no summary.
     """
-    said = context.unsummarized
-    needs_model = bool(said) and uses_model
-    if needs_model or not (said or context.parent_block or context.pins):
+    unsummarized = context.unsummarized
+    needs_model = bool(unsummarized) and uses_model
+    if needs_model or not (unsummarized or context.parent_block or context.pins):
         return Seal(at=at, reason=reason)
     return Narration().seal(at, reason, summarizer.final_block(frame, context))
 

@@ -73,13 +73,13 @@ def _missing_in(loaded: LoadedSession, child: Session, number: int) -> str:
     identity = loaded.session.id
     if len(loaded.damage) > loaded.torn_records:
         return f"{identity} is damaged. {loaded.damage[0]}"
-    said = 0
+    queries_had = 0
     if child.restoration is not None:
-        said = child.restoration.queries
+        queries_had = child.restoration.queries
     queries = (entry for entry in loaded.session.entries if isinstance(entry, records.Query))
     last = max((query.number for query in queries), default=0)
-    if number != ALL and last < said:
-        return f"{identity} had {plural(said, 'message')}; its file ends after {last}."
+    if number != ALL and last < queries_had:
+        return f"{identity} had {plural(queries_had, 'message')}; its file ends after {last}."
     return ""
 
 
