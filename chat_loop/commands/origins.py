@@ -8,7 +8,7 @@ from itertools import groupby
 
 from chat_loop.characters import one_line
 from chat_loop.context.wanted_text import WantedText
-from chat_loop.conversation.why import Held, Loss, Newer, Origins, Passage, Said, origins_of
+from chat_loop.conversation.why import Kept, Loss, Newer, Origins, Passage, Said, origins_of
 from chat_loop.sessions.records import Session
 from chat_loop.sessions.summary_block import LISTS
 from chat_loop.values import plural, when_text
@@ -93,7 +93,7 @@ def _passage_rows(
             yield "missing", f"{summary}, with which a resume may go on: {LOSSES[last.loss]}"
         elif last.loss:
             yield "dropped", f"{_act_text(last, now)}: {LOSSES[last.loss]}"
-        elif last.held:
+        elif last.kept:
             yield "kept", _kept_text(alike, now, known)
         yield from _newer_rows(last.newer)
 
@@ -102,7 +102,7 @@ def _alike(passage: Passage) -> object:
     """Return what passages in one row have in common."""
     if passage.loss or passage.newer:
         return passage.number
-    return passage.held.lines, bool(passage.held.messages)
+    return passage.kept.lines, bool(passage.kept.messages)
 
 
 def _act_text(passage: Passage, now: datetime) -> str:
@@ -123,17 +123,17 @@ def _kept_text(passages: Sequence[Passage], now: datetime, known: Collection[str
         joint = "and" if last.number == first.number + 1 else "to"
         where = f"sessions {first.number} {joint} {last.number}"
         noun = "summaries"
-    if not first.held.lines:
+    if not first.kept.lines:
         return f"word for word after {where}"
-    words = " and word for word" * bool(first.held.messages)
-    return f"in the {noun} of {where}{words}, under {_line_text(first.held, known)}"
+    words = " and word for word" * bool(first.kept.messages)
+    return f"in the {noun} of {where}{words}, under {_line_text(first.kept, known)}"
 
 
-def _line_text(held: Held, known: Collection[str]) -> str:
+def _line_text(kept: Kept, known: Collection[str]) -> str:
     """Return the list of the first line, and its text unless that is known."""
-    name, text = held.lines[0]
+    name, text = kept.lines[0]
     title = LISTS.get(name, "Background Context").strip("*:")
-    others = len(held.lines) - 1 + held.more
+    others = len(kept.lines) - 1 + kept.more
     more = f" (and {plural(others, 'more line')})" * bool(others)
     if text in known:
         return f"{title}{more}"
@@ -149,15 +149,15 @@ def _newer_rows(newer: Sequence[Newer], about: str = "") -> Iterator[Row]:
         yield "newer", f"{about}{who}: {one_line(each.text, MOST_TEXT)}"
 
 
-def _now_text(held: Held, known: Collection[str]) -> str:
-    if not held:
+def _now_text(kept: Kept, known: Collection[str]) -> str:
+    if not kept:
         return "not in the context"
     parts = []
-    if held.lines:
-        parts.append(f"in the summary, under {_line_text(held, known)}")
-    if held.messages:
-        refs = ", ".join(dict.fromkeys(held.messages[:MOST_REFS]))
-        more = len(held.messages) - MOST_REFS
+    if kept.lines:
+        parts.append(f"in the summary, under {_line_text(kept, known)}")
+    if kept.messages:
+        refs = ", ".join(dict.fromkeys(kept.messages[:MOST_REFS]))
+        more = len(kept.messages) - MOST_REFS
         parts.append(f"word for word in {refs}{f' and {more:,} more' if more > 0 else ''}")
     return f"in the context: {'; '.join(parts)}"
 

@@ -100,7 +100,7 @@ def find(text: str) -> list[ExactValue]:
     return whole + _names(text, end, len(text))
 
 
-def may_hold_values(text: str) -> bool:
+def may_have_values(text: str) -> bool:
     """Return False if a text certainly contains no exact value. This is faster than `find`."""
     return _TRIGGER.search(text) is not None or _NAME.search(text) is not None
 

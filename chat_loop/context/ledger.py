@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from chat_loop.caches import cached_by_size
 from chat_loop.context import activity
-from chat_loop.context.exact import figures, find, may_hold_values, normalize
+from chat_loop.context.exact import figures, find, may_have_values, normalize
 from chat_loop.context.grounding import REFERENCE
 from chat_loop.context.sources import STEM, call_text, source_lines, stems
 from chat_loop.context.statements import statements, without_place
@@ -317,11 +317,11 @@ def _worth_keeping(text: str, borrowed: bool) -> Iterator[ParsedSentence]:
         is_borrowed = borrowed or part.role in ("row", "quoted")
         if is_borrowed:
             rest = without_place(part.text)
-            if rest != part.text and not may_hold_values(rest):
+            if rest != part.text and not may_have_values(rest):
                 continue
         # most of a reply has nothing exact, and is not parsed any further
         needs_value = is_borrowed or _QUESTION.search(part.text)
-        if not needs_value or may_hold_values(part.text) or _LABEL.match(part.text):
+        if not needs_value or may_have_values(part.text) or _LABEL.match(part.text):
             sentence = read(part.text)
             if _is_worth_keeping(sentence, is_borrowed):
                 yield sentence

@@ -348,7 +348,7 @@ class _Source:
         quoted = _QUOTED.fullmatch(bare)
         if quoted is not None:
             return _flat(quoted[1]) in self._flat
-        return self._stands(bare) or all(self._holds(value) for value in find(bare))
+        return self._stands(bare) or all(self._has(value) for value in find(bare))
 
     def names_all_of(self, line: str) -> bool:
         """Return True if every name in a line, recognized by its capitals, is in the text."""
@@ -365,7 +365,7 @@ class _Source:
                     return False
         return True
 
-    def _holds(self, value: ExactValue) -> bool:
+    def _has(self, value: ExactValue) -> bool:
         """Return True if the text contains a value, perhaps in another spelling."""
         if value.kind in ("quote", "name"):
             return True

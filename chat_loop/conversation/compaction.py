@@ -136,7 +136,7 @@ def draft(
     waiting: int = 0,
     acknowledged: bool = False,
 ) -> Draft:
-    """Combine a plan and a narration into a draft. The context holds `used` tokens, and `waiting`
+    """Combine a plan and a narration into a draft. The context has `used` tokens, and `waiting`
     ones come with the next query. Shorten the block until both fit.
     """
 

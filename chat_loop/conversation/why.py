@@ -59,7 +59,7 @@ class Said(Struct, frozen=True, kw_only=True):
     text: str
 
 
-class Held(Struct, frozen=True):
+class Kept(Struct, frozen=True):
     """What a context has of a text: lines of its summary without their places, each after its list,
     and the references of the messages that say it word for word. `more` counts further lines.
     """
@@ -94,7 +94,7 @@ class Passage(Struct, frozen=True, kw_only=True):
     at: datetime
     reason: str
     compaction: Compaction | None
-    held: Held
+    kept: Kept
     loss: Loss
     newer: tuple[Newer, ...]
 
@@ -111,13 +111,13 @@ class Origins(Struct, frozen=True, kw_only=True):
     counts: bool
     said: tuple[Said, ...]
     passages: tuple[Passage, ...]
-    now: Held
+    now: Kept
     newer: tuple[Newer, ...]
 
     @property
     def is_found(self) -> bool:
         """True if it was said, or stands in a summary."""
-        return bool(self.count or self.now or any(passage.held for passage in self.passages))
+        return bool(self.count or self.now or any(passage.kept for passage in self.passages))
 
 
 def origins_of(wanted: WantedText, sessions: Sequence[Session]) -> Origins:
@@ -237,19 +237,19 @@ class _Trail:
             raise SessionError(f"{identity} is missing.")
         return LoadedSession(session, Path())
 
-    def end_of(self, session: Session) -> Held:
+    def end_of(self, session: Session) -> Kept:
         """Return what the context has of the text at the end of a session."""
         context = self._context(session)
-        return self._held(context, context.exchanges, context.pins)
+        return self._kept(context, context.exchanges, context.pins)
 
-    def _begin_of(self, session: Session) -> Held:
+    def _begin_of(self, session: Session) -> Kept:
         """Return what the context had of the text when a session began."""
         context = self._context(session)
         block = context.parent_block or Summary()
         pins = remaining(block.pinned, _first_notes(session), Pin, Unpin)
-        return self._held(context, context.carried, pins)
+        return self._kept(context, context.carried, pins)
 
-    def _held(self, context: Context, exchanges: Iterable[Exchange], pins: Sequence[str]) -> Held:
+    def _kept(self, context: Context, exchanges: Iterable[Exchange], pins: Sequence[str]) -> Kept:
         lengths = context.session.shortened
         lines: list[tuple[str, str]] = []
         for block in filter(None, (context.parent_block, context.sent_block)):
@@ -302,17 +302,17 @@ class _Trail:
         elif child is not None:
             at = child.header.created
         had = self.end_of(session)
-        held = had
+        kept = had
         if summary is not None:
-            held = _cut(self._lines(summary))
-        is_in_context = bool(held)
+            kept = _cut(self._lines(summary))
+        is_in_context = bool(kept)
         if child is not None and child.restoration is not None:
             begun = self._begin_of(child)
             is_in_context = bool(begun)
             if not child.restoration.merged:  # else the other branch may have it
-                held = begun
+                kept = begun
         newer: tuple[Newer, ...] = ()
-        if not (set(had.lines) <= set(held.lines) and had.messages == held.messages):
+        if not (set(had.lines) <= set(kept.lines) and had.messages == kept.messages):
             newer = self.newer(session, child)
         loss: Loss = ""
         if had and not is_in_context:
@@ -323,7 +323,7 @@ class _Trail:
             at=at,
             reason=seal.reason if seal is not None else "",
             compaction=seal.compaction if seal is not None else None,
-            held=held,
+            kept=kept,
             loss=loss,
             newer=newer,
             is_last=child is None,
@@ -380,11 +380,11 @@ class _Trail:
         return "left out"
 
 
-def _cut(lines: Iterable[tuple[str, str]], messages: Iterable[str] = ()) -> Held:
+def _cut(lines: Iterable[tuple[str, str]], messages: Iterable[str] = ()) -> Kept:
     """Return lines, each once, and messages; of many lines, the first ones."""
     found = [*dict.fromkeys(lines)]
     more = max(0, len(found) - MOST_LINES)
-    return Held(tuple(found[:MOST_LINES]), more, tuple(messages))
+    return Kept(tuple(found[:MOST_LINES]), more, tuple(messages))
 
 
 def _bullets(session: Session) -> Summary | None:

@@ -81,8 +81,8 @@ def passed(found: Origins) -> list[tuple[int, str, int, str]]:
     return [
         (
             each.number,
-            each.held.lines[0][0] if each.held.lines else "",
-            len(each.held.messages),
+            each.kept.lines[0][0] if each.kept.lines else "",
+            len(each.kept.messages),
             each.loss,
         )
         for each in found.passages
