@@ -324,11 +324,11 @@ def squeeze(
     cuts = _capped(results, cuts, size, limit)
     texts = [exchange.query.text, *(file.text for file in exchange.attached)]
     replies = [step.reply.text for step in exchange.steps if step.reply is not None]
-    words = {
+    estimates = {
         place_of(exchange, "query"): max(map(estimate, texts)),
         place_of(exchange, "reply"): max(map(estimate, replies), default=0),
     }
-    return _capped(words, cuts, size, limit)
+    return _capped(estimates, cuts, size, limit)
 
 
 def _capped(

@@ -259,7 +259,7 @@ def child_tokens(
     child = frame.for_child if restoration.block else frame
     count = frame.count
     size = count(child.system_prompt) + count(child.memory) + child.tools_tokens
-    words = sum(
+    verbatim = sum(
         exchange_tokens(exchange, count, lengths, origin=frame.counted_origin)
         for exchange in exchanges
     )
@@ -270,9 +270,9 @@ def child_tokens(
     if acknowledged:
         texts.append(messages.prompt("acknowledge.txt"))
         size += budget.size("-", count) + ACKNOWLEDGMENT
-    if not words:  # both are one message
+    if not verbatim:  # both are one message
         texts = ["\n\n".join(texts)] if texts else []
-    size += words + sum(budget.size(text, count) for text in texts)
+    size += verbatim + sum(budget.size(text, count) for text in texts)
     return _scaled(size, frame)
 
 

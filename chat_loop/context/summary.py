@@ -167,8 +167,8 @@ class _Writer(Struct):
         before = ""
         # in a small window, models would copy the parent's block if they got it
         if self.parent is not None and window > SMALL_WINDOW:
-            words = replace(self.parent, pinned=(), key_facts=(), files=(), tools=())
-            before = clip(redact_text(summary_block.render(words)), window // 4, self.count)
+            brief = replace(self.parent, pinned=(), key_facts=(), files=(), tools=())
+            before = clip(redact_text(summary_block.render(brief)), window // 4, self.count)
         ceiling = min(self.options.max_tokens, max(256, window // 5))
         around = 700 + window // 20 + self.count(before) + self.count(self.orders)
         return ceiling, before, max(200, window - ceiling - around)

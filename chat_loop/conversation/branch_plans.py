@@ -113,8 +113,8 @@ def uncompacted(
         after = (*session.exchanges, *after)
         until = restoration.until
         session = loaded.session
-        words, missing = context_of(session, load)
-        if missing or any(exchange.ref not in in_context for exchange in words.exchanges):
+        earlier, missing = context_of(session, load)
+        if missing or any(exchange.ref not in in_context for exchange in earlier.exchanges):
             return Uncompacted(replace(loaded, is_open=bool(until)), after, until)
     hint = "/tree shows the sessions before it."
     raise UsageError("This session was not compacted.", hint)

@@ -82,11 +82,11 @@ class Planning(Struct, frozen=True, kw_only=True):
         return self.sessions.load(self.sessions.session_file(identity))
 
     def context_of(self, loaded: LoadedSession) -> Context:
-        """Return a stored session as its model saw it; warn about words that are missing."""
-        return self.words_of(loaded)[0]
+        """Return a stored session as its model saw it; warn about exchanges that are missing."""
+        return self.checked_context(loaded)[0]
 
-    def words_of(self, loaded: LoadedSession) -> tuple[Context, bool]:
-        """Return the same, and whether it has all words."""
+    def checked_context(self, loaded: LoadedSession) -> tuple[Context, bool]:
+        """Return the same, and whether no exchange is missing."""
         context, missing = stored_context.context_of(loaded.session, self.sessions.load_from)
         if missing:
             self.report(Warned(missing, "The summary covers what it can of them."))
@@ -139,13 +139,13 @@ async def resume(
     session = loaded.session
     frame = planning.frame
     stored_context.check_resumable(session, planning.fallback)
-    context, has_all = planning.words_of(loaded)
+    context, has_all = planning.checked_context(loaded)
     is_missing = stored_context.stored_summary(session) is None
     if is_missing and not (quick or loaded.is_open):
         _warn_if_locked(planning, session)
     by_summary = summary or last or stored_context.goes_by_summary(session)
     if not (whole or by_summary or loaded.is_partial) and (has_all or is_missing):
-        whole = await in_daemon_thread(resumption.words_fit, frame, context)
+        whole = await in_daemon_thread(resumption.fits_verbatim, frame, context)
     asks = not (quick or is_missing)  # nobody waits for a summary
     options = planning.options.with_settings(session.settings)
     wish = Wish(last=last, whole=whole, covers_all=options.compact_on_resume and asks)

@@ -1300,7 +1300,7 @@ class Conversation:
         unsummarized = context.unsummarized
         fallback = self._when_resumed
         new = unsummarized
-        if fallback == ending.WORDS_ON_RESUME:  # those that are carried come back as they are
+        if fallback == ending.VERBATIM_ON_RESUME:  # those that are carried come back as they are
             new = self.session.exchanges
         answered = any(exchange.reply and exchange.reply.text.strip() for exchange in new)
         if mode == "later" or not answered:

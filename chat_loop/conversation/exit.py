@@ -19,13 +19,13 @@ from chat_loop.conversation import summarizer
 from chat_loop.conversation.background import DelayedBlock
 from chat_loop.conversation.compaction import Draft, tokens_of
 from chat_loop.conversation.conversation_options import Options
-from chat_loop.conversation.resumption import words_fit
+from chat_loop.conversation.resumption import fits_verbatim
 from chat_loop.conversation.stored_context import goes_by_summary
 from chat_loop.sessions.records import Seal, SealReason
 from chat_loop.values import Usage
 
 SUMMARY_ON_RESUME = "It will be made when you resume the session."
-WORDS_ON_RESUME = "A resume brings back all words."
+VERBATIM_ON_RESUME = "A resume brings back all words."
 EXIT_SECONDS = 3.0  # the longest that an exit waits for a summary that another process can make
 QUICK_TOKENS = 2_000  # the largest conversation whose summary is tried in that time
 REST_TOKENS = 8_000  # the most tokens that a prepared summary may leave uncovered
@@ -53,9 +53,9 @@ class Leaving(Struct, frozen=True, kw_only=True):
 
 def when_resumed(frame: Frame, context: Context, mode: str) -> str:
     """Return the sentence that says what a resume in this mode brings without a summary."""
-    if mode != "auto" or goes_by_summary(context.session) or not words_fit(frame, context):
+    if mode != "auto" or goes_by_summary(context.session) or not fits_verbatim(frame, context):
         return SUMMARY_ON_RESUME
-    return WORDS_ON_RESUME
+    return VERBATIM_ON_RESUME
 
 
 def when_summarized(options: Options, agent: ModelAgent, used: int) -> str:

@@ -28,7 +28,7 @@ from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.records import Exchange, Session, Summary
 from chat_loop.tokens import Count
 
-MOST_WORDS = 16_000  # tokens of words that come back by themselves
+MOST_VERBATIM = 16_000  # tokens of exchanges that come back word for word by themselves
 FILLED = 0.9  # of the trigger, the most that a child begins with
 
 
@@ -44,11 +44,11 @@ class Wish(Struct, frozen=True, kw_only=True):
     covers_all: bool = False
 
 
-def words_fit(frame: Frame, context: Context) -> bool:
-    """Return True if all words that the model of a session saw come back by themselves. No more of
-    them are counted than that takes.
+def fits_verbatim(frame: Frame, context: Context) -> bool:
+    """Return True if all exchanges that the model of a session saw come back word for word by
+    themselves. No more of them are counted than that takes.
     """
-    limit = min(frame.window.tokens // 4, MOST_WORDS)
+    limit = min(frame.window.tokens // 4, MOST_VERBATIM)
     block = context.sent_block
     if block is not None:
         limit -= frame.count(summary_block.render(block))

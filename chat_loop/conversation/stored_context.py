@@ -43,10 +43,10 @@ def context_of(session: Session, load: LoadFrom) -> tuple[Context, str]:
     text = f"The words from {first[0]}.{first[1]} on are incomplete"
     problem = ""
     child = session
-    words: tuple[Exchange, ...] = ()
+    carried: tuple[Exchange, ...] = ()
     for depth in range(session.depth - 1, first[0] - 1, -1):
         if not child.header.parent:
-            return Context(session, words), f"{text}: {child.header.id} names no parent."
+            return Context(session, carried), f"{text}: {child.header.id} names no parent."
         wanted = [place[1] for place in redone if place[0] == depth]
         if depth >= since[0]:
             wanted.append(since[1] if depth == since[0] else 0)
@@ -54,18 +54,18 @@ def context_of(session: Session, load: LoadFrom) -> tuple[Context, str]:
         try:
             loaded = load(child.header.parent, number)
         except SessionError as error:
-            return Context(session, words), f"{text}: {error.message}"
+            return Context(session, carried), f"{text}: {error.message}"
         parent = loaded.session
         problem = _missing_in(loaded, child, number) or problem
         seen = parent.as_continued(link_of(child).last_query, session.standing)
-        carried = []
+        found = []
         for exchange in seen.exchanges:
             at = depth, exchange.number
             if at >= since or redone.get(at) == exchange.session:
-                carried.append(replace(exchange, depth=depth))
-        words = (*carried, *words)
+                found.append(replace(exchange, depth=depth))
+        carried = (*found, *carried)
         child = parent
-    return Context(session, words), problem and f"{text}: {problem}"
+    return Context(session, carried), problem and f"{text}: {problem}"
 
 
 def _missing_in(loaded: LoadedSession, child: Session, number: int) -> str:
