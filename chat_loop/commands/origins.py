@@ -142,7 +142,7 @@ def _line_text(kept: Kept, known: Collection[str]) -> str:
 
 def _newer_rows(newer: Sequence[Newer], about: str = "") -> Iterator[Row]:
     for each in newer[:MOST_REFS]:
-        ref = each.place
+        ref = each.ref
         if ref and "." not in ref:
             ref = f"session {ref}"
         who = ", ".join(filter(None, (ref, WRITERS[each.speaker])))

@@ -49,8 +49,8 @@ Lengths = Mapping[ExchangePart, int]
 """The tokens in which parts of exchanges are sent, if not in full."""
 
 
-def place_of(exchange: Exchange, part: ShortenedPart, call: str = "") -> ExchangePart:
-    """Return the place of a part of an exchange."""
+def part_of(exchange: Exchange, part: ShortenedPart, call: str = "") -> ExchangePart:
+    """Return a part of an exchange, as it is found in a chain."""
     return ExchangePart(exchange.session, str(exchange.number), part, call)
 
 
@@ -58,8 +58,8 @@ def call_id(exchange: Exchange, number: int) -> str:
     """Return the id on the wire of the call with this number in an exchange. It is unique in the
     chain, and the same in each session that carries the exchange.
     """
-    place = f"{exchange.session} {exchange.number} {number}"
-    digest = sha256(place.encode()).digest()
+    key = f"{exchange.session} {exchange.number} {number}"
+    digest = sha256(key.encode()).digest()
     return b32encode(digest)[:ID_LENGTH].decode().lower()
 
 
@@ -111,7 +111,7 @@ def _sent(
     """Return the words of the user or the model as they are sent."""
     if not lengths:  # nearly always, and asked of each message of each request
         return text
-    tokens = lengths.get(place_of(exchange, part))
+    tokens = lengths.get(part_of(exchange, part))
     return text if tokens is None else shorten(text, tokens, _how_to_read(exchange, tools=tools))
 
 
@@ -136,14 +136,14 @@ def _left_out_steps(exchange: Exchange, lengths: Lengths) -> int:
         return 0
     left_out = 0
     for number, step in enumerate(exchange.steps, start=1):
-        if step.uses and _steps_place(exchange, step) in lengths:
+        if step.uses and _steps_part(exchange, step) in lengths:
             left_out = number
     return left_out
 
 
-def _steps_place(exchange: Exchange, step: Step) -> ExchangePart:
-    """Return the place of the steps up to one with calls."""
-    return place_of(exchange, "steps", step.uses[-1].call.id)
+def _steps_part(exchange: Exchange, step: Step) -> ExchangePart:
+    """Return the part with the steps up to one with calls."""
+    return part_of(exchange, "steps", step.uses[-1].call.id)
 
 
 def _steps_note(exchange: Exchange, steps: int, calls: int, *, tools: bool) -> str:
@@ -182,7 +182,7 @@ def result_text(exchange: Exchange, use: Use, lengths: Lengths, *, tools: bool =
     if use.result.not_kept:
         note = ": not kept"
         text += f"\n[… the last {size_text(use.result.not_kept)} were not kept …]"
-    tokens = lengths.get(place_of(exchange, "result", use.call.id), use.result.given)
+    tokens = lengths.get(part_of(exchange, "result", use.call.id), use.result.given)
     return text if tokens is None else shorten(text, tokens, note)
 
 
@@ -260,7 +260,7 @@ def exchange_tokens(
 class _Candidate(Struct, frozen=True):
     """A result that can be shortened, with its present tokens."""
 
-    place: ExchangePart
+    part: ExchangePart
     tokens: int
 
 
@@ -287,7 +287,7 @@ def shorten_results(
             if excess <= 0:
                 return cuts
             if candidate.tokens > 2 * SHORT_TOKENS:
-                cuts[candidate.place] = SHORT_TOKENS
+                cuts[candidate.part] = SHORT_TOKENS
                 excess -= candidate.tokens - SHORT_TOKENS
     return cuts
 
@@ -311,13 +311,13 @@ def squeeze(
     if size(cuts) <= limit:
         return cuts
     left_out = _left_out_steps(exchange, lengths)
-    places = [_steps_place(exchange, step) for step in exchange.steps[left_out:-1] if step.uses]
-    if places:
+    parts = [_steps_part(exchange, step) for step in exchange.steps[left_out:-1] if step.uses]
+    if parts:
         # the more steps are left out, the smaller it is
-        at = bisect_left(places, -limit, key=lambda place: -size({place: 0}))
-        cuts = {places[min(at, len(places) - 1)]: 0}
+        at = bisect_left(parts, -limit, key=lambda part: -size({part: 0}))
+        cuts = {parts[min(at, len(parts) - 1)]: 0}
     results = {
-        place_of(exchange, "result", use.call.id): estimate(result_text(exchange, use, lengths))
+        part_of(exchange, "result", use.call.id): estimate(result_text(exchange, use, lengths))
         for step in exchange.steps[-1:]
         for use in step.uses
     }
@@ -325,8 +325,8 @@ def squeeze(
     texts = [exchange.query.text, *(file.text for file in exchange.attached)]
     replies = [step.reply.text for step in exchange.steps if step.reply is not None]
     estimates = {
-        place_of(exchange, "query"): max(map(estimate, texts)),
-        place_of(exchange, "reply"): max(map(estimate, replies), default=0),
+        part_of(exchange, "query"): max(map(estimate, texts)),
+        part_of(exchange, "reply"): max(map(estimate, replies), default=0),
     }
     return _capped(estimates, cuts, size, limit)
 
@@ -344,10 +344,10 @@ def _capped(
     cap = max(sizes.values(), default=0)
     while cap > LEAST_TOKENS and size(capped) > limit:
         cap = max(LEAST_TOKENS, min(cap * 3 // 4, limit))
-        capped = {**cuts, **{place: cap for place, tokens in sizes.items() if tokens > cap}}
+        capped = {**cuts, **{part: cap for part, tokens in sizes.items() if tokens > cap}}
     return capped
 
 
 def _candidate(exchange: Exchange, use: Use, lengths: Lengths, count: Count) -> _Candidate:
-    place = place_of(exchange, "result", use.call.id)
-    return _Candidate(place, count(result_text(exchange, use, lengths)))
+    part = part_of(exchange, "result", use.call.id)
+    return _Candidate(part, count(result_text(exchange, use, lengths)))

@@ -36,7 +36,7 @@ _SPEAKER = re.compile(
     r"^\[([\d.]{1,20})\] (?:User|Assistant|Tool|File)[^:\n]{0,40}: ", re.MULTILINE
 )
 _HIRAGANA = re.compile("[\u3040-\u309f]+")  # it is Japanese grammar
-_PLACE = re.compile(r"\d{1,9}\.\d{1,9}")
+_REF = re.compile(r"\d{1,9}\.\d{1,9}")
 _NOW = ("time", "moment", "momento", "momentan", "point", "zeitpunkt", "zeit", "stage")
 _EMPTY = frozenset((*_NOW, "user", "assistant"))
 """Nouns of phrases that mean "now", and the speakers. Like function words, they tell nothing."""
@@ -57,7 +57,7 @@ class Grounds:
 
     def __init__(self, transcripts: Iterable[str]) -> None:
         self._sentences = 0
-        self._places: dict[str, set[int]] = defaultdict(set)  # word -> numbers of its sentences
+        self._numbers: dict[str, set[int]] = defaultdict(set)  # word -> numbers of its sentences
         self._forms: dict[str, set[str]] = defaultdict(set)  # first or last letters -> words
         self._of: dict[str, range] = {}  # reference of an exchange -> numbers of its sentences
         for transcript in transcripts:
@@ -67,18 +67,18 @@ class Grounds:
         first = self._sentences
         for sentence in sentences(_SPEAKER.sub("", transcript)):
             for word in words(sentence.text):
-                self._places[word].add(self._sentences)
+                self._numbers[word].add(self._sentences)
                 self._forms[word[:3]].add(word)
                 self._forms[f"-{word[-3:]}"].add(word)
             self._sentences += 1
-        for place in set(_SPEAKER.findall(transcript)):
-            self._of[place] = range(first, self._sentences)
+        for ref in set(_SPEAKER.findall(transcript)):
+            self._of[ref] = range(first, self._sentences)
 
     def refers(self, bullet: str) -> list[str]:
         """Return the exchanges of the span to which a bullet refers."""
         found: list[str] = []
         for mark in REFERENCE.findall(bullet):
-            found += filter(self._of.__contains__, _PLACE.findall(mark))
+            found += filter(self._of.__contains__, _REF.findall(mark))
         return found
 
     def bears_out(self, bullet: str, *, alone: bool = False) -> bool:
@@ -90,12 +90,12 @@ class Grounds:
             return True
         asked = _telling(bare)
         shares, letters = self._shares(asked)
-        places = self.refers(bullet)
-        for place in places:
-            if any(shares.get(number, 0.0) >= REFERRED for number in self._of[place]):
+        refs = self.refers(bullet)
+        for ref in refs:
+            if any(shares.get(number, 0.0) >= REFERRED for number in self._of[ref]):
                 return True
         least = ALONE if alone else SHARE
-        if places or any(_is_own(term) for term in asked):
+        if refs or any(_is_own(term) for term in asked):
             least = ABOUT_US
         full = (share for number, share in shares.items() if letters[number] >= LETTERS)
         return max(full, default=0.0) >= least
@@ -108,13 +108,13 @@ class Grounds:
         letters: dict[int, int] = defaultdict(int)
         whole = 0.0
         for term in asked:
-            places: dict[int, float] = {}
+            found_in: dict[int, float] = {}
             if not _is_own(term):
-                places = self._where(term)
+                found_in = self._where(term)
             length = len(term.text) if term.text.isascii() else LETTERS
-            weight = log(1 + self._sentences / (len(places) or 0.5))
+            weight = log(1 + self._sentences / (len(found_in) or 0.5))
             whole += weight
-            for number, certainty in places.items():
+            for number, certainty in found_in.items():
                 found[number] += weight * certainty
                 letters[number] += length
         return {number: weight / whole for number, weight in found.items()}, letters
@@ -122,8 +122,8 @@ class Grounds:
     def _where(self, term: Term) -> dict[int, float]:
         """Return the sentences with a term or with a form of it, and how certain that is."""
         if len(term.words) > 1:
-            places = [self._places.get(word, set()) for word in term.words]
-            return dict.fromkeys(set.intersection(*places), 1.0)
+            numbers = [self._numbers.get(word, set()) for word in term.words]
+            return dict.fromkeys(set.intersection(*numbers), 1.0)
         word = term.words[0]
         found: dict[int, float] = {}
         for other in {word, *self._forms.get(word[:3], ()), *self._forms.get(f"-{word[-3:]}", ())}:
@@ -131,7 +131,7 @@ class Grounds:
                 continue
             certainty = related(term, other)
             if certainty >= _ALIKE:
-                for number in self._places.get(other, ()):
+                for number in self._numbers.get(other, ()):
                     found[number] = max(found.get(number, 0.0), certainty)
         return found
 

@@ -33,7 +33,7 @@ READ_AHEAD = 4_000_000  # characters of exchanges whose sentences are kept
 PASTED_FACTS = 60  # the most sentences taken from one pasted text
 MOST_SOURCES = 10  # the most lines of results taken from one exchange
 
-_PLACE = re.compile(r" \[(\d{1,9}) (user|reply)\]\Z")
+_MARK = re.compile(r" \[(\d{1,9}) (user|reply)\]\Z")
 _QUESTION = re.compile(r"[?？][\"'”’)\]»*_]{0,3}\Z|\A¿")
 _EXCLAIMED = re.compile(r"[!！][\"'”’)\]»*_]{0,3}\Z")
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -176,15 +176,15 @@ def items(summary: Summary) -> Iterator[LedgerLine]:
     for section in SECTIONS:
         lines: tuple[str, ...] = getattr(summary, section)
         for whole in lines:
-            place = _PLACE.search(whole[-30:])
-            if place is None:
+            mark = _MARK.search(whole[-30:])
+            if mark is None:
                 yield LedgerLine(whole, section)
                 continue
-            text = whole[: len(whole) - len(place.group())]
+            text = whole[: len(whole) - len(mark.group())]
             speaker: Speaker = "user"
-            if place[2] == "reply":
+            if mark[2] == "reply":
                 speaker = "reply"
-            yield LedgerLine(text, section, place[1], speaker)
+            yield LedgerLine(text, section, mark[1], speaker)
 
 
 def collect(exchanges: Iterable[Exchange], redactor: Redactor | None = None) -> list[Candidate]:
@@ -395,24 +395,24 @@ def _older(candidates: Sequence[Candidate], telling: Set[str]) -> dict[Candidate
     figures, in order. They also share a trait if it has any and closes no open point.
     """
     found: dict[Candidate, list[Candidate]] = {}
-    places: dict[str, list[int]] = defaultdict(list)  # of a word or figure, in order
+    positions: dict[str, list[int]] = defaultdict(list)  # of a word or figure, in order
     for number, candidate in enumerate(candidates):
         sentence = candidate.sentence
         traits = sentence.traits
         is_done = sentence.label == "done"
         keys = (sentence.words & telling or sentence.words) | sentence.figures
-        rarest = sorted([(len(places[key]), key) for key in keys if key in places])[:_KEYS]
+        rarest = sorted([(len(positions[key]), key) for key in keys if key in positions])[:_KEYS]
         if candidate.line.ref and not traits and not is_done:
             rarest = rarest[:1]  # it can only repeat a line that has all of its words
         near: set[int] = set()
         for _, key in rarest:
-            near.update(places[key][-_NEAREST:])
+            near.update(positions[key][-_NEAREST:])
         older = [candidates[at] for at in sorted(near)]
         if traits and not is_done:
             older = [each for each in older if not traits.isdisjoint(each.sentence.traits)]
         found[candidate] = older
         for key in keys:
-            places[key].append(number)
+            positions[key].append(number)
     return found
 
 
@@ -717,7 +717,7 @@ def _fitting(
             mark = candidate.line.mark
             group = (sections[candidate], mark)
             needed = count(f"- {candidate.line.text}\n")
-            if group not in groups:  # neighbors share one line with their place
+            if group not in groups:  # neighbors share one line with their mark
                 needed += count(mark)
             if needed > room:
                 break

@@ -62,7 +62,7 @@ class Context(Struct, frozen=True, dict=True):
     @property
     def whole_refs(self) -> frozenset[str]:
         """The references of those of which nothing is shortened."""
-        cut = {(place.session, place.number) for place in self.session.shortened}
+        cut = {(part.session, part.number) for part in self.session.shortened}
         return frozenset(
             exchange.ref
             for exchange in self.exchanges

@@ -149,15 +149,15 @@ def shortened_entries(
     """Return the records of the shortened parts of exchanges."""
     refs = {(each.session, str(each.number)): each.ref for each in exchanges}
     entries = []
-    for place, tokens in lengths.items():
-        ref = refs.get((place.session, place.number))
+    for part, tokens in lengths.items():
+        ref = refs.get((part.session, part.number))
         if ref is not None:
             entry = records.Shortened(
                 at=at,
                 ref=ref,
-                session=place.session,
-                call=place.call,
-                part=place.part,
+                session=part.session,
+                call=part.call,
+                part=part.part,
                 tokens=tokens,
             )
             entries.append(entry)
@@ -168,9 +168,7 @@ def lengths_of(exchanges: Iterable[Exchange], lengths: Lengths) -> Lengths:
     """Return the lengths of the shortened parts of these exchanges."""
     numbers = {(each.session, str(each.number)) for each in exchanges}
     return {
-        place: tokens
-        for place, tokens in lengths.items()
-        if (place.session, place.number) in numbers
+        part: tokens for part, tokens in lengths.items() if (part.session, part.number) in numbers
     }
 
 

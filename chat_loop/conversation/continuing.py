@@ -207,11 +207,11 @@ def _as_left(planning: Planning, loaded: LoadedSession) -> LoadedSession:
     if planning.sessions.is_open_elsewhere(loaded):
         loaded = stored_context.finished(loaded)
         exchanges = loaded.session.exchanges
-        place = "beside it, as it began"
+        where = "beside it, as it began"
         if exchanges:
-            place = f"of it, after {exchanges[-1].ref}"
+            where = f"of it, after {exchanges[-1].ref}"
         text = f"Session {identity} is open in another process."
-        planning.report(Warned(text, f"Continuing in a branch {place}."))
+        planning.report(Warned(text, f"Continuing in a branch {where}."))
     elif loaded.is_open and loaded.session.exchanges:
         text = f"The machine that began {identity} has not ended it."
         planning.report(Warned(text, "Continuing in a new session with what is here so far."))

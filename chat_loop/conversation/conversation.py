@@ -849,7 +849,7 @@ class Conversation:
             if not cuts:
                 break
             self._record_shortened(cuts)
-            names |= {SQUEEZED[place.part] for place in cuts}
+            names |= {SQUEEZED[each.part] for each in cuts}
         if not names:
             return False
         text = f"The window of {window_text(self.window, False)} is too small for all of it: "

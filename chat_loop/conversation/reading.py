@@ -89,13 +89,13 @@ def read_files(text: str, pictures: Sequence[Picture] = ()) -> tuple[QueryFile, 
         raise UsageError(problem, "Nothing was sent.")
     files = [read(name, path, directory) for path, name in paths.items()]
     files += [picture(each.name, each.data, each.size) for each in pictures]
-    return tuple(sorted(files, key=lambda file: _place(text, file.attachment.name)))
+    return tuple(sorted(files, key=lambda file: _position(text, file.attachment.name)))
 
 
-def _place(text: str, name: str) -> int:
+def _position(text: str, name: str) -> int:
     """Return where a text names a file or a pasted image."""
-    places = [text.find(form) for form in (f"@{name}", f'@"{name}"', f"[{name}: ")]
-    return min((place for place in places if place >= 0), default=len(text))
+    positions = [text.find(form) for form in (f"@{name}", f'@"{name}"', f"[{name}: ")]
+    return min((position for position in positions if position >= 0), default=len(text))
 
 
 def read(name: str, path: Path, directory: Path) -> QueryFile:

@@ -47,7 +47,7 @@ def context_of(session: Session, load: LoadFrom) -> tuple[Context, str]:
     for depth in range(session.depth - 1, first[0] - 1, -1):
         if not child.header.parent:
             return Context(session, carried), f"{text}: {child.header.id} names no parent."
-        wanted = [place[1] for place in redone if place[0] == depth]
+        wanted = [at[1] for at in redone if at[0] == depth]
         if depth >= since[0]:
             wanted.append(since[1] if depth == since[0] else 0)
         number = min(wanted, default=ALL)

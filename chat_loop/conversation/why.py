@@ -73,13 +73,13 @@ class Kept(Struct, frozen=True):
 
 
 class Newer(Struct, frozen=True):
-    """A line that replaced another one, `old`. `place` is its message, or the number of its session
+    """A line that replaced another one, `old`. `ref` is its message, or the number of its session
     if it was carried on from there, or empty if a model wrote it.
     """
 
     old: str
     text: str
-    place: str
+    ref: str
     speaker: ledger.Speaker
 
 

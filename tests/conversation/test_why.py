@@ -106,7 +106,7 @@ def test_a_value_is_followed_to_the_one_that_replaced_it(tmp_path: Path) -> None
         (4, "", 0, ""),
     ]
     newer = found.passages[2].newer
-    assert [(each.old, each.text, each.place) for each in newer] == [
+    assert [(each.old, each.text, each.ref) for each in newer] == [
         ("We test on port 5544.", "Correction: we test on port 6000.", "3.1")
     ]
     assert not found.now
@@ -141,7 +141,7 @@ def test_words_that_stay_and_what_the_next_compaction_replaces(tmp_path: Path) -
     found = origins("mast is 12 m", sessions)
     assert passed(found) == [(1, "", 1, "")]
     assert found.now.messages == ("1.7",)
-    assert [each.place for each in found.newer] == ["1.8"]
+    assert [each.ref for each in found.newer] == ["1.8"]
 
 
 def test_a_pin_is_told_and_stays(tmp_path: Path) -> None:
