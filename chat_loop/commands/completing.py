@@ -174,7 +174,7 @@ class CommandCompleter(Completer):
 
     def _models(self, typed: str) -> Iterator[tuple[str, str]]:
         models = self._chat.models
-        offers = self._recent("models", 60, models.candidates)
+        offers = dict(self._recent("models", 60, models.candidates))
         for reference, note in offers.items():
             name = reference.partition(":")[2]
             if reference.startswith(typed) or (typed and name.startswith(typed)):

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from prompt_toolkit.completion import CompleteEvent, Completion
 from prompt_toolkit.document import Document
 
@@ -15,6 +16,7 @@ from chat_loop.commands.completing import CommandCompleter
 from chat_loop.commands.registry import registry
 from chat_loop.commands.view import KEYS
 from chat_loop.config import AutoCompactConfig, parse
+from chat_loop.errors import ModelError
 from tests.support.saved_sessions import ALL, OLD, SECOND, put
 from tests.support.screens import Screen
 from tests.support.scripted_chat import SUMMARY, Model
@@ -297,3 +299,11 @@ def test_tab_in_a_terminal(tmp_path: Path) -> None:
         terminal.send("\r")
         terminal.wait_for("✓ Found: ", output=True)
         leave(terminal)
+
+
+def test_models_that_cannot_be_listed_leave_the_names_of_the_services(screen: Screen) -> None:
+    def fail() -> dict[str, str]:
+        raise ModelError("The folder of models cannot be read.")
+
+    screen.chat.models = replace(screen.chat.models, candidates=fail)
+    assert offered(screen, "/model s") == ["/model scripted"]
