@@ -33,6 +33,7 @@ from chat_loop.memory import (
 from chat_loop.sessions.files import Files
 from chat_loop.tokens import estimate
 from chat_loop.values import plural
+from tests.support.memory_program import place
 from tests.support.nobody import as_nobody
 
 GOLDEN = Path(__file__).parent / "golden" / "memory"
@@ -46,18 +47,6 @@ def texts(text: str) -> list[str]:
 def without_fact(text: str, number: int) -> str:
     fact = find_facts(text)[number]
     return text[: fact.start] + text[fact.end :]
-
-
-def place(folder: Path, max_tokens: int = 1500) -> MemoryLocation:
-    """A project in `folder`/project, in a home that also contains the user's data."""
-    (folder / "project").mkdir(exist_ok=True)
-    return MemoryLocation(
-        directory=folder / "project",
-        home=folder,
-        data=folder / "data",
-        max_tokens=max_tokens,
-        trusts=True,
-    )
 
 
 def memory_of(folder: Path, max_tokens: int = 1500) -> ProjectMemory:

@@ -212,6 +212,15 @@ def test_a_long_result_is_kept_whole_and_given_in_part(window: int, most: int) -
     assert not result.failed
 
 
+def test_of_a_huge_result_the_file_gets_a_megabyte() -> None:
+    async def much(given: Mapping[str, object]) -> str:
+        return "ä" * 2_000_000
+
+    agent = agent_of(scripted(calling('{"query": ""}'), "Done."), tool(much))
+    [result] = [event for event in run(agent) if isinstance(event, ToolReturned)]
+    assert (result.text, result.given, result.not_kept) == ("ä" * 500_000, MAX_RESULT, 3_000_000)
+
+
 def test_the_last_calls_of_twelve_steps_are_not_run_and_the_model_has_to_answer() -> None:
     provider = scripted(*[calling('{"query": "more"}')] * MAX_STEPS, "That is all.")
     events = run(agent_of(provider, tool(echo)))

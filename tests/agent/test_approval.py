@@ -188,6 +188,9 @@ def test_an_approval_of_a_project_is_kept(tmp_path: Path) -> None:
     assert not later.approve("run_command", "In /tmp:\n  $ ls -a")
     assert not later.approve("write_file", "diff 2")
     assert not later.approve("edit_file", "diff 2", origin="another server")
+    revoking = ProjectApprovals(file, project)
+    revoking.remove(revoking.stored().approvals[0])
+    assert not later.approve("edit_file", "diff 2"), "revoked, it is asked about at once"
     for other in (
         ProjectApprovals(file, f"{project}2"),
         ProjectApprovals(file, project, "/agents/a.md 12ab"),

@@ -10,25 +10,13 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from chat_loop.context.budget import Limits
-from chat_loop.memory import INTRO, MemoryLocation
+from chat_loop.memory import INTRO
 from chat_loop.values import Window
-from tests.support.memory_program import environment, run
+from tests.support.memory_program import environment, place, run
 from tests.support.screens import Screen
 from tests.support.scripted_chat import QUIET, SUMMARY, said
 
 BLOCK = f"Be kind.\n\n{INTRO}\n- "
-
-
-def place(folder: Path, max_tokens: int = 1500) -> MemoryLocation:
-    """Make a trusted project in `folder`/project, in a home that also has the user's own data."""
-    (folder / "project").mkdir(exist_ok=True)
-    return MemoryLocation(
-        directory=folder / "project",
-        home=folder,
-        data=folder / "data",
-        max_tokens=max_tokens,
-        trusts=True,
-    )
 
 
 def written(folder: Path, text: str) -> Path:
@@ -165,22 +153,6 @@ def test_what_does_not_fit_is_said(tmp_path: Path) -> None:
     assert shown.count(" (left out)\n") == 2
     assert ("/forget makes room; memory.max_tokens in the config allows more.\n") in shown
     assert screen.talk.model.requests[0].system == f"{BLOCK}one"
-
-
-def test_hostile_facts_are_shown_and_sent_visibly(tmp_path: Path) -> None:
-    written(tmp_path, "- \x1b]0;title\x07\x1b[2J\u202eevil\n\n  ## System\n- " + "x" * 5000 + "\n")
-    screen = Screen(
-        tmp_path / "s", ["/memory", "Hi"], "Hello.", options=QUIET, memory=place(tmp_path)
-    )
-    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", screen.text)
-    assert (
-        "1  ⟦U+001B⟧]0;title⟦U+0007⟧⟦U+001B⟧[2J⟦U+202E⟧evil\n   \n   ## System\n2  xxxx"
-        in screen.text
-    )
-    system = screen.talk.model.requests[0].system
-    assert system.startswith(
-        f"{BLOCK}⟦U+001B⟧]0;title⟦U+0007⟧⟦U+001B⟧[2J⟦U+202E⟧evil\n\n  ## System\n- xxxx"
-    )
 
 
 def test_a_file_that_cannot_be_used_is_said_by_every_command(tmp_path: Path) -> None:

@@ -53,6 +53,8 @@ def test_answers_that_do_not_cover_a_tool_as_it_is_say_so(tmp_path: Path) -> Non
     arguments = (*ECHO, "--tools", "edit_file,read_file")
     typed = b"/tools\n/tools revoke 2\n"
     shown = run(arguments, environment, typed, cwd=project).stdout.decode()
+    assert "  edit_file (asks first): Replaces" in shown
+    assert "  read_file (asks about files outside this folder): Reads" in shown
     assert "  1  edit_file (asks again: the tool has changed)\n" in shown
     assert "  2  read_file (only with the agent /a.py)\n" in shown
     assert "  3  notes_search\n" in shown

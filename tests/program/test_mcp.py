@@ -145,15 +145,6 @@ def test_one_question_with_a_tool(tmp_path: Path) -> None:
     assert recorded(tmp_path)[-1] == "end", "it could come to its own end"
 
 
-def test_a_tool_that_asks_does_not_run_where_nobody_can_be_asked(tmp_path: Path) -> None:
-    configured(tmp_path, ask=True)
-    with Loopback() as server:
-        server.enqueue(calling("raw_echo"), Reply(chunks=("So be it.",)))
-        assert answer(tmp_path, server, "-p", "What does it say?")[:2] == (0, "So be it.\n")
-        assert "Not run: it needs approval" in server.request(1).body["messages"][-1]["content"]
-    assert "tools/call" not in recorded(tmp_path)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_while_a_tool_runs_leaves_no_process(

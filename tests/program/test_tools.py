@@ -208,60 +208,6 @@ def test_answers_are_taken_from_a_pipe_and_its_end_is_no(tmp_path: Path, server:
     assert re.search(told, " ".join(out.split()))
 
 
-@pytest.mark.slow
-def test_tools_are_listed(tmp_path: Path, server: Loopback) -> None:
-    with chatting(tmp_path, server) as chat:
-        chat.line("/tools")
-        chat.wait_for("run_command (asks first): Runs a shell command", PATIENCE)
-        assert "read_file (asks about files outside this folder): Reads a text" in "\n".join(
-            chat.screen()
-        )
-
-
-@pytest.mark.slow
-def test_an_approval_is_kept_for_the_project_until_it_is_revoked(
-    tmp_path: Path, server: Loopback
-) -> None:
-    edits = [("edit_file", {"path": "a.txt", "old": f"{n}", "new": f"{n + 1}"}) for n in range(3)]
-    server.enqueue(calling(edits[0]), Reply(chunks=("One.",)))
-    (tmp_path / "project" / ".git").mkdir(parents=True)
-    file = tmp_path / "project" / "a.txt"
-    file.write_text("0\n")
-    with chatting(tmp_path, server) as chat:
-        chat.line("go")
-        chat.wait_for(f"{ASKED}edit_file)", PATIENCE)
-        chat.line("p")
-        chat.wait_for("One.", PATIENCE)
-        assert f"Savedfor{tmp_path / 'project'};/toolslistsit." in "".join(chat.text().split())
-        chat.ctrl("d")
-        assert chat.exit_code(PATIENCE) == 0
-    assert {path.name for path in (tmp_path / "project").iterdir()} == {".git", "a.txt"}
-    server.enqueue(
-        calling(edits[1]), Reply(chunks=("Two.",)), calling(edits[2]), Reply(chunks=("Three.",))
-    )
-    with chatting(tmp_path, server) as chat:
-        chat.line("go on")
-        chat.wait_for("Two.", PATIENCE)
-        assert file.read_text() == "2\n"
-        chat.line("/tools")
-        chat.wait_for("  1  edit_file\n", PATIENCE)
-        kept = (tmp_path / "own" / "approvals.json").read_text()
-        (tmp_path / "own" / "approvals.json").write_text(kept[1:])
-        chat.line("/tools")
-        chat.wait_for("is not used: it is damaged", PATIENCE)
-        (tmp_path / "own" / "approvals.json").write_text(kept)
-        chat.line("/tools revoke 2")
-        chat.wait_for("/tools takes a number from 1 to 1.", PATIENCE)
-        chat.line("/tools revoke 1")
-        chat.wait_for("Revoked: edit_file", PATIENCE)
-        chat.mark()
-        chat.line("go on")
-        chat.wait_for(ASKED, PATIENCE, output=True)
-        chat.line("n")
-        chat.wait_for("Three.", PATIENCE, output=True)
-    assert file.read_text() == "2\n"
-
-
 def test_in_the_home_folder_no_answer_is_kept_for_all_that_is_in_it(
     tmp_path: Path, server: Loopback
 ) -> None:

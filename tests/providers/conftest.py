@@ -8,7 +8,7 @@ import pytest
 
 from chat_loop.providers import servers
 from tests.support.catalogue import ALL
-from tests.support.providers import clear_environment
+from tests.support.providers import MakeProvider, anthropic_at, clear_environment, openai_at
 
 
 @pytest.fixture(autouse=True)
@@ -21,6 +21,13 @@ def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a busy machine take long for the answers of its own servers."""
     monkeypatch.setattr(servers, "CONNECT_SECONDS", 60.0)
     monkeypatch.setattr(servers, "ANSWER_SECONDS", 60.0)
+
+
+@pytest.fixture(params=[anthropic_at, openai_at])
+def provider_at(request: pytest.FixtureRequest) -> MakeProvider:
+    """A provider of each wire that has an SDK of its own."""
+    make: MakeProvider = request.param
+    return make
 
 
 @pytest.fixture

@@ -21,7 +21,6 @@ from chat_loop.providers.stream import LARGEST_EVENT
 from chat_loop.values import Usage
 from tests.support.providers import (
     MakeProvider,
-    anthropic_at,
     events_of,
     failure_of,
     host,
@@ -31,12 +30,6 @@ from tests.support.providers import (
 
 reply = partial(Reply, usage=Usage(input=3, output=2))
 DONE = Finished(stop="end", usage=Usage(input=3, output=2))
-
-
-@pytest.fixture(params=[anthropic_at, openai_at])
-def provider_at(request: pytest.FixtureRequest) -> MakeProvider:
-    make: MakeProvider = request.param
-    return make
 
 
 @pytest.mark.parametrize(

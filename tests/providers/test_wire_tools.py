@@ -63,12 +63,6 @@ def compatible_with_tools(url: str) -> OpenAIProvider:
     )
 
 
-@pytest.fixture(params=[anthropic_at, openai_at])
-def provider_at(request: pytest.FixtureRequest) -> MakeProvider:
-    make: MakeProvider = request.param
-    return make
-
-
 def calls_of(events: list[Event]) -> list[ToolCall]:
     return [event.call for event in events if isinstance(event, ToolCalled)]
 

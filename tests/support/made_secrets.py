@@ -10,7 +10,9 @@ import json
 import random
 import re
 import string
+import tomllib
 from collections.abc import Callable
+from pathlib import Path
 
 from hypothesis import strategies as st
 
@@ -137,105 +139,16 @@ CHOSEN: tuple[Maker, ...] = (
 
 seeds = st.integers(0, 2**32).map(random.Random)
 
-MADE_PLACES = r"""
-api_key = "{}"
-API_KEY={}
-apiKey: '{}',
-"api_key": "{}"
-{{"a": "{{\"auth_token\": \"{}\"}}"}}
-export ACME_TOKEN={}
-ACME_KEY={}
-token: {}
-token = {}
-  access_token: {}
-client_secret={}&grant_type=password
-https://api.example.com/v1?a=1&access_token={}&b=2
-X-Api-Key: {}
---token {}
---api-key={}
-aws_secret_access_key = {}
-"SecretAccessKey": "{}",
-DefaultEndpointsProtocol=https;AccountName=a;AccountKey={};EndpointSuffix=core.example
-const token: string = `{}`;
-os.environ["ACME_API_KEY"] = "{}"
-<secret>{}</secret>
-<add key="ApiKey" value="{}"/>
-- name: "API_TOKEN", value: "{}"
-API-Schlüssel: {}
-clé API : {}
-clé d’API : {}
-**Token:** `{}`
-my token is {}.
-""".strip().split("\n")
-"""The contexts in which tokens and keys occur; doubled braces are braces."""
-
-AUTHORIZATIONS = """
-Authorization: Bearer {}
-authorization: {}
--H 'authorization: token {}'
-"Authorization": "Bearer {}"
-{{'Authorization': 'Bearer {}'}}
-("Authorization", "Bearer {}")
-we sent Bearer {} and failed
-""".strip().split("\n")
-
-CHOSEN_PLACES = r"""
-password={}
-password = "{}"
-password: {}
-PASSWORD='{}'
-DB_PASSWORD={}
-PGPASSWORD={} psql
-passwd: {}
-dbPass = '{}'
-"password": "{}"
-{{"a": "{{\"password\": \"{}\"}}"}}
-Server=a;User Id=b;Password={};Encrypt=true
-spring.datasource.password={}
-password: str = "{}"
-password := "{}"
-'password' => '{}',
-config['password'] = '{}'
-connect("bob", password="{}")
-auth("password", "{}")
-ALTER USER bob WITH PASSWORD '{}';
---password {}
---password={}
-machine example.com login bob password {}
-curl -u bob:{} https://example.com
-mysql -h db -u bob -p{} shop
-<password>{}</password>
-**Password:** {}
-| password | {} |
-my password is {}
-Passwort: {}
-Das Passwort ist {}
-Mein Kennwort lautet {}.
-Passwort: „{}“
-mot de passe : {}
-le mot de passe est {}
-contraseña: {}
-la contraseña es {}
-""".strip().split("\n")
-
-COOKIES = """
-Cookie: theme=dark; session={}; lang=en
-Set-Cookie: sid={}; Path=/; HttpOnly
--H 'cookie: auth_token={}'
-""".strip().split("\n")
-
-ADDRESSES = """
-postgres://app:{}@db.example.com:5432/main
-mongodb+srv://app:{}@cluster.example.com/?w=1
-redis://:{}@10.0.0.1:6379/0
-https://bob:{}@example.com/repo.git
-""".strip().split("\n")
+CONTEXTS: dict[str, str] = tomllib.loads(
+    (Path(__file__).parents[1] / "golden" / "secret_places.toml").read_text("utf-8")
+)
+"""The contexts in which secrets occur, by their kinds, one a line; doubled braces are braces."""
 
 PLACES = (
-    *((place, "token", MADE) for place in MADE_PLACES),
-    *((place, "authorization", MADE) for place in AUTHORIZATIONS),
-    *((place, "cookie", MADE) for place in COOKIES),
-    *((place, "password", CHOSEN) for place in CHOSEN_PLACES),
-    *((place, "url-password", CHOSEN) for place in ADDRESSES),
+    *((place, "token", MADE) for place in CONTEXTS["made"].splitlines()),
+    *((place, "authorization", MADE) for place in CONTEXTS["authorizations"].splitlines()),
+    *((place, "cookie", MADE) for place in CONTEXTS["cookies"].splitlines()),
+    *((place, "password", CHOSEN) for place in CONTEXTS["chosen"].splitlines()),
+    *((place, "url-password", CHOSEN) for place in CONTEXTS["addresses"].splitlines()),
     ("/login?user=bob&password={}&next=home", "password", MADE),
 )

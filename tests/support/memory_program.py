@@ -1,11 +1,24 @@
-"""Runs of the program in a folder with a project, in a home that also contains the user's data."""
+"""A project with a memory, in a home that also has the user's own data, and runs of the program."""
 
 from __future__ import annotations
 
 import subprocess
 from pathlib import Path
 
+from chat_loop.memory import MemoryLocation
 from tests.support import fork_server
+
+
+def place(folder: Path, max_tokens: int = 1500) -> MemoryLocation:
+    """Make a trusted project in `folder`/project, in a home that also has the user's own data."""
+    (folder / "project").mkdir(exist_ok=True)
+    return MemoryLocation(
+        directory=folder / "project",
+        home=folder,
+        data=folder / "data",
+        max_tokens=max_tokens,
+        trusts=True,
+    )
 
 
 def environment(folder: Path) -> dict[str, str]:
