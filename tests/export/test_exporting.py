@@ -182,10 +182,9 @@ def test_lines_of_summaries_link_to_the_messages_that_say_them() -> None:
     )
     query = "First.  We take\n100 [each](#s1q2). Then [more](#s1q1)."
     session = session_of(query, "And then?")
+    replies = {1: "We take none.", 2: "It is **5150**,\nas the config says."}
     entries = tuple(
-        replace(entry, text="It is **5150**,\nas the config says.")
-        if isinstance(entry, Reply) and entry.number == 2
-        else entry
+        replace(entry, text=replies[entry.number]) if isinstance(entry, Reply) else entry
         for entry in session.entries
     )
     page = export_bytes(loaded(replace(session, entries=entries, seal=seal)), "html").decode()

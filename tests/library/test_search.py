@@ -138,6 +138,22 @@ def test_of_an_ancestor_that_was_left_all_is_found_up_to_its_last_message(tmp_pa
     assert found(3) == []
 
 
+def test_what_the_context_has_makes_room_for_other_hits(tmp_path: Path) -> None:
+    write(tmp_path, "a", *(f"Gateway {number} listens on port 54{number}." for number in range(6)))
+
+    def found(without: set[str]) -> set[str]:
+        with closing(Library(tmp_path)) as opened:
+            hits, _ = opened.ask(
+                lambda index: search_chain(index, "gateway port", {"a": 9}, 2, 2, without)
+            )
+        return {hit.exchange.ref for hit in hits}
+
+    first = found(set())
+    second = found(first)
+    assert (len(first), len(second)) == (2, 2)
+    assert first.isdisjoint(second)
+
+
 @pytest.mark.usefixtures("engine")
 def test_filters(tmp_path: Path) -> None:
     shelf(tmp_path)

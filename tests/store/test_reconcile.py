@@ -215,6 +215,18 @@ def test_a_session_in_the_trash_stays_there_and_in_the_store(
 
 
 @pytest.mark.slow
+def test_a_session_in_the_trash_stays_there_when_it_goes_on_elsewhere(machine: Machines) -> None:
+    here, there = machine("here"), machine("there")
+    here.put(OPEN)
+    here.sync()
+    there.sync()
+    move_to_trash(here.sessions, here.folder / f"{LIVING}.md")
+    there.put(grown(OPEN, "And the cache?"))
+    assert there.sync().sent == 1
+    assert here.sync().received == 0
+    assert here.said() == {}
+
+
 def test_a_purge_goes_through_when_the_store_is_back(
     machine: Machines, server: StoreServer, prefix: str
 ) -> None:
