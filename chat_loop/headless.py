@@ -215,7 +215,7 @@ class PrintRun:
         self._task = asyncio.ensure_future(self._exchange(conversation))
         received = cancel_on(self._task, REPLY_SIGNALS)
         try:
-            with parts.log.reporting(lambda: conversation.saved_text):
+            with parts.log.reporting(lambda: conversation.recorder.saved_text):
                 await self._task
             if self._stop in INCOMPLETE_STOPS:
                 self._show(events.Warned(*INCOMPLETE_STOPS[self._stop]))

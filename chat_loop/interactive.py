@@ -179,7 +179,7 @@ class Interactive:
         threading.excepthook = self._report_from_thread
         try:
             try:
-                with parts.log.reporting(lambda: self._conversation.saved_text):
+                with parts.log.reporting(lambda: self._conversation.recorder.saved_text):
                     self._begin()
                     chat_loop = loop(chat)
                     await self._reader.start(chat_loop.stop)
@@ -204,7 +204,7 @@ class Interactive:
             reason = "no memory is left"
             if isinstance(error, OSError):
                 reason = os_reason(error)
-            saved = self._conversation.saved_text
+            saved = self._conversation.recorder.saved_text
             raise ChatLoopError(f"The chat cannot go on: {reason}.", saved) from error
 
     def _report_from_loop(

@@ -99,7 +99,7 @@ async def take_back(chat: Chat, found: Found) -> None:
     """
     conversation = chat.conversation
     last = is_last(chat, found)
-    if not (last and conversation.can_undo(found.exchange)):
+    if not (last and conversation.context.can_undo(found.exchange)):
         await go_before(chat, found)
     if last:
         await conversation.undo(found.exchange)
@@ -209,7 +209,7 @@ async def undo(chat: Chat, argument: str, options: OptionValues) -> None:
     later = later_than(chat, found)
     if is_last(chat, found):
         await take_back(chat, found)
-    elif chat.conversation.can_undo(exchange):
+    elif chat.conversation.context.can_undo(exchange):
         changes = [change for change in later.changes if change.number == number]
         later = Later([exchange], changes)
         await chat.conversation.undo(exchange)

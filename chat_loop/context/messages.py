@@ -103,6 +103,15 @@ class Context(Struct, frozen=True, dict=True):
             or (first != (0, 0) and (exchange.depth, exchange.number) >= first)
         )
 
+    def can_undo(self, exchange: Exchange) -> bool:
+        """Return True if an exchange can be taken out of the context: it is there word for word,
+        and no summary that is sent tells of it.
+        """
+        if exchange.session == self.session.id:
+            return True
+        exchanges = self.unsummarized if self.session.block else self.exchanges
+        return any(each.key == exchange.key for each in exchanges)
+
     def unsummarized_of(self, exchanges: Sequence[Exchange]) -> tuple[Exchange, ...]:
         """Return the given exchanges that no summary block covers yet."""
         refs = {exchange.ref for exchange in self.unsummarized}

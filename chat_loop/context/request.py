@@ -21,7 +21,7 @@ from chat_loop.sessions import records
 from chat_loop.sessions.opaque import Origin, origin_of
 from chat_loop.sessions.records import Exchange, ExchangePart, Header, Restoration
 from chat_loop.tokens import Count
-from chat_loop.values import Message, ToolSpec, Window, window_text
+from chat_loop.values import Message, ToolSpec, Window, plural, window_text
 
 COMPARABLE = 1_000
 """The smallest request whose count is compared: below, what a wire adds distorts the ratio. In a
@@ -178,7 +178,24 @@ def _only(context: Context, exchanges: Sequence[Exchange]) -> Context:
 
 def left_out(frame: Frame, context: Context) -> int:
     """Return the number of exchanges that the limits leave out of the next request."""
+    if frame.limits.enabled:
+        return 0
     return len(context.exchanges) - len(sent(frame, context).exchanges)
+
+
+def left_out_text(frame: Frame, context: Context) -> str:
+    """Return the sentence about exchanges that the limits leave out; empty if there are none."""
+    limits = frame.limits
+    number = left_out(frame, context)
+    if not number:
+        return ""
+    setting = "max_history_tokens"
+    if limits.max_messages:
+        setting = "max_history_messages"
+    text = f"The model no longer gets the oldest {plural(number, 'message')}: automatic"
+    return (
+        f"{text} compaction is off, and {setting} is {limits.max_messages or limits.max_tokens:,}."
+    )
 
 
 def token_estimates(frame: Frame, context: Context) -> dict[str, int]:
@@ -207,7 +224,7 @@ def _scaled(estimate: int, frame: Frame) -> int:
 def _reported(frame: Frame, context: Context) -> int | None:
     """Return the tokens by the last report, or None if none applies."""
     calibration = frame.calibration
-    if calibration.doubt or (not frame.limits.enabled and left_out(frame, context)):
+    if calibration.doubt or left_out(frame, context):
         return None
     report = budget.last_report(context.session, frame.count, frame.counted_origin)
     return None if report is None else report.next + frame.fixed_tokens - calibration.fixed

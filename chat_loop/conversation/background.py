@@ -40,6 +40,12 @@ Deliver = Callable[[Narration], DelayedBlock | None]
 """Writes the summary of a session that has ended into its file, in a worker thread."""
 
 
+def _read_ahead(context: Context) -> None:
+    from chat_loop.context import ledger  # late: it takes long to load
+
+    ledger.read_ahead(context.parent_block, context.unsummarized)
+
+
 class Background:
     """Makes one summary at a time. `receive(block)` gets the block of the session before, and
     returns what it is used for. `cost(model, usage)` is in US dollars.
@@ -191,10 +197,12 @@ class Background:
             self._report(Warned(delayed.problem.message, delayed.problem.hint))
         return self._receive(delayed)
 
-    def read_ahead(self, read: Callable[[], None]) -> None:
-        """Run `read` in a worker thread, unless another reading is still going on."""
+    def read_ahead(self, context: Context) -> None:
+        """Parse the sources of the next compaction's block in a worker thread, unless another
+        reading is still going on.
+        """
         if self._reading is None or self._reading.done():
-            self._reading = asyncio.ensure_future(in_daemon_thread(read))
+            self._reading = asyncio.ensure_future(in_daemon_thread(_read_ahead, context))
             self._reading.add_done_callback(report_bug)
 
     async def until_read(self) -> None:

@@ -176,7 +176,11 @@ def child_tokens(frame: Frame, plan: ChildPlan, *, acknowledged: bool = False) -
     """Return the tokens of the first request of a planned child, without a query."""
     parent = plan.parent.header
     header = replace(parent, parent=parent.id, parent_path=str(plan.path))
-    restoration = plan.restoration(parent.created)
     return request.child_tokens(
-        frame, header, restoration, plan.carried, plan.lengths, acknowledged=acknowledged
+        frame,
+        header,
+        plan.restoration(parent.created),
+        plan.carried,
+        plan.lengths,
+        acknowledged=acknowledged,
     )

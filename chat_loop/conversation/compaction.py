@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chat_loop.context import budget
+from chat_loop.context import activity, budget
 from chat_loop.context.budget import Narration, Plan
 from chat_loop.context.exchanges import exchange_tokens
 from chat_loop.context.messages import Context, shorten_block
@@ -24,6 +24,7 @@ from chat_loop.conversation.child_plan import (
 )
 from chat_loop.conversation.summarizer import build_block
 from chat_loop.errors import UsageError
+from chat_loop.events import Compacted
 from chat_loop.sessions import marker, records, summary_block
 from chat_loop.sessions.naming import title
 from chat_loop.sessions.records import Exchange, Seal, Session, Summary
@@ -236,8 +237,7 @@ def view_of(draft: Draft, context: Context, path: Path) -> Context:
 
 def after_turn(draft: Draft, context: Context) -> Draft:
     """Return a draft that was made during a turn, with what the turn has added."""
-    plan = with_turn(draft.plan, context)
-    return replace(draft, plan=plan, basis=basis_of(context.session))
+    return replace(draft, plan=with_turn(draft.plan, context), basis=basis_of(context.session))
 
 
 def seal_of(draft: Draft, session: Session, at: datetime) -> Seal:
@@ -248,6 +248,18 @@ def seal_of(draft: Draft, session: Session, at: datetime) -> Seal:
         source=draft.source,
         covers=max(own, default=0) if draft.plan.keep else None,
         compaction=draft.compaction,
+    )
+
+
+def event_of(draft: Draft, after: int) -> Compacted:
+    """Return what is shown of a compaction whose child begins with `after` tokens."""
+    return Compacted(
+        compaction=replace(draft.compaction, after=after),
+        reason=draft.plan.reason,
+        source=draft.source,
+        block=summary_block.render(draft.summary),
+        topics=draft.summary.topics,
+        files=activity.changed_files(draft.summary.files),
     )
 
 

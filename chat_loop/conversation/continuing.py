@@ -405,9 +405,8 @@ def with_summary(
     if not live.is_empty:
         return resumption.with_summary(context, live.path, summary)
     # it has no file yet, so the child continues its parent instead
-    plan = as_begun(planning, context)
     return replace(
-        plan,
+        as_begun(planning, context),
         block=summary_block.render(summary),
         pins=None,
         until=context.session.until,

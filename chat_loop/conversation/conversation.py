@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from chat_loop.agent.agent import ModelAgent, Prompt, Prompts, only
 from chat_loop.agent.tools import Tool
-from chat_loop.context import activity, budget, request
+from chat_loop.context import budget, request
 from chat_loop.context.budget import Announce, Narration, Plan
 from chat_loop.context.messages import Context, prompt
 from chat_loop.context.request import Calibration, Frame
@@ -38,6 +38,7 @@ from chat_loop.conversation.conversation_options import (
     SAMPLING,
     SYSTEM,
     Options,
+    changed_settings,
     parameters_for,
     sampling_text,
 )
@@ -60,7 +61,6 @@ from chat_loop.errors import (
 )
 from chat_loop.events import (
     Attached,
-    Compacted,
     Connecting,
     Event,
     Recalled,
@@ -118,13 +118,6 @@ SQUEEZED = {
     "steps": "the beginning of the reply",
 }
 """The names of the parts of an exchange that does not fit the window by itself."""
-
-
-def _read_ahead(context: Context) -> None:
-    """Parse the sources of the next compaction's block."""
-    from chat_loop.context import ledger  # late: it takes long to load
-
-    ledger.read_ahead(context.parent_block, context.unsummarized)
 
 
 class Conversation:
@@ -192,12 +185,12 @@ class Conversation:
         parent = self.session
         if plan is not None:
             parent = plan.parent
-        self._recorder = Recorder(self.live, self.sessions, self.show)
+        self.recorder = Recorder(self.live, self.sessions, self.show)
         self._write_settings(parent)
         self.agent = self._agent_in(self.session)
         self.agent.provider.begin_session()
         carried = plan.carried if plan is not None else ()
-        self._context = Context(self.live.session, carried)
+        self._context = Context(self.session, carried)
         self._measured: tuple[Frame, Context, budget.Budget] | None = None
         self._frame: tuple[object, Frame] | None = None
         self._not_below = 0.0  # tokens below which a compaction would gain nothing
@@ -247,8 +240,8 @@ class Conversation:
     @property
     def context(self) -> Context:
         """The session, and the part of its ancestors that is in the context."""
-        if self._context.session is not self.live.session:
-            self._context = replace(self._context, session=self.live.session)
+        if self._context.session is not self.session:
+            self._context = replace(self._context, session=self.session)
         return self._context
 
     @property
@@ -268,7 +261,7 @@ class Conversation:
     def frame(self) -> Frame:
         """All that a request needs beside the words."""
         agent = self.agent
-        provider = self.agent.provider
+        provider = agent.provider
         limits = self.options.limits
         encoding = self.count(request.SAMPLE)
         learned = (provider.window, provider.calls_tools, provider.returns_opaque)
@@ -302,11 +295,6 @@ class Conversation:
         if self.live.is_empty:
             return "Starting fresh."
         return "Staying in this session."
-
-    @property
-    def saved_text(self) -> str:
-        """The sentence that says where the words are; empty if no file has any."""
-        return self._recorder.saved_text
 
     # Asking
 
@@ -402,7 +390,11 @@ class Conversation:
         await self._recall(number, text)
         if self._servers is not None and self.agent.provider.calls_tools:
             await self._connect(self._servers)
-        self._warn_of_truncation()
+        if not self._truncation_shown and (
+            left_out := request.left_out_text(self.frame, self.context)
+        ):
+            self._truncation_shown = True
+            self._warn(left_out, "They are saved; compact summarizes them.")
         await self._squeeze()
         try:
             return self._prompt()
@@ -454,23 +446,6 @@ class Conversation:
                 self._warn(problem)
         self._lost_images.update(problems)
         return messages
-
-    def _warn_of_truncation(self) -> None:
-        """Warn once when the limits leave out exchanges."""
-        limits = self.options.limits
-        if limits.enabled or self._truncation_shown:
-            return
-        left_out = request.left_out(self.frame, self.context)
-        if not left_out:
-            return
-        self._truncation_shown = True
-        setting = "max_history_tokens"
-        if limits.max_messages:
-            setting = "max_history_messages"
-        text = f"The model no longer gets the oldest {plural(left_out, 'message')}: automatic"
-        text += f" compaction is off, and {setting} is "
-        text += f"{limits.max_messages or limits.max_tokens:,}."
-        self._warn(text, "They are saved; compact summarizes them.")
 
     @property
     def recalls(self) -> bool:
@@ -540,9 +515,9 @@ class Conversation:
 
         try:
             turn = Turn(self.live, number, self.sessions.now(), agent, estimate)
-            reply = await turn.run(prompts, self._recorder.show, limit, self._settle_reply)
+            reply = await turn.run(prompts, self.recorder.show, limit, self._settle_reply)
         finally:
-            self._recorder.report()
+            self.recorder.report()
         return reply
 
     async def _settle_reply(self) -> None:
@@ -650,17 +625,12 @@ class Conversation:
         """Ask with these parameters from now on, and record those that have changed."""
         before = self.agent.parameters
         self.agent = replace(self.agent, parameters=parameters)
-        sampling = sampling_text(parameters)
         if self.live.is_empty:  # its header is not written yet
+            sampling = sampling_text(parameters)
             self.live.change_header(effort=parameters.effort, sampling=sampling)
             return
-        texts = {
-            EFFORT: (before.effort, parameters.effort or USUAL_EFFORT),
-            SAMPLING: (sampling_text(before), sampling or "{}"),
-        }
-        for name, (old, new) in texts.items():
-            if old != new:
-                self.add(Setting(at=self.sessions.now(), text=f"{name}: {new}"))
+        for name, value in changed_settings(before, parameters).items():
+            self.add(Setting(at=self.sessions.now(), text=f"{name}: {value}"))
 
     async def _use(self, provider: Provider) -> None:
         """Have another model answer from now on."""
@@ -689,7 +659,7 @@ class Conversation:
 
     def add(self, entry: Entry) -> None:
         """Append an entry and report whether it was saved."""
-        self._recorder.add(entry)
+        self.recorder.add(entry)
 
     def _warn(self, message: str, hint: str = "") -> None:
         self.show(Warned(message, hint))
@@ -707,21 +677,12 @@ class Conversation:
         one.
         """
         if self.live.is_empty and not self.live.header.parent:  # its header is not written yet
-            values = {"name": name, "tags": tags}
-            self.live.change_header(**{key: new for key, new in values.items() if new is not None})
+            if name is not None:
+                self.live.change_header(name=name)
+            if tags is not None:
+                self.live.change_header(tags=tags)
         for note in self.session.metadata_notes(self.sessions.now(), name, tags):
             self.add(note)
-
-    def can_undo(self, exchange: Exchange) -> bool:
-        """Return True if an exchange can be taken out of the context: it is there word for word,
-        and no summary that is sent tells of it.
-        """
-        if exchange.session == self.session.id:
-            return True
-        exchanges = self.context.exchanges
-        if self.session.block:
-            exchanges = self.context.unsummarized
-        return any(each.key == exchange.key for each in exchanges)
 
     async def undo(self, exchange: Exchange) -> None:
         """Take an exchange out of the context. Its words stay in its file."""
@@ -919,7 +880,7 @@ class Conversation:
         share = compaction.pressure_of(frame, context, used).share
         near = share >= budget.EARLY and used >= self._not_below
         if near:
-            self.background.read_ahead(partial(_read_ahead, context))
+            self.background.read_ahead(context)
         if near and self.options.use_ai_summary and self.background.state != MAKING:
             ahead = max(1, int(used / share - used))
             plan = await asyncio.to_thread(compaction.cut, frame, context, used, ahead)
@@ -940,8 +901,9 @@ class Conversation:
         it.
         """
         done = len(self.background.prepared(context.unsummarized).covered)
-        new = context.unsummarized[done:end]
-        tokens = await asyncio.to_thread(compaction.tokens_of, self.frame, new)
+        tokens = await asyncio.to_thread(
+            compaction.tokens_of, self.frame, context.unsummarized[done:end]
+        )
         is_enough = tokens >= PREPARED_TOKENS or (end and not done and not idle)
         if is_enough and self.background.may_begin:
             self.background.begin(context, end, idle=idle)
@@ -1043,9 +1005,10 @@ class Conversation:
             compacted=draft,
             acknowledged=acknowledged,
         )
-        child = compaction.compacted_child(draft, context, self.live.path, seal)
         try:
-            await self.continue_in(child, leaving)
+            await self.continue_in(
+                compaction.compacted_child(draft, context, self.live.path, seal), leaving
+            )
         except SaveError as error:
             self._warn(error.message, error.hint)
             return False
@@ -1167,22 +1130,6 @@ class Conversation:
                 await self._use(plan.provider)
             self._begin_child(plan, leaving)
 
-    def _show_compaction(self, draft: Draft, *, acknowledged: bool) -> None:
-        """Show what a compaction did, with the size of the context that it led to."""
-        after = self.budget.used
-        if acknowledged:
-            after = request.with_acknowledgment(self.frame, self.context, after)
-        self.show(
-            Compacted(
-                compaction=replace(draft.compaction, after=after),
-                reason=draft.plan.reason,
-                source=draft.source,
-                block=summary_block.render(draft.summary),
-                topics=draft.summary.topics,
-                files=activity.changed_files(draft.summary.files),
-            )
-        )
-
     def _begin_child(self, plan: ChildPlan, leaving: Leaving) -> None:
         """Begin the planned child. Its first words, or a merge at once, create its file."""
         # only once per session, so that a provider's cache of its beginning stays valid
@@ -1205,7 +1152,10 @@ class Conversation:
         if plan.omits:
             self._offer_archive()
         if leaving.compacted is not None:
-            self._show_compaction(leaving.compacted, acknowledged=leaving.acknowledged)
+            after = self.budget.used
+            if leaving.acknowledged:
+                after = request.with_acknowledgment(self.frame, self.context, after)
+            self.show(compaction.event_of(leaving.compacted, after))
         if not leaving.is_branch:
             self.show(Restoring(plan.parent.header.id, leaving.reason))
         if plan.merged:
@@ -1250,7 +1200,7 @@ class Conversation:
         """Seal, close and report the live session. Raises SaveError if it must be saved. Else only
         warn, and keep a session open whose words are not all on disk.
         """
-        error = await self._recorder.seal(seal)
+        error = await self.recorder.seal(seal)
         summary = seal.source
         if error is not None:
             if must_save:
@@ -1260,7 +1210,7 @@ class Conversation:
             if self.live.problem is not None:
                 later = ""
             self._warn(error.message, error.hint.replace(TRIED_AGAIN, ".") + later)
-        self._recorder.close(reason, summary)
+        self.recorder.close(reason, summary)
 
     async def _prepared_seal(self, reason: SealReason) -> Seal | None:
         """Return a seal with the summary that is ready, or None if it covers too little."""
@@ -1357,4 +1307,4 @@ class Conversation:
     def close(self) -> None:
         """Release the live session's file and lock, sealed or not."""
         self.live.close()
-        self._recorder.report()
+        self.recorder.report()

@@ -143,3 +143,12 @@ def parameters_for(
     if before is not None and before.answering.model == model:
         parameters = recorded_parameters(before).with_fallback(parameters)
     return replace(parameters, effort=given.get(EFFORT) or parameters.effort)
+
+
+def changed_settings(before: Parameters, after: Parameters) -> dict[str, str]:
+    """Return the settings that say how a model is asked otherwise than before."""
+    texts = {
+        EFFORT: (before.effort, after.effort or USUAL_EFFORT),
+        SAMPLING: (sampling_text(before), sampling_text(after) or "{}"),
+    }
+    return {name: new for name, (old, new) in texts.items() if old != new}
