@@ -481,7 +481,7 @@ class WordIndex:
 def ledger(
     parent: Summary | None,
     narrative: Summary | None,
-    fresh: Sequence[Exchange],
+    span: Sequence[Exchange],
     tail: Sequence[Exchange],
     pins: Sequence[str],
     room: int,
@@ -501,7 +501,7 @@ def ledger(
         carried += _candidates(items(branch))
         carried.sort(key=lambda candidate: candidate.line.session)
     pinned = _candidates(LedgerLine(pin, "key_facts") for pin in pins)
-    new = collect(fresh, redactor)
+    new = collect(span, redactor)
     ahead = collect(tail, redactor)
     sections_of: dict[str, Section] = dict.fromkeys(narrative.decisions, "decisions")
     for text in narrative.pending:
@@ -529,8 +529,8 @@ def ledger(
         pending=tuple(lists["pending"]),
         key_facts=tuple(lists["key_facts"]),
         pinned=tuple(dict.fromkeys(pins)),
-        files=activity.files(parent.files, fresh),
-        tools=activity.tools(parent.tools, fresh),
+        files=activity.files(parent.files, span),
+        tools=activity.tools(parent.tools, span),
     )
     left_out = sections.keys() - kept
     archived = (each.line for each in live if each in left_out and each.sentence.values)
