@@ -50,9 +50,9 @@ class Calibration(Struct, frozen=True, kw_only=True):
 
 
 class Frame(Struct, frozen=True, kw_only=True, dict=True):
-    """All that a request needs beside the words of the conversation. `calls_tools` is true if the
-    model can call tools, and has some or the room for those of the archive. `count(text)` estimates
-    tokens. `origin` is what the model's opaque parts are bound to.
+    """All that a request needs beside the context. `calls_tools` is true if the model can call
+    tools, and has some or the room for those of the archive. `count(text)` estimates tokens.
+    `origin` is what the model's opaque parts are bound to.
     """
 
     system_prompt: str

@@ -55,8 +55,8 @@ def fork_of(loaded: LoadedSession, plan: ChildPlan, number: int) -> ChildPlan:
 
 
 def as_begun(session: Session, context: Context, parent: LoadedSession) -> ChildPlan:
-    """Plan a child like `session` as it began, beside it. `context` has the words that it carries,
-    and `parent` is the session before it.
+    """Plan a child like `session` as it began, beside it. `context` has the exchanges that it
+    carries, and `parent` is the session before it.
     """
     restoration = session.restoration
     assert restoration is not None
@@ -81,7 +81,7 @@ def as_begun(session: Session, context: Context, parent: LoadedSession) -> Child
 
 
 def fork(loaded: LoadedSession, number: int, load: LoadFrom) -> ChildPlan:
-    """Plan a fork with all words, whatever fits."""
+    """Plan a fork with all exchanges, whatever fits."""
     cut_off = forked(loaded, number)
     context, _ = context_of(cut_off.session, load)
     return fork_of(loaded, verbatim(cut_off, context), number)

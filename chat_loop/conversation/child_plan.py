@@ -34,7 +34,7 @@ def basis_of(session: Session) -> Basis:
 
 
 class Paid(Struct, frozen=True):
-    """A block that is not sent, because its words are: up to the exchange `last`."""
+    """A block that is not sent, because its exchanges are, up to `last`."""
 
     block: str
     last: Exchange
@@ -42,7 +42,7 @@ class Paid(Struct, frozen=True):
 
 class ChildPlan(Struct, frozen=True, kw_only=True):
     """A child session to begin: its parent, and the block and exchanges of the conversation so far.
-    `paid` is a newer block, if the exchanges are the words that it was made of.
+    `paid` is a newer block, if the exchanges are those that it was made of.
     A fork omits everything after the reference `until`. In a merge, `merged` is the second parent's
     id, of which it omits what comes after `merged_until`, and `depth` is the child's place in the
     chain. `standing` is what is undone or brought back
@@ -71,7 +71,7 @@ class ChildPlan(Struct, frozen=True, kw_only=True):
 
     @property
     def omits(self) -> bool:
-        """True if words of the conversation are missing in the child's context."""
+        """True if exchanges of the conversation are missing in the child's context."""
         return bool(self.block or self.left_out or self.lengths)
 
     def restoration(self, at: datetime) -> records.Restoration:

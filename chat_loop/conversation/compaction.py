@@ -41,7 +41,7 @@ class Draft(Struct, frozen=True, kw_only=True):
     summary: Summary
     compaction: Compaction
     basis: Basis
-    is_paid: bool = False  # true if the summary was made earlier, of words that came back
+    is_paid: bool = False  # true if the summary was made earlier, of exchanges that came back
 
     @property
     def source(self) -> records.SummarySource:

@@ -131,9 +131,10 @@ async def resume(
     summary: bool = False,
     quick: bool = False,
 ) -> Resumption:
-    """Plan to continue a session: with all words that fit if `whole`; if a `summary` or the `last`
-    exchanges are asked for, from its summary; else with all words if they are few. If `quick`, no
-    model is asked. A session that somebody else has open is branched. Raises SessionError.
+    """Plan to continue a session: with all exchanges that fit if `whole`; if a `summary` or the
+    `last` ones are asked for, from its summary; else with all of them if they are short. If
+    `quick`, no model is asked. A session that somebody else has open is branched. Raises
+    SessionError.
     """
     loaded = _as_left(planning, loaded)
     session = loaded.session
@@ -176,7 +177,7 @@ def _found(
     header = loaded.session.header
     parent = loaded.session.restoration
     queries = loaded.session.totals.queries
-    if not queries and parent is not None:  # it only has its parent's words
+    if not queries and parent is not None:  # it only has its parent's exchanges
         queries = parent.queries
     parts = []
     if plan.block:
@@ -368,7 +369,7 @@ def as_begun(planning: Planning, context: Context) -> ChildPlan:
 async def _whole(
     planning: Planning, loaded: LoadedSession, after: tuple[Exchange, ...] = ()
 ) -> ChildPlan:
-    """Plan a child with all words of a session and those `after` it, as far as they fit."""
+    """Plan a child with all exchanges of a session and those `after` it, as far as they fit."""
     options = planning.options.with_settings(loaded.session.settings)
     wish = Wish(whole=True, after=after, covers_all=options.compact_on_resume)
     plan, _ = await _child(planning, loaded, planning.context_of(loaded), wish, asks=True)
@@ -376,7 +377,7 @@ async def _whole(
 
 
 async def uncompact(planning: Planning, live: LiveSession, context: Context) -> ChildPlan:
-    """Plan to continue with all words from before and after the last compaction of the live
+    """Plan to continue with all exchanges before and after the last compaction of the live
     session. Raises UsageError if there was none, and SessionError.
     """
     session = context.session
@@ -399,7 +400,7 @@ async def uncompact(planning: Planning, live: LiveSession, context: Context) -> 
 def with_summary(
     planning: Planning, live: LiveSession, context: Context, summary: Summary
 ) -> ChildPlan:
-    """Plan to continue the live session with another summary before the same words. Raises
+    """Plan to continue the live session with another summary before the same exchanges. Raises
     SessionError.
     """
     if not live.is_empty:
@@ -470,7 +471,7 @@ async def merge(planning: Planning, branches: Branches) -> ChildPlan:
 
 
 async def _whole_summary(planning: Planning, loaded: LoadedSession) -> Summary:
-    """Return a summary of everything in a session, since a merge carries no words."""
+    """Return a summary of everything in a session, since a merge carries no exchanges."""
     context = planning.context_of(loaded)
     stored = stored_context.covering_summary(loaded.session, covers_all=True)
     if stored is not None:

@@ -109,7 +109,7 @@ if TYPE_CHECKING:
     from chat_loop.library.archive import Archive
 
 PREPARED_TOKENS = 4_000  # new tokens after which the summary for the exit is begun or continued
-ASIDE_TOKENS = 60  # of the words around a question beside the conversation
+ASIDE_TOKENS = 60  # of the text around a question beside the conversation
 GROWTH = 1.1  # of the context before the next compaction, if one would have gained nothing
 SQUEEZED = {
     "query": "the middle of your message",
@@ -173,7 +173,7 @@ class Conversation:
         self._start()
 
     def _start(self, child: LiveSession | None = None, plan: ChildPlan | None = None) -> None:
-        """Begin a fresh session, or a child with the block and the words of its plan."""
+        """Begin a fresh session, or a child with the block and the exchanges of its plan."""
         agent = self.agent
         self.live = child or self.sessions.begin(
             agent=agent.name,
@@ -259,7 +259,7 @@ class Conversation:
 
     @property
     def frame(self) -> Frame:
-        """All that a request needs beside the words."""
+        """All that a request needs beside the context."""
         agent = self.agent
         provider = agent.provider
         limits = self.options.limits
@@ -685,7 +685,7 @@ class Conversation:
             self.add(note)
 
     async def undo(self, exchange: Exchange) -> None:
-        """Take an exchange out of the context. Its words stay in its file."""
+        """Take an exchange out of the context. It stays in its file."""
         kept = [each for each in self.context.carried if each.key != exchange.key]
         await self._change(exchange, Undo, kept)
 
@@ -1131,7 +1131,7 @@ class Conversation:
             self._begin_child(plan, leaving)
 
     def _begin_child(self, plan: ChildPlan, leaving: Leaving) -> None:
-        """Begin the planned child. Its first words, or a merge at once, create its file."""
+        """Begin the planned child. Its first record, or a merge at once, creates its file."""
         # only once per session, so that a provider's cache of its beginning stays valid
         self.remember()
         agent = self.agent

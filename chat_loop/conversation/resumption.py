@@ -1,4 +1,4 @@
-"""Resumption (pure): the child that continues a stored session, with its words or from its summary.
+"""Resumption (pure): the child that continues a stored session, word for word or from its summary.
 A summary that is missing is asked of the caller.
 """
 
@@ -33,9 +33,10 @@ FILLED = 0.9  # of the trigger, the most that a child begins with
 
 
 class Wish(Struct, frozen=True, kw_only=True):
-    """How a stored session is continued: with all words that fit if `whole`, else from its summary
-    with the `last` exchanges. `after` are exchanges of its descendants that are kept as well. A
-    summary that covers only a part counts as missing if it must cover everything (`covers_all`).
+    """How a stored session is continued: with all exchanges that fit if `whole`, else from its
+    summary with the `last` exchanges. `after` are exchanges of its descendants that are kept as
+    well. A summary that covers only a part counts as missing if it must cover everything
+    (`covers_all`).
     """
 
     last: int = 0
@@ -61,7 +62,7 @@ def fits_verbatim(frame: Frame, context: Context) -> bool:
 
 
 def wish_to_resume(loaded: LoadedSession, context: Context, limits: Limits, wish: Wish) -> Wish:
-    """Return what a resume brings: all words of a fork in which nothing was said yet, and the
+    """Return what a resume brings: all exchanges of a fork in which nothing was said yet, and the
     newest ones of a session without a summary, which else would not tell the model of them.
     """
     session = loaded.session
@@ -134,8 +135,8 @@ def verbatim(loaded: LoadedSession, context: Context, after: Sequence[Exchange] 
 
 
 def with_summary(context: Context, path: Path, summary: Summary) -> ChildPlan:
-    """Plan a child of the live session with another summary before the same words. What was paid
-    for without being sent is dropped, or the next summary would not have the change.
+    """Plan a child of the live session with another summary before the same exchanges. What was
+    paid for without being sent is dropped, or the next summary would not have the change.
     """
     session = context.session
     unsummarized = context.after_block
@@ -151,7 +152,7 @@ def with_summary(context: Context, path: Path, summary: Summary) -> ChildPlan:
 
 
 def with_pins(plan: ChildPlan) -> ChildPlan:
-    """Return a plan whose block has all pins, since words do not tell the model of them."""
+    """Return a plan whose block has all pins, since exchanges do not tell the model of them."""
     block = summary_block.parse(plan.block) if plan.block else Summary()
     if plan.pins is None or plan.pins == block.pinned:
         return plan
@@ -160,7 +161,7 @@ def with_pins(plan: ChildPlan) -> ChildPlan:
 
 
 def _paid(session: Session, context: Context) -> Paid | None:
-    """Return the newest block that was made of the words of a stored session, if there is one."""
+    """Return the newest block that was made of the exchanges of a stored session, if any was."""
     summary = stored_summary(session)
     uncovered = after_summary(session)
     if summary is None:
@@ -174,8 +175,8 @@ def _paid(session: Session, context: Context) -> Paid | None:
 
 
 def paid_by(plan: ChildPlan, context: Context) -> ChildPlan:
-    """Return a plan that brings back the words before a context, with the block of that context as
-    the one that is paid for.
+    """Return a plan that brings back the exchanges before a context, with the block of that context
+    as the one that is paid for.
     """
     if is_judged(context.session):  # it is to be made again
         return replace(plan, paid=None)

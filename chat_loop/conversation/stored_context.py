@@ -164,8 +164,8 @@ def covering_summary(session: Session, *, covers_all: bool) -> Summary | None:
 
 def goes_by_summary(session: Session) -> bool:
     """Return True if a person edited the summary of a session, had it made again, or judged the one
-    before: then it is used, however short the words are. So is that of a child that does not record
-    what its parent gave it, in the format of the first version.
+    before: then it is used, however short its exchanges are. So is that of a child that does not
+    record what its parent gave it, in the format of the first version.
     """
     seal = session.seal
     if seal is not None and (seal.edited or seal.remade):
