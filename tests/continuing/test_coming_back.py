@@ -21,6 +21,13 @@ def said_in(text: str, query: str) -> bool:
     return f"User: {query}" in text
 
 
+def with_text(transcript: Path, text: str) -> None:
+    """Replace the summary in a transcript by a text, as in an editor."""
+    before, _, rest = transcript.read_text().partition("**Background Context:**")
+    _, end, after = rest.partition(END.strip())
+    transcript.write_text(f"{before}{text}{end}{after}")
+
+
 @pytest.mark.slow
 def test_no_word_is_summarized_twice_in_days_of_resuming(tmp_path: Path) -> None:
     """Each exit summarizes what is new, and the context stays that of all words."""
@@ -106,11 +113,7 @@ def test_free_text_in_the_place_of_a_summary_is_used_on_each_way(
 ) -> None:
     with Chats(tmp_path) as chats:
         chats.play("Our port is 8443.", "exit")
-        path = chats.path("session-1")
-        before, _, rest = path.read_text().partition("**Background Context:**")
-        _, end, after = rest.partition(END.strip())
-        edited = f"we use port 4711\n{decisions}"
-        path.write_text(f"{before}{edited}{end}{after}")
+        with_text(chats.path("session-1"), f"we use port 4711\n{decisions}")
         if way.startswith("--"):
             played = chats.play("Which?", "exit", options=(way,))
         else:
@@ -133,10 +136,7 @@ def test_what_is_not_used_of_an_edited_summary_is_named(
 ) -> None:
     with Chats(tmp_path) as chats:
         chats.play("Our port is 8443.", "exit")
-        path = chats.path("session-1")
-        before, _, rest = path.read_text().partition("**Background Context:**")
-        _, end, after = rest.partition(END.strip())
-        path.write_text(f"{before}{edited}{end}{after}")
+        with_text(chats.path("session-1"), edited)
         played = chats.play("/resume session-1 --quick", "Which?", "exit")
     assert "**Background Context:** port 4711" in played.requests[-1].block
     assert shown in played.shown

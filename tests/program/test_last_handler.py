@@ -101,14 +101,21 @@ def test_a_bug_while_nothing_can_be_saved_does_not_say_that_all_is(tmp_path: Pat
     assert "What was said is saved" not in done.stderr.decode()
 
 
-def test_a_bug_in_a_subcommand(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("folder", "told"),
+    [
+        ("sessions", "The traceback is in {}."),
+        ("chat-loop.log", "Its traceback is lost: {} cannot be written."),
+    ],
+)
+def test_a_bug_in_a_subcommand(tmp_path: Path, folder: str, told: str) -> None:
     home = tmp_path / "home"
-    (home / "sessions").mkdir(parents=True)
+    (home / folder).mkdir(parents=True)
     done = run(home, "sessions", "list", keys=bug(tmp_path / "code", IN_A_LIST))
     assert done.returncode == 1
     said = done.stderr.decode().splitlines()
     assert said[0].startswith(WENT_WRONG)
-    assert said[1:] == [f"The traceback is in {home / 'chat-loop.log'}."]
+    assert said[1:] == [told.format(home / "chat-loop.log")]
 
 
 def test_without_saving_nothing_is_logged(tmp_path: Path) -> None:
@@ -119,16 +126,6 @@ def test_without_saving_nothing_is_logged(tmp_path: Path) -> None:
     assert said[0].startswith(WENT_WRONG)
     assert said[1:] == ["Its traceback is not saved."]
     assert not home.exists()
-
-
-def test_a_log_that_cannot_be_written_is_no_second_error(tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    (home / "chat-loop.log").mkdir(parents=True)
-    done = run(home, "sessions", "list", keys=bug(tmp_path / "code", IN_A_LIST))
-    assert done.returncode == 1
-    said = done.stderr.decode().splitlines()
-    assert said[0].startswith(WENT_WRONG)
-    assert said[1:] == [f"Its traceback is lost: {home / 'chat-loop.log'} cannot be written."]
 
 
 @pytest.mark.slow

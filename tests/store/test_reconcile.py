@@ -16,7 +16,7 @@ from chat_loop.library.lineage import tree
 from chat_loop.sessions.erasure import Eraser, without_text
 from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.organizing import move_to_trash, restore, set_name_and_tags
-from chat_loop.sessions.records import Attachment, Query, Seal
+from chat_loop.sessions.records import Attachment, Query, Seal, Session
 from chat_loop.sessions.writer import render
 from chat_loop.store.client import ObjectListing, ObjectStore
 from chat_loop.store.state import FILE
@@ -35,6 +35,16 @@ def _image() -> Attachment:
     return Attachment(
         number=1, at=at(11, 10), name="a.png", media="image/png", size=len(PNG), sha256=digest
     )
+
+
+def sharing(machine: Machines, *sessions: Session) -> tuple[Machine, Machine]:
+    """Return two machines, after the first one has given its sessions to the other."""
+    here, there = machine("here"), machine("there")
+    for session in sessions:
+        here.put(session)
+    here.sync()
+    there.sync()
+    return here, there
 
 
 def test_sessions_and_images_come_to_another_machine(
@@ -62,10 +72,7 @@ def test_sessions_and_images_come_to_another_machine(
 
 @pytest.mark.slow
 def test_what_was_said_later_comes_and_goes(machine: Machines) -> None:
-    here, there = machine("here"), machine("there")
-    here.put(OPEN)
-    here.sync()
-    there.sync()
+    here, there = sharing(machine, OPEN)
     here.put(later := grown(OPEN, "And the cache?"))
     here.sync()
     assert there.sync().received == 1
@@ -80,21 +87,14 @@ def test_what_was_said_later_comes_and_goes(machine: Machines) -> None:
 def test_a_session_of_another_machine_that_has_not_ended_is_not_sealed_here(
     machine: Machines,
 ) -> None:
-    here, there = machine("here"), machine("there")
-    here.put(OPEN)
-    here.put(FIRST)
-    here.sync()
-    there.sync()
+    here, there = sharing(machine, OPEN, FIRST)
     assert not there.sessions.load(there.folder / f"{LIVING}.md").is_sealable
     assert there.sessions.load(there.folder / f"{SEALED}.md").is_sealable
     assert here.sessions.load(here.folder / f"{LIVING}.md").is_sealable
 
 
 def test_two_that_go_on_from_one_parent_are_branches(machine: Machines) -> None:
-    here, there = machine("here"), machine("there")
-    here.put(FIRST)
-    here.sync()
-    there.sync()
+    here, there = sharing(machine, FIRST)
     here.put(SECOND)
     header = replace(SECOND.header, id="sally_20261102_100000-9f3a")
     there.put(replace(SECOND, header=header))
@@ -109,10 +109,7 @@ def test_two_that_go_on_from_one_parent_are_branches(machine: Machines) -> None:
 
 
 def test_one_session_with_other_words_on_each_machine_becomes_two(machine: Machines) -> None:
-    here, there = machine("here"), machine("there")
-    here.put(OPEN)
-    here.sync()
-    there.sync()
+    here, there = sharing(machine, OPEN)
     here.put(ours := grown(OPEN, "Said here."))
     there.put(theirs := grown(OPEN, "Said there."))
     child = replace(SECOND, header=replace(SECOND.header, parent=LIVING))
@@ -134,10 +131,7 @@ def test_one_session_with_other_words_on_each_machine_becomes_two(machine: Machi
 
 @pytest.mark.slow
 def test_an_open_session_waits_until_it_has_ended(machine: Machines) -> None:
-    here, there = machine("here"), machine("there")
-    here.put(OPEN)
-    here.sync()
-    there.sync()
+    here, there = sharing(machine, OPEN)
     here.put(grown(OPEN, "Said here."))
     here.sync()
     path = there.put(theirs := grown(OPEN, "Said there."))
@@ -155,10 +149,7 @@ def test_an_open_session_waits_until_it_has_ended(machine: Machines) -> None:
 
 @pytest.mark.slow
 def test_of_two_summaries_or_names_the_first_in_the_store_stays(machine: Machines) -> None:
-    here, there = machine("here"), machine("there")
-    here.put(SECOND)
-    here.sync()
-    there.sync()
+    here, there = sharing(machine, SECOND)
     for each, name in ((here, "From here"), (there, "From there")):
         loaded = each.sessions.load(each.folder / f"{CHILD}.md")
         set_name_and_tags(each.sessions, loaded, name=name)
@@ -185,10 +176,7 @@ def test_a_seal_goes_over_the_same_words_without_one(machine: Machines) -> None:
 def test_a_text_that_was_taken_out_goes_everywhere(
     machine: Machines, server: StoreServer, prefix: str
 ) -> None:
-    here, there = machine("here"), machine("there")
-    here.put(FIRST)
-    here.sync()
-    there.sync()
+    here, there = sharing(machine, FIRST)
     here.put(without_text(FIRST, Eraser("token bucket")))
     here.sync()
     assert b"token bucket" not in server.objects(prefix)[f"{SEALED}.md"]
@@ -373,11 +361,7 @@ def test_a_listing_that_repeats_objects_changes_nothing(
 
 @pytest.mark.slow
 def test_without_its_notes_nothing_is_lost_or_doubled(machine: Machines) -> None:
-    here, there = machine("here"), machine("there")
-    here.put(FIRST)
-    here.put(OPEN)
-    here.sync()
-    there.sync()
+    here, there = sharing(machine, FIRST, OPEN)
     here.put(later := grown(OPEN, "And the cache?"))
     for each in (here, there):
         (each.folder / FILE).unlink()
@@ -417,10 +401,7 @@ def test_a_session_that_another_machine_seals_while_it_goes_on_keeps_its_words(
 
 @pytest.mark.slow
 def test_clocks_decide_nothing(machine: Machines) -> None:
-    here, there = machine("here"), machine("there")
-    here.put(OPEN)
-    here.sync()
-    there.sync()
+    here, there = sharing(machine, OPEN)
     path = here.put(grown(OPEN, "And the cache?"))
     os.utime(path, (0, 0))  # a clock that is slow
     for file in there.files():

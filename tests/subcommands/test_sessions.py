@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import subprocess
@@ -13,7 +12,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from chat_loop.options import parser
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.git import project_of
 from chat_loop.sessions.pointers import Pointer, Pointers
@@ -480,16 +478,3 @@ def test_an_index_that_is_damaged_or_of_a_newer_program_costs_one_line(home: Pat
     assert (result.returncode, result.stdout.decode()) == (0, expected)
     assert result.stderr.count(b"\n") == 1
     assert printed(home, "list") == expected
-
-
-def actions() -> dict[str, argparse.ArgumentParser]:
-    """The actions of `chat-loop sessions`, by their names."""
-    commands = next(
-        part for part in parser()._actions if isinstance(part, argparse._SubParsersAction)
-    )
-    found = next(
-        part
-        for part in commands.choices["sessions"]._actions
-        if isinstance(part, argparse._SubParsersAction)
-    )
-    return dict(found.choices)

@@ -22,7 +22,6 @@ pytestmark = pytest.mark.slow
 
 NUMBERS = itertools.count()
 Homes = tuple[Path, Path]
-ELSEWHERE = "The file of session plan is not in this folder; {} has it."
 
 
 def join(server: PostgresServer, top: Path, name: str) -> Homes:

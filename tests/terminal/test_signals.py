@@ -15,14 +15,12 @@ import pytest
 
 from benchmarks.support.loopback import Loopback
 from tests.support.environments import environment
-from tests.support.pty_chat import PtyChat
 from tests.support.terminal_chat import (
     PATIENCE,
     STALLING,
     chatting,
     command,
     exchanges,
-    settings,
 )
 
 pytestmark = [
@@ -30,36 +28,11 @@ pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="signals and pseudo-terminals of POSIX"),
 ]
 
-ENDING = [signal.SIGTERM, signal.SIGHUP]
 AS_LEADER = (
     "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
     "os.execv(sys.argv[1], sys.argv[1:])"
 )
 """A Python program that makes its stdin the controlling terminal and then executes chat-loop."""
-
-
-def say(chat: PtyChat, text: str, answer: str) -> None:
-    """Send a message; wait for its reply and the next prompt."""
-    chat.mark()
-    chat.line(text)
-    chat.wait_for(answer, PATIENCE, output=True)
-    chat.wait_for("Time:", PATIENCE, output=True)
-    chat.wait_for(re.compile(r"Time:.*You:", re.DOTALL), PATIENCE, output=True)
-
-
-@pytest.mark.parametrize("number", ENDING)
-def test_a_signal_at_the_prompt(number: signal.Signals, tmp_path: Path) -> None:
-    with chatting(tmp_path) as (chat, before):
-        say(chat, "hello", "You said: hello")
-        chat.send("half a li")
-        chat.wait_for("half a li", PATIENCE)
-        os.kill(chat._child.pid or 0, number)
-        assert chat.exit_code(PATIENCE) == 128 + number
-        assert settings(chat) == before
-        assert "Traceback" not in chat.text()
-    (exchange,) = exchanges(tmp_path)
-    assert exchange.reply is not None
-    assert exchange.reply.stop == "end"
 
 
 @pytest.mark.parametrize("signalled", [True, False], ids=["with SIGHUP", "without a signal"])
