@@ -5,25 +5,31 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing, suppress
+from pathlib import Path
 
 import pytest
 
 from chat_loop.agent.agent import ModelAgent
 from chat_loop.agent.ask import CallLimits, ask
+from chat_loop.agent.spending import Spending
+from chat_loop.config import LimitsConfig
 from chat_loop.errors import (
     AuthenticationFailed,
     ConnectionFailed,
     ContextTooLong,
+    EmptyReply,
     ModelNotFound,
     NoProvider,
     Overloaded,
     ProviderError,
     RateLimited,
     RequestRejected,
+    SpendingLimit,
     StreamBroken,
     TimedOut,
 )
 from chat_loop.events import Event, Finished, Retrying, TextDelta
+from chat_loop.sessions.manager import SessionManager
 from chat_loop.values import Message, Request, Usage
 from tests.support.agent_turns import events_of
 from tests.support.scripted_chat import CALL_SECONDS, Model, Says, Step
@@ -179,6 +185,22 @@ def test_only_a_model_with_a_slow_start_may_be_silent_as_long_later(
 
     asyncio.run(read())
     assert words == said
+
+
+def test_a_reply_without_words_is_paid_for(tmp_path: Path) -> None:
+    sessions = SessionManager(tmp_path)
+    spending = Spending(LimitsConfig(session_cost=1.5), lambda model, usage: 1.0, sessions)
+    model = Model(Says(()), "Hello.")
+
+    async def read() -> None:
+        async for _ in ask(model, REQUEST, CallLimits(attempts=1, spending=spending)):
+            pass
+
+    with pytest.raises(EmptyReply):
+        asyncio.run(read())
+    with pytest.raises(SpendingLimit, match=r"\$1.00 so far"):
+        asyncio.run(read())
+    assert len(model.requests) == 1
 
 
 async def test_closing_the_call_closes_the_providers_stream() -> None:

@@ -23,7 +23,7 @@ from chat_loop.redact import Redactor
 from chat_loop.sessions import marker
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Entry, Header, Opaque, Query, Reply, Seal, Session, Summary
-from chat_loop.sessions.writer import render
+from chat_loop.sessions.writer import render, with_digest
 from tests.support import strategies
 from tests.support.hostile_chain import FIRST, SECRET, SESSIONS, START, loaded
 from tests.support.imported_chain import Imported, imported
@@ -91,6 +91,21 @@ def test_law_a_chain_comes_back_as_it_was(form: ExportFormat, chain: tuple[Sessi
 def test_secrets_beside_the_words_are_left_out(form: ExportFormat, field: str) -> None:
     header = replace(FIRST.header, **{field: f"My {SECRET}"})
     assert SECRET not in export_bytes(loaded(replace(FIRST, header=header)), form).decode()
+
+
+def test_what_only_a_service_reads_is_left_out_if_it_has_a_secret() -> None:
+    entries = [Opaque(number=1, at=START, text=text) for text in ("signed", f"signed {SECRET}")]
+    session = Session(header=FIRST.header, entries=tuple(entries))
+    assert without_secrets(session, Redactor()).entries == (entries[0],)
+
+
+def test_a_summary_that_lost_a_secret_does_not_count_as_edited() -> None:
+    summary = Summary(key_facts=(f"The key is {SECRET}. [1 user]",))
+    seal = Seal(at=START, source="model", summary=summary)
+    session = replace(FIRST, seal=with_digest(seal, FIRST.header.minor))
+    [found] = imported(export_bytes(loaded(session), "markdown"), "one").sessions
+    assert found.seal is not None
+    assert not found.seal.edited
 
 
 @given(chains)

@@ -378,6 +378,33 @@ def test_a_piece_that_the_disk_refuses_whole_is_a_tear_and_no_damage(tmp_path: P
     assert loaded.is_sealable, loaded.damage
 
 
+def test_a_session_was_used_last_when_something_was_said_and_not_when_it_was_sealed(
+    tmp_path: Path,
+) -> None:
+    live = manager(tmp_path).begin(agent="A")
+    exchange(live, "hi", "hello")
+    said = live.session.entries[-1].at
+    live.seal(Seal(at=said + timedelta(days=1), reason="exit"))
+    live.close()
+    [row] = read_rows(tmp_path)
+    assert row.updated == said
+
+
+@pytest.mark.parametrize(("said", "until"), [((), "1.2"), (("And now?",), "")])
+def test_a_child_leaves_its_parent_early_only_if_it_has_nothing_of_its_own(
+    tmp_path: Path, said: tuple[str, ...], until: str
+) -> None:
+    entries: list[Entry] = [
+        Restoration(at=START, parent_created=START, queries=3, tokens=2, block="b", depth=2),
+        Undo(at=START, number=0, ref="1.3"),
+    ]
+    entries += [Query(number=1, at=START, text=text) for text in said]
+    header = Header(id="child", created=START, agent="A", parent="parent")
+    (tmp_path / "child.md").write_bytes(render(Session(header=header, entries=tuple(entries))))
+    [row] = read_rows(tmp_path)
+    assert row.until == until
+
+
 def test_a_session_that_grows_is_the_session_read_at_once() -> None:
     """A session carries its computed facts over from one entry to the next. The result does not
     depend on which facts were computed before.
