@@ -1,5 +1,5 @@
-"""Exit (pure): how a session is left, and its seal: with a prepared summary, a new one, an extract,
-or none.
+"""Exit: how a session is left, when its summary is made, and its seal: with a prepared summary, a
+new one, an extract, or none.
 """
 
 from __future__ import annotations
