@@ -10,13 +10,11 @@ from msgspec.structs import replace
 
 from chat_loop.context.budget import Limits
 from chat_loop.context.request import message_list
-from chat_loop.conversation.conversation_options import Options
 from chat_loop.errors import UsageError
 from chat_loop.values import Usage, Window
 from tests.support.screens import Line, Screen, Terminal
-from tests.support.scripted_chat import SUMMARY, Says, Step, Talk
+from tests.support.scripted_chat import QUIET, SUMMARY, Says, Step, Talk
 
-QUIET = replace(Options(), acknowledge=False, on_exit="later", attach_from_archive=False)
 ANSWER: Step = Says(("because",), usage=None)
 SUMMED: Step = Says((SUMMARY,), usage=Usage(input=900, output=40))
 MADE_KEY = f"sk-proj-{'Ab3dE5fG7h' * 5}"

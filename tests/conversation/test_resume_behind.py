@@ -23,9 +23,8 @@ from chat_loop.sessions import summary_block
 from chat_loop.sessions.files import Lock, take_lock
 from chat_loop.sessions.records import Seal
 from chat_loop.values import Request
-from tests.support.scripted_chat import SUMMARY, Step, Talk, names
+from tests.support.scripted_chat import QUIET, SUMMARY, Step, Talk, names
 
-QUIET = Options(acknowledge=False, on_exit="later", attach_from_archive=False)
 QUERIES = tuple(f"Shelf {number} holds {number}00 files." for number in range(1, 8))
 
 

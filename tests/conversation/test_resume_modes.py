@@ -6,17 +6,14 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from chat_loop.context.request import message_list
 from chat_loop.conversation import continuing
 from chat_loop.conversation.child_plan import ChildPlan
-from chat_loop.conversation.conversation_options import Options
 from chat_loop.sessions.records import Restoration, Session
 from chat_loop.values import Message, Usage, Window
-from tests.support.scripted_chat import SUMMARY, Says, Step, Talk
+from tests.support.scripted_chat import QUIET, SUMMARY, Says, Step, Talk
 
-QUIET = replace(Options(), acknowledge=False, on_exit="later", attach_from_archive=False)
 ANSWER: Step = Says(("because",), usage=None)
 SUMMED: Step = Says((SUMMARY,), usage=Usage(input=900, output=40))
 

@@ -8,15 +8,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from chat_loop.conversation.conversation_options import Options
 from chat_loop.errors import ProviderError, UsageError
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Aside, AsideReply, Reply, Session
 from chat_loop.values import Usage
 from tests.support.screens import Screen
-from tests.support.scripted_chat import SUMMARY, Says, Step, Talk
+from tests.support.scripted_chat import QUIET, SUMMARY, Says, Step, Talk
 
-QUIET = replace(Options(), acknowledge=False, on_exit="later", attach_from_archive=False)
 ANSWER = Says(("It is ", "5544."), usage=Usage(input=70, output=5))
 QUESTION = "Which port was it?"
 

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from chat_loop.context.budget import Limits
 from chat_loop.context.wanted_text import LONGEST, WantedText
-from chat_loop.conversation.conversation_options import Options
 from chat_loop.conversation.why import MOST_SAID, Origins, origins_of
 from chat_loop.errors import UsageError
 from chat_loop.sessions import summary_block
@@ -33,10 +32,9 @@ from chat_loop.sessions.records import (
 from chat_loop.values import Window
 from tests.support.chats import Chats, Played, call
 from tests.support.screens import Screen
-from tests.support.scripted_chat import START, SUMMARY, Talk
+from tests.support.scripted_chat import QUIET, START, SUMMARY, Talk
 from tests.support.strategies import texts
 
-QUIET = replace(Options(), acknowledge=False, on_exit="later", attach_from_archive=False)
 CHATTER = [f"Tell me about boat {name}." for name in ("Ada", "Bea", "Cora", "Dora", "Eva", "Fee")]
 
 

@@ -39,8 +39,8 @@ from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange
 from chat_loop.sessions.rows import newest_first
 from chat_loop.tokens import estimate
-from tests.support.archives import START, chained, session
-from tests.support.scripted_chat import words
+from tests.support.archives import chained, session
+from tests.support.scripted_chat import START, words
 from tests.support.strategies import texts as hostile
 
 PORT = "Decision: the staging database listens on port 5433."

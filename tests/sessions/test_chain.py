@@ -12,7 +12,8 @@ from chat_loop.sessions.chain import Chain, read_chain
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Header, Query, Restoration, Session
 from chat_loop.sessions.writer import render
-from tests.support.archives import START, Counting, chain_exchanges, chained, session
+from tests.support.archives import Counting, chain_exchanges, chained, session
+from tests.support.scripted_chat import START
 
 
 def ids(chain: Chain) -> list[str]:

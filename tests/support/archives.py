@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -22,8 +21,7 @@ from chat_loop.sessions.records import (
     Summary,
 )
 from chat_loop.sessions.writer import render
-
-START = datetime(2026, 11, 21, 22, 30, 15, tzinfo=timezone(timedelta(hours=1)))
+from tests.support.scripted_chat import START
 
 Said = str | tuple[str, str]
 """A query, or a query and its reply."""

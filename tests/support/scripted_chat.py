@@ -11,8 +11,6 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from msgspec.structs import replace
-
 from chat_loop.agent.agent import ModelAgent
 from chat_loop.agent.ask import CallLimits
 from chat_loop.conversation import continuing
@@ -27,6 +25,8 @@ from chat_loop.values import Message, Request, StopReason, Usage, Window
 
 START = datetime(2026, 11, 21, 22, 30, 15, tzinfo=timezone(timedelta(hours=1)))
 CALL_SECONDS = 2.0
+QUIET = Options(acknowledge=False, on_exit="later", attach_from_archive=False)
+"""Options of a conversation that makes no requests of its own."""
 
 SUMMARY = """\
 **Background Context:** Initial session.
@@ -240,6 +240,3 @@ def said(*texts: str) -> tuple[Message, ...]:
 def names(directory: Path) -> Sequence[str]:
     """Return the names of the transcripts in a folder."""
     return sorted(path.name for path in directory.glob("*.md"))
-
-
-QUIET = replace(Options(), acknowledge=False, on_exit="later", attach_from_archive=False)
