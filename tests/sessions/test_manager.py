@@ -321,6 +321,21 @@ def test_the_current_session_is_noted(tmp_path: Path) -> None:
     assert last_id(tmp_path) == live.header.id
 
 
+def test_a_session_that_another_project_continues_is_offered_only_there(tmp_path: Path) -> None:
+    folders = [tmp_path / "one", tmp_path / "other"]
+    continued = ""
+    for folder in folders:
+        folder.mkdir()
+        sessions = SessionManager(tmp_path, now=lambda: START, project=str(folder))
+        live = sessions.begin(agent="A")
+        exchange(live, "hi", "hello")
+        live.close()
+        sessions.pointers.note(live.header.id, continued)
+        continued = live.header.id
+    newest = sessions.pointers.read().newest
+    assert [(one.project, one.ids) for one in newest] == [(str(folders[1]), (continued,))]
+
+
 def test_a_run_of_p_is_the_current_session_and_is_not_offered(tmp_path: Path) -> None:
     sessions = manager(tmp_path)
     lives = [
