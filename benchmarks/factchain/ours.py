@@ -211,14 +211,9 @@ class Ours:
         return self.conversation.context.pins
 
     @property
-    def kept(self) -> Summary:
-        """The summary block that the conversation continues from."""
-        return self.conversation.context.parent_block or Summary()
-
-    @property
     def ledger(self) -> str:
         """Return the part of the block that code maintains."""
-        kept = self.kept
+        kept = self.conversation.context.parent_block or Summary()
         return "\n".join((*kept.pinned, *kept.key_facts, *kept.files, *kept.tools))
 
     def searcher(self) -> Callable[[str], str]:
@@ -231,8 +226,7 @@ class Ours:
         """Return the passages that the program would attach to a question, as for a model that
         calls no tools.
         """
-        text, _ = self.conversation.recalled_for(question)
-        return text
+        return self.conversation.recalled_for(question)[0]
 
     async def exit_and_resume(self) -> None:
         """Leave as `/exit` does, start again, and resume the last session."""
