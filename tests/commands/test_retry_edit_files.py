@@ -133,19 +133,6 @@ def test_a_file_that_changed_since_stays(tmp_path: Path, server: Loopback) -> No
     assert not (project / "d.txt").exists()
 
 
-@pytest.mark.slow
-def test_rewind_goes_back_through_all_later_changes(tmp_path: Path, server: Loopback) -> None:
-    project = tmp_path / "project"
-    project.mkdir()
-    (project / "a.txt").write_text("1\n")
-    with chatting(tmp_path, server) as chat:
-        for number in range(1, 4):
-            ask(chat, server, edit("a.txt", f"{number}", f"{number + 1}"))
-        told = undo(chat, "y", "/rewind 2")
-        assert "a.txt (changed)" in told
-        assert (project / "a.txt").read_text() == "2\n"
-
-
 def test_somebody_elses_words_between_two_changes_are_kept(
     tmp_path: Path, server: Loopback
 ) -> None:

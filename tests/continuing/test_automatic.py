@@ -172,13 +172,6 @@ def test_a_turn_that_fills_the_window_with_results_goes_on(tmp_path: Path) -> No
     assert "tells of the harbor." in played.requests[-1].text
 
 
-def test_a_server_that_counts_too_little_does_not_stop_compaction(tmp_path: Path) -> None:
-    with Chats(tmp_path, window=8_000) as chats:
-        chats.characters_per_token = 400
-        played = chats.play(*long(1, 20), "exit")
-    assert re.search(COMPACTED, played.shown)
-
-
 @pytest.mark.parametrize(
     ("characters_per_token", "named"), [(400, True), (1, True), (3, False), (7, False)]
 )
