@@ -24,7 +24,7 @@ LIMITS = {  # figure: (limit, goal)
     "percent of functions with more than 12 branches": (0.2, 2.0),
     "names of the type Any": (50, 60),
     "imports inside functions": (71, 60),
-    "tokens": (334_710, 225_000),
+    "tokens": (334_905, 225_000),
 }
 
 

@@ -1,25 +1,35 @@
-"""Commands that go back: fork, rewind, undo, redo. The words stay in the files."""
+"""Commands about branches: fork, rewind, undo, redo, tree, merge. The words stay in the files."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from chat_loop.characters import one_line
-from chat_loop.commands.chat import Chat
-from chat_loop.commands.registry import OptionValues, registry
+from chat_loop.commands.answering_model import provider_for_both
+from chat_loop.commands.chat import Chat, Listed
+from chat_loop.commands.registry import OptionValues, registry, usage_error
 from chat_loop.commands.restoring import offer_files
-from chat_loop.conversation import continuing
+from chat_loop.commands.resuming import choose_of_open, confirm_agent
+from chat_loop.conversation import child_plan, continuing
 from chat_loop.conversation.attachments import pictures_in
 from chat_loop.conversation.child_plan import ChildPlan
-from chat_loop.errors import UsageError
+from chat_loop.conversation.continuing import Planning
+from chat_loop.display import listings
+from chat_loop.errors import SessionError, UsageError
+from chat_loop.library.library import Library
+from chat_loop.library.lineage import Node, tree
+from chat_loop.library.shared import Answer
 from chat_loop.sessions import reach
 from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.naming import MAX_NAME
 from chat_loop.sessions.reach import Found
-from chat_loop.sessions.records import Change, Exchange
+from chat_loop.sessions.records import Change, Exchange, SessionRow
+from chat_loop.tokens import estimate
 from chat_loop.values import plural
 
 
@@ -234,3 +244,89 @@ async def redo(chat: Chat, argument: str, options: OptionValues) -> None:
     await chat.conversation.redo(exchange)
     beginning = one_line(exchange.query.text, MAX_NAME)
     chat.display.prose(f"Back again: “{beginning}”", "dim")
+
+
+@registry.command("tree [N|ID]", "Branches", shows=r".*")
+async def show_tree(chat: Chat, argument: str, options: OptionValues) -> None:
+    """Show where a conversation comes from and where it branches."""
+    identity = (await chat.path(argument or ".", stored=True)).stem
+
+    def look(library: Library) -> Answer[tuple[Sequence[Node], dict[str, SessionRow]]]:
+        links, problem = library.relatives([identity])
+        nodes = tree(identity, links) if identity in links else ()
+        rows, warning = library.rows_of(node.id for node in nodes)
+        return Answer((nodes, rows), problem or warning)
+
+    (nodes, rows), _ = await chat.look(look)
+    if not nodes:
+        raise SessionError(f"Session {identity} is not saved yet.")
+    chat.listed = [Listed(node.id, is_exact=True) for node in nodes]
+    drawn = [(rows[node.id], node.stem, node.again) for node in nodes]
+    listings.show_tree(chat.display, drawn, chat.own_id, chat.sessions.now())
+
+
+@registry.command("merge A [B]", "Branches")
+async def merge(chat: Chat, argument: str, options: OptionValues) -> None:
+    """Continue two branches as one: A and B, or this conversation and A."""
+    references = argument.split()
+    if len(references) not in (1, 2):
+        raise usage_error("merge")
+    both = [".", *references]
+    if len(references) == 2:
+        both = references
+    first, second = [await chat.load(reference) for reference in both]
+    for loaded in (first, second):
+        if loaded.session.id == chat.own_id:
+            continue
+        if chat.can_ask and chat.sessions.is_open_elsewhere(loaded):
+            choice = await choose_of_open(chat, loaded, "merged")
+            if choice == "wait":
+                await merge(chat, argument, options)
+            if choice != "branch":
+                return
+        if not await confirm_agent(chat, loaded.session, "merged"):
+            return
+    await _merge(chat, first, second)
+
+
+async def _merge(chat: Chat, first: LoadedSession, second: LoadedSession) -> None:
+    """Begin a child of two sessions, after asking about what that costs and who answers in it."""
+    conversation = chat.conversation
+    branches = continuing.branches_of(conversation.planning(), first, second, chat.own_id)
+    question = "These sessions are unrelated. Merge anyway?"
+    if branches.fork:
+        question = "Merge?"
+    provider = await provider_for_both(chat, first.session, second.session)
+    async with contextlib.AsyncExitStack() as unused:
+        if provider is not conversation.agent.provider:
+            unused.push_async_callback(provider.close)
+        planning = conversation.planning(provider=provider)
+        costs = _merge_costs(planning, continuing.unsummarized(planning, branches))
+        asks = not branches.fork or (costs and chat.can_ask)
+        if asks and not await chat.confirm(question, "Not merged.", act=costs):
+            return
+        plan = replace(await continuing.merge(planning, branches), provider=provider)
+        tokens = child_plan.child_tokens(planning.frame, plan, acknowledged=planning.acknowledges)
+        text = f"Continuing both, {tokens:,} tokens. The two stay as they are."
+        chat.display.prose(text, "dim")
+        await conversation.accept(plan, acknowledge=False)
+        unused.pop_all()
+    await conversation.acknowledge()
+
+
+def _merge_costs(planning: Planning, unsummarized: Sequence[LoadedSession]) -> tuple[str, ...]:
+    """Return a sentence about the summaries that a merge has to pay for, if any."""
+    if not unsummarized:
+        return ()
+    model = planning.answering.model
+    summarizer = planning.options.summarizer_for(model.partition(":")[0])
+    if summarizer is not None:
+        model = f"{summarizer.name}:{summarizer.model}"
+    tokens = 0
+    for loaded in unsummarized:
+        for exchange in loaded.session.exchanges:
+            tokens += estimate(exchange.query.text)
+            if exchange.reply is not None:
+                tokens += estimate(exchange.reply.text)
+    count = plural(len(unsummarized), "summary")
+    return (f"{model} writes {count} first, of about {tokens:,} tokens.",)

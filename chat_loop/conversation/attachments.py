@@ -117,8 +117,8 @@ def with_images(
                 notes.append(f"[{image.name} is not shown: {reason}.]")
                 problems.append(f"The image {image.name} is not sent: {reason}.")
                 continue
-            images = images + 1
-            data = data + len(encoded)
+            images += 1
+            data += len(encoded)
             sent.append(replace(image, data=encoded))
         text = "\n\n".join([*reversed(notes), message.text])
         loaded.append(replace(message, images=tuple(reversed(sent)), text=text))

@@ -12,6 +12,8 @@ from chat_loop.errors import UsageError
 from chat_loop.library.indexed import Condition
 
 MAX_WORDS = 16
+NAMES = ("tag", "agent", "project", "since", "before")
+"""What a user filters by; `filter_of` takes their values."""
 _AGE = re.compile(r"([0-9]{1,5})([dhwmy])")
 _DAYS = {"h": 1 / 24, "d": 1, "w": 7, "m": 30, "y": 365}
 _DAYS_AGO = {"today": 0, "yesterday": 1}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 
 from chat_loop import (
     loop,  # noqa: F401 - importing it registers the commands
 )
 from chat_loop.commands import view
-from chat_loop.commands.registry import Command, registry
+from chat_loop.commands.registry import registry
 from chat_loop.providers.catalogue import CATALOGUE
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -21,13 +22,8 @@ def _code(*words: str) -> str:
     return ", ".join(f"`{word}`" for word in words) or "–"
 
 
-def _place(command: Command) -> tuple[str, int]:
-    """Return where a command stands in the code: what is imported first must not matter."""
-    return command.run.__module__, command.run.__code__.co_firstlineno
-
-
 def _commands() -> Iterator[Row]:
-    commands = sorted(registry.commands, key=_place)
+    commands = sorted(registry.commands, key=attrgetter("name"))
     for family in view.FAMILIES:
         members = [command for command in commands if command.family == family]
         if members:
