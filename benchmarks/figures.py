@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from benchmarks import ages
+from benchmarks.continued import table as tasks
 from benchmarks.embedded import table
 from benchmarks.factchain import pages
 from benchmarks.peers import OURS as OWN
@@ -300,4 +301,4 @@ BLOCKS: Mapping[str, Callable[[Path], str]] = {
         large,
         team,
     )
-} | {"embedded": table.text}
+} | {"embedded": table.text, "continued": tasks.text}
