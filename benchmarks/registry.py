@@ -42,6 +42,7 @@ BENCHMARKS = {
         ),
         Benchmark("leaving", "exit and resume, with a server that takes 10 s to summarize", 420),
         Benchmark("library", "10,000 sessions: listing, search, index; resume of 100 MB", 240),
+        Benchmark("archive", "search in the sealed sessions of a chain", 60, parts=SEARCH),
         Benchmark(
             "recall",
             "search in other words than those of the conversation",
