@@ -45,6 +45,7 @@ MEASURED = {
     "others": "factchain-automatic",
     "worst": "factchain-16k",
     "embedded": "embedded",
+    "continued": "continued",
     "team": "team",
 }
 """Blocks that end in what was measured, with the name of the result."""
